@@ -73,7 +73,11 @@ test-ha: install ## test failovers on three nodes of Patroni, installing etcd, H
 	$(BIN)/python -m pytest tests/ha --log-cli-level=INFO
 
 CITUS_SOURCE ?= build/citus-source
-test-citus: install ## test the storage and the API on Citus, and kill, add and fill its workers; builds Citus from CITUS_SOURCE
+CITUS_PACKAGES := bison flex gcc libcurl4-openssl-dev libicu-dev libkrb5-dev liblz4-dev libpam0g-dev libreadline-dev \
+	libselinux1-dev libssl-dev libxml2-dev libzstd-dev make
+test-citus: install ## test the storage and the API on Citus, installing Debian's headers if absent; builds Citus from CITUS_SOURCE
+	dpkg --status $(CITUS_PACKAGES) >/dev/null 2>&1 || { apt-get update && \
+		apt-get install --yes --no-install-recommends $(CITUS_PACKAGES); }
 	RECIPIENT_FIELDS_TEST_CITUS=$(CITUS_SOURCE) RECIPIENT_FIELDS_HISTORIES=5 $(BIN)/python -m pytest \
 		tests/citus tests/linearizability tests/http -k "citus or postgresql" --log-cli-level=INFO
 

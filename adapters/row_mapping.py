@@ -37,6 +37,9 @@ from recipient_fields.domain import (
     InsertionCode,
     IntegrationId,
     InvalidInput,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
     Membership,
     OrganizationId,
     Origin,
@@ -70,6 +73,7 @@ __all__ = [
     "field_values",
     "found_key",
     "integration_values",
+    "invitation_values",
     "map_rows",
     "membership_values",
     "organization_values",
@@ -80,6 +84,7 @@ __all__ = [
     "stored_administrator",
     "stored_field",
     "stored_integration",
+    "stored_invitation",
     "stored_key",
     "stored_record",
     "stored_session",
@@ -422,6 +427,40 @@ def stored_administrator(
                 Membership(OrganizationId(int(each)), Role(roles[each]))
                 for each in sorted(roles, key=int)
             ),
+        )
+
+
+def invitation_values(draft: InvitationDraft) -> Mapping[str, object]:
+    """Return the values of an invitation's row by column, without the ids."""
+    return {
+        "email": draft.email.text,
+        "folded_email": draft.email.folded,
+        "role": draft.role.value,
+        "digest": draft.digest,
+        "created_at": draft.created_at,
+        "expires_at": draft.expires_at,
+    }
+
+
+def stored_invitation(
+    invitation_id: int,
+    organization_id: int,
+    email: str,
+    role: str,
+    digest: bytes,
+    created_at: datetime,
+    expires_at: datetime,
+) -> Invitation:
+    """Return the invitation of a row. The last two columns are times."""
+    with RowMapping("administrator_invitations", invitation_id):
+        return Invitation(
+            id=InvitationId(invitation_id),
+            organization_id=OrganizationId(organization_id),
+            email=EmailAddress(email),
+            role=Role(role),
+            digest=digest,
+            created_at=created_at,
+            expires_at=expires_at,
         )
 
 

@@ -1,7 +1,7 @@
 """The use cases, and the ports that they need."""
 
 from .administration import AdministrationService, IssuedKey
-from .administrators import AdministratorService, Invitation, SignedIn
+from .administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
 from .audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
 from .clock import system_clock
 from .conversion import InvalidDocument
@@ -75,8 +75,9 @@ __all__ = [
     "IntegrationRepository",
     "IntegrationService",
     "InvalidDocument",
-    "Invitation",
+    "IssuedInvitation",
     "IssuedKey",
+    "IssuedLink",
     "KeyChange",
     "KeySuccession",
     "KeyValidator",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -20,6 +21,10 @@ from recipient_fields.domain import (
     EmailAddress,
     FoundLink,
     InvalidAdministrator,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
+    InvitationNotFound,
     Link,
     LinkNotValid,
     LinkPurpose,
@@ -39,7 +44,7 @@ from recipient_fields.domain import (
     require_unshared,
 )
 
-from .audit import OPERATOR, audit
+from .audit import audit
 from .clock import system_clock
 from .extras import MissingExtra
 from .identifiers import require_ids
@@ -66,16 +71,23 @@ _log = logging.getLogger(__name__)
 
 
 @frozen(kw_only=True)
-class Invitation:
-    """An administrator, and the token of a link that works once and until `expires_at`.
+class IssuedInvitation:
+    """A new invitation. `token.reveal()` returns the text for its link, which is not stored."""
 
-    Both are None if the administrator has a password already, and so needs no link. The token is
-    not stored.
+    invitation: Invitation
+    token: SecretToken
+
+
+@frozen(kw_only=True)
+class IssuedLink:
+    """A new link of an administrator, which works once, until `expires_at`.
+
+    `token.reveal()` returns its text, which is not stored.
     """
 
     administrator: Administrator
-    token: SecretToken | None
-    expires_at: datetime | None
+    token: SecretToken
+    expires_at: datetime
 
 
 @frozen(kw_only=True)
@@ -105,32 +117,113 @@ class AdministratorService:
 
     def invite(
         self, organization_id: OrganizationId, email: str, role: Role, *, by: str
-    ) -> Invitation:
-        """Give the owner of the email address this role in the organization.
+    ) -> IssuedInvitation | Administrator:
+        """Invite the owner of the email address to the organization.
 
-        The invitation has a token unless the administrator has a password. Its link sets one.
+        The invitation gives no access: `accept_invitation` does. It replaces an earlier one for
+        the address. The result is the same whether or not the address has an account in another
+        organization.
+
+        If it belongs to an administrator of this organization, change the role instead, and return
+        the administrator.
         Raises: InvalidAdministrator if the address is invalid; OrganizationNotFound if the
-        organization does not exist; LastAdministrator if its last `admin` would become a viewer;
-        AdministratorShared if the account belongs to another organization too and `by` is not the
-        operator.
+        organization does not exist; LastAdministrator if its last `admin` would become a viewer.
         """
         require_ids(organization_id=organization_id)
-        address = EmailAddress(email)
-
-        def check(before: tuple[Administrator, ...], after: tuple[Administrator, ...]) -> None:
-            require_remaining_admin(organization_id, before, after)
-            if by != OPERATOR:
-                require_unshared(address, after)
-
-        administrator = self.administrators.grant(
-            organization_id, address, role, self.clock(), check
+        address, token, at = EmailAddress(email), SecretToken.generate(), self.clock()
+        draft = InvitationDraft(
+            email=address,
+            role=role,
+            digest=token.digest,
+            created_at=at,
+            expires_at=at + LINK_LIFETIME,
         )
-        _note("invited", administrator, by=by, organization=organization_id, role=role.value)
-        if administrator.has_password:
-            return Invitation(administrator=administrator, token=None, expires_at=None)
-        return self._add_link(
-            administrator.id, LinkPurpose.SET_PASSWORD, only_unshared=by != OPERATOR
-        )
+        invitation = self.administrators.invite(organization_id, draft)
+        if invitation is None:
+            member = self._find_member(organization_id, address)
+            return self.change_role(organization_id, member.id, role, by=by)
+        _note_invitation("invited", invitation, by=by)
+        return IssuedInvitation(invitation=invitation, token=token)
+
+    def list_invitations(self, organization_id: OrganizationId) -> tuple[Invitation, ...]:
+        """Return the pending invitations by email address, including those with an expired link.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.administrators.invitations(organization_id)
+
+    def get_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId
+    ) -> Invitation:
+        """Return the pending invitation.
+
+        Raises: InvitationNotFound if the organization has no such invitation.
+        """
+        require_ids(organization_id=organization_id, invitation_id=invitation_id)
+        for invitation in self.administrators.invitations(organization_id):
+            if invitation.id == invitation_id:
+                return invitation
+        raise InvitationNotFound
+
+    def withdraw_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId, *, by: str
+    ) -> Invitation:
+        """Delete a pending invitation, and return it. Its link does not work any more.
+
+        Raises: InvitationNotFound if the organization has no such invitation.
+        """
+        require_ids(organization_id=organization_id, invitation_id=invitation_id)
+        invitation = self.administrators.withdraw_invitation(organization_id, invitation_id)
+        _note_invitation("invitation withdrawn", invitation, by=by)
+        return invitation
+
+    def find_invitation(self, token: str) -> Invitation:
+        """Return the invitation with this token, without accepting it.
+
+        Raises: LinkNotValid if it was accepted, replaced or withdrawn, has expired, or never
+        existed.
+        """
+        invitation = self.administrators.find_invitation(_parse_token(token).digest, self.clock())
+        if invitation is None:
+            raise LinkNotValid
+        return invitation
+
+    def accept_invitation(
+        self, token: str, password: str, *, address: str, user_agent: str
+    ) -> SignedIn:
+        """Use an invitation's link and a password to get its role, and begin a session.
+
+        If the email address has an account, the password must be that of the account, because the
+        inviting organization has the link, too. Otherwise it becomes the password of a new account.
+        End all other sessions of the account. Attempts count as those of `sign_in`.
+        Raises: LinkNotValid, as `find_invitation` does; InvalidAdministrator if the password
+        breaks a rule, with the path `password`; SignInFailed if the account has another password;
+        SignInThrottled, as `sign_in` does.
+        """
+        invitation = self.find_invitation(token)
+        email, organization_id = invitation.email, invitation.organization_id
+        # Before the account is read, so that a rejected password does not reveal whether it exists.
+        accepted = require_password(password, email, is_guessable=self._hashing.is_guessable)
+        with self._attempt(email, address):
+            account = self.administrators.find(email)
+            if not self._is_password(account, accepted) and account is not None:
+                _note_failure(account, address)
+                raise SignInFailed
+            password_hash = (
+                self._hashing.hash(accepted) if account is None else account.password_hash
+            )
+            try:
+                administrator = self.administrators.accept_invitation(
+                    organization_id, invitation.digest, self.clock(), password_hash
+                )
+                signed_in = self._begin(administrator, user_agent)
+            except AdministratorNotFound:  # Another request has created or changed the account.
+                _note_failure(account, address)
+                raise SignInFailed from None
+        facts = {"organization": organization_id, "role": invitation.role.value, "address": address}
+        _note("accepted an invitation", administrator, by=administrator.email.text, **facts)
+        return signed_in
 
     def list_administrators(self, organization_id: OrganizationId) -> tuple[Administrator, ...]:
         """Return the organization's administrators by email address.
@@ -191,7 +284,7 @@ class AdministratorService:
         _note("revoked", administrator, by=by, organization=organization_id)
         return administrator
 
-    def reset(self, email: str, *, by: str) -> Invitation:
+    def reset(self, email: str, *, by: str) -> IssuedLink:
         """Create a link with which the administrator sets another password, in any organization.
 
         The current password stays valid until the link is used. Only the operator may call this:
@@ -208,19 +301,19 @@ class AdministratorService:
 
     def reset_in(
         self, organization_id: OrganizationId, administrator_id: AdministratorId, *, by: str
-    ) -> Invitation:
+    ) -> IssuedLink:
         """Do the same as `reset` for an administrator of this organization only.
 
         Raises: AdministratorNotFound if the organization has no such administrator;
         AdministratorShared if the account belongs to another organization too.
         """
         administrator = self.get_administrator(organization_id, administrator_id)
-        require_unshared(administrator.email, (administrator,))
+        require_unshared(administrator)
         invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD, only_unshared=True)
         _note("reset", administrator, by=by)
         return invitation
 
-    def create_sign_in_link(self, administrator_id: AdministratorId) -> Invitation:
+    def create_sign_in_link(self, administrator_id: AdministratorId) -> IssuedLink:
         """Create a link that signs the administrator in without a password.
 
         Raises: AdministratorNotFound if the account does not exist.
@@ -274,29 +367,17 @@ class AdministratorService:
         SignInFailed if the email address or the password is wrong, after the same time for each
         reason.
         """
-        at, parsed = self.clock(), _parse_email(email)
-        limits = _attempt_limits(parsed, address)
-        for subject, limit in limits.items():
-            self._count_attempt(subject, at, limit, address)
-        administrator = None if parsed is None else self.administrators.find(parsed)
-        password = normalize_password(password)
-        try:
-            correct = self._is_password(administrator, password)
-        except PasswordHashingBusy:
-            for subject in limits:
-                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
-            raise
-        if administrator is None or not correct:
-            _note_failure(administrator, address)
-            raise SignInFailed
-        try:
-            signed_in = self._begin(administrator, user_agent)
-        except AdministratorNotFound:
-            _note_failure(administrator, address)
-            raise SignInFailed from None
-        self.sessions.forget_attempts(_pair_subject(administrator.email, address))
-        for subject in (_address_subject(address), _account_subject(administrator.email)):
-            self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
+        parsed, password = _parse_email(email), normalize_password(password)
+        with self._attempt(parsed, address):
+            administrator = None if parsed is None else self.administrators.find(parsed)
+            if not self._is_password(administrator, password) or administrator is None:
+                _note_failure(administrator, address)
+                raise SignInFailed
+            try:
+                signed_in = self._begin(administrator, user_agent)
+            except AdministratorNotFound:
+                _note_failure(administrator, address)
+                raise SignInFailed from None
         _note("signed in", administrator, by=administrator.email.text, address=address)
         self._rehash(administrator, password)
         return signed_in
@@ -368,13 +449,19 @@ class AdministratorService:
             raise MissingExtra("console", "argon2")
         return self.hasher
 
+    def _find_member(self, organization_id: OrganizationId, email: EmailAddress) -> Administrator:
+        for administrator in self.administrators.all(organization_id):
+            if administrator.email == email:
+                return administrator
+        raise AdministratorNotFound
+
     def _add_link(
         self,
         administrator_id: AdministratorId,
         purpose: LinkPurpose,
         *,
         only_unshared: bool = False,
-    ) -> Invitation:
+    ) -> IssuedLink:
         token = SecretToken.generate()
         expires_at = self.clock() + LINK_LIFETIME
         link = Link(
@@ -386,8 +473,8 @@ class AdministratorService:
         administrator = self.administrators.add_link(link)
         if only_unshared:
             # Since the caller's check, the account can have joined another organization.
-            require_unshared(administrator.email, (administrator,))
-        return Invitation(administrator=administrator, token=token, expires_at=link.expires_at)
+            require_unshared(administrator)
+        return IssuedLink(administrator=administrator, token=token, expires_at=link.expires_at)
 
     def _find_link(self, token: SecretToken) -> FoundLink:
         link = self.administrators.find_link(token.digest, self.clock())
@@ -412,6 +499,26 @@ class AdministratorService:
         token = SecretToken.generate()
         session = self.sessions.add(administrator, token.digest, now, user_agent)
         return SignedIn(session=session, token=token, administrator=administrator)
+
+    @contextmanager
+    def _attempt(self, email: EmailAddress | None, address: str) -> Iterator[None]:
+        """Count an attempt to sign in, which fails if the block raises.
+
+        It does not count if the block raises PasswordHashingBusy.
+        """
+        at, limits = self.clock(), _attempt_limits(email, address)
+        for subject, limit in limits.items():
+            self._count_attempt(subject, at, limit, address)
+        try:
+            yield
+        except PasswordHashingBusy:
+            for subject in limits:
+                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
+            raise
+        if email is not None:
+            self.sessions.forget_attempts(_pair_subject(email, address))
+            for subject in (_address_subject(address), _account_subject(email)):
+                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
 
     def _count_attempt(self, subject: bytes, at: datetime, limit: int, address: str) -> None:
         until = self.sessions.count_attempt(subject, at, limit=limit, window=ATTEMPT_WINDOW)
@@ -508,6 +615,17 @@ def _network(address: str) -> str:
 def _note(act: str, administrator: Administrator, *, by: str, **facts: object) -> None:
     email = administrator.email.text
     audit("Administrator", act, by=by, administrator=administrator.id, email=email, **facts)
+
+
+def _note_invitation(act: str, invitation: Invitation, *, by: str) -> None:
+    audit(
+        "Administrator",
+        act,
+        by=by,
+        email=invitation.email.text,
+        organization=invitation.organization_id,
+        role=invitation.role.value,
+    )
 
 
 def _note_failure(administrator: Administrator | None, address: str) -> None:

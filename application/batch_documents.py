@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from recipient_fields.domain import (
     ANY_VERSION,
@@ -17,9 +17,12 @@ from recipient_fields.domain import (
     BatchOperation,
     CreateField,
     DeleteField,
+    FieldChanges,
+    FieldDraft,
     FieldId,
     FieldKey,
     FieldReference,
+    FieldReplacement,
     InvalidInput,
     RecipientField,
     ReplaceField,
@@ -32,6 +35,7 @@ from recipient_fields.domain import (
 
 from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
 from .documents import (
+    FieldDocument,
     bad_characters,
     parse_changes,
     parse_draft,
@@ -39,6 +43,8 @@ from .documents import (
     render_field,
     render_input,
 )
+from .schemas import NamedSchema, Reference, described, extended
+from .value_schemas import ENTITY_TAG, FIELD_REFERENCE
 
 _ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
 """An entity tag with the quotes of the header `ETag`, or without them."""
@@ -52,12 +58,6 @@ class _Operation:
     if_match: str | None = None
 
 
-@frozen(kw_only=True)
-class _Batch:
-    operations: list[object]
-    if_revision: str | None = None
-
-
 def parse_batch(document: object) -> Batch:
     """Return the batch of `{"operations": [{"operation", "reference", …}], "if_revision"}`.
 
@@ -66,7 +66,7 @@ def parse_batch(document: object) -> Batch:
     violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
     if violations:
         raise InvalidDocument(violations)
-    batch = parse_document(document, _Batch)
+    batch = parse_document(document, RecipientFieldBatchDocument)
     with violations.collect("operations"):
         _require_count(len(batch.operations))
     operations = []
@@ -158,9 +158,37 @@ def _parse_operation(value: object) -> BatchOperation:
 class _Kind:
     """A kind of operation: its members, and how they are parsed."""
 
-    required: tuple[str, ...]
+    description: str
+    required: Mapping[str, object]
+    """The schemas of the members that the operation must have, by name."""
     parse: Callable[[_Operation, Any, str | None], BatchOperation]
-    optional: tuple[str, ...] = ()
+
+    @property
+    def optional(self) -> Mapping[str, object]:
+        """The schemas of the other members of the operation."""
+        return {"if_match": _IF_MATCH} if "reference" in self.required else {}
+
+    def schema(self, operation: str) -> NamedSchema:
+        """Return the schema of this operation."""
+        return NamedSchema(
+            f"{operation.capitalize()}Operation",
+            {
+                "type": "object",
+                "description": self.description,
+                "properties": {
+                    "operation": {"type": "string", "const": operation},
+                    **self.required,
+                    **self.optional,
+                },
+                "required": ["operation", *self.required],
+                "additionalProperties": False,
+            },
+        )
+
+
+_IF_MATCH = extended(
+    ENTITY_TAG, description="The `ETag` that the field must have. Otherwise the operation fails."
+)
 
 
 def _field(document: _Operation) -> Mapping[str, object]:
@@ -176,29 +204,82 @@ def _parse_replacement(
 
 _KINDS: Mapping[str, _Kind] = {
     "create": _Kind(
-        ("recipient_field",), lambda document, *_: CreateField(parse_draft(_field(document)))
+        "Creates a field.",
+        {"recipient_field": FieldDraft},
+        lambda document, *_: CreateField(parse_draft(_field(document))),
     ),
     "update": _Kind(
-        ("reference", "recipient_field"),
+        "Changes some members of a field.",
+        {"reference": FIELD_REFERENCE, "recipient_field": FieldChanges},
         lambda document, reference, version: UpdateField(
             reference, parse_changes(_field(document)), version
         ),
-        ("if_match",),
     ),
-    "replace": _Kind(("reference", "recipient_field"), _parse_replacement, ("if_match",)),
+    "replace": _Kind(
+        "Replaces all writable members of a field, or creates the field if its key is free.",
+        {"reference": FIELD_REFERENCE, "recipient_field": FieldReplacement},
+        _parse_replacement,
+    ),
     "delete": _Kind(
-        ("reference",),
+        "Deletes a field.",
+        {"reference": FIELD_REFERENCE},
         lambda _document, reference, version: DeleteField(reference, version),
-        ("if_match",),
     ),
 }
+_SCHEMAS = {name: kind.schema(name) for name, kind in _KINDS.items()}
+_OPERATION = NamedSchema(
+    "BatchOperation",
+    {
+        "oneOf": list(_SCHEMAS.values()),
+        "discriminator": {
+            "propertyName": "operation",
+            "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
+        },
+    },
+)
+
+
+@frozen(kw_only=True)
+class RecipientFieldBatchDocument:
+    """Operations that take effect together, or not at all."""
+
+    operations: list[object] = field(
+        metadata=described(
+            "Each operation sees the effects of those before it.",
+            {"type": "array", "items": _OPERATION},
+            minItems=1,
+            maxItems=MAX_BATCH_OPERATIONS,
+        )
+    )
+    if_revision: str | None = field(
+        default=None,
+        metadata=described(
+            "The `ETag` that the list must have. Otherwise the response is 412.", ENTITY_TAG
+        ),
+    )
+
+
+@frozen
+class BatchResultDocument:
+    """The effect of one operation."""
+
+    recipient_field: FieldDocument | None = field(
+        metadata=described("The field after the batch, or null if it does not exist then.")
+    )
+
+
+@frozen
+class BatchResultListDocument:
+    """The effects of all operations, in order."""
+
+    results: list[BatchResultDocument]
 
 
 def _misplaced_members(document: _Operation, kind: _Kind) -> Iterable[Violation]:
     """Yield a violation for each member that is missing, or that this operation does not have."""
     for member, value in asdict(document, recurse=False).items():
         if member in kind.required and value is None:
-            yield Violation(Rule.REQUIRED, "Send this member.", (member,))
+            yield Violation(Rule.REQUIRED, "Add this member.", (member,))
         elif member not in ("operation", *kind.required, *kind.optional) and value is not None:
             message = f"The operation {document.operation} does not have this member."
             yield Violation(Rule.NOT_APPLICABLE, message, (member,))

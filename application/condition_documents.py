@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import date
 from typing import TypeVar
 
+import attrs
 from attrs import frozen
 
 from recipient_fields.domain import (
@@ -33,6 +34,7 @@ from recipient_fields.domain.conditions import (
 )
 
 from .conversion import InvalidDocument, parse_document, unknown_members
+from .schemas import NamedSchema, described
 
 T = TypeVar("T")
 
@@ -41,10 +43,18 @@ _OMITTED = object()
 
 
 @frozen
-class _Comparison:
+class ComparisonDocument:
+    """A comparison of one field."""
+
     field: FieldKey
     op: Operator
-    value: object = _OMITTED
+    value: object = attrs.field(
+        default=_OMITTED,
+        metadata=described(
+            'A text, a number, a boolean or `{"date": "2026-11-20"}`; for `in`, an array of these.'
+            " `is_set`, `is_not_set` and `is_true` have no value."
+        ),
+    )
 
 
 def parse_condition_document(document: object) -> Condition:
@@ -105,6 +115,35 @@ _COMPOUNDS: Mapping[str, Callable[[object, int], Condition]] = {
 """The members of objects that consist of other conditions, and how their values are parsed."""
 
 
+def _compound(name: str, member: str, schema: object) -> NamedSchema:
+    return NamedSchema(
+        name,
+        {
+            "type": "object",
+            "properties": {member: schema},
+            "required": [member],
+            "additionalProperties": False,
+        },
+    )
+
+
+_alternatives: list[object] = []
+CONDITION_TREE = NamedSchema(
+    "ConditionTree",
+    {
+        "oneOf": _alternatives,
+        "description": "A condition as JSON. docs/conditions.md describes it.",
+    },
+)
+_TREES = {"type": "array", "minItems": 2, "items": CONDITION_TREE}
+_alternatives += [  # A tree contains trees.
+    _compound("AllConditions", "all", _TREES),
+    _compound("AnyCondition", "any", _TREES),
+    _compound("NegatedCondition", "not", CONDITION_TREE),
+    ComparisonDocument,
+]
+
+
 def _parse_parts(documents: object, depth: int) -> tuple[Condition, ...]:
     def parse(document: object) -> Condition:
         return _parse_condition(document, depth)
@@ -113,7 +152,7 @@ def _parse_parts(documents: object, depth: int) -> tuple[Condition, ...]:
 
 
 def _parse_comparison(document: object) -> Comparison:
-    comparison = parse_document(document, _Comparison)
+    comparison = parse_document(document, ComparisonDocument)
     with _at("value"):
         value = _parse_operand(comparison.op, comparison.value)
     return Comparison(comparison.field, comparison.op, value)
@@ -126,7 +165,7 @@ def _parse_operand(operator: Operator, value: object) -> Value | tuple[Value, ..
             raise _invalid(Rule.NOT_APPLICABLE, f"The operator `{operator.value}` has no value.")
         return None
     if value is _OMITTED:
-        raise _invalid(Rule.REQUIRED, "Send this member.")
+        raise _invalid(Rule.REQUIRED, "Add this member.")
     if operator is Operator.IN:
         return _parse_list(value, _parse_value, 1, "List at least one value.")
     return _parse_value(value)

@@ -95,7 +95,7 @@ def violations_of(error: Exception) -> Iterator[Violation]:
         case InvalidInput():
             yield from error.violations
         case KeyError():
-            yield Violation(Rule.REQUIRED, "Send this member.")
+            yield Violation(Rule.REQUIRED, "Add this member.")
         case ForbiddenExtraKeysError():
             yield from unknown_members(sorted(error.extra_fields), fields_dict(error.cl).keys())
         case _:
@@ -154,9 +154,11 @@ def _instant(value: object) -> datetime:
 
 def _enum_member(value: object, kind: type[Enum]) -> Enum:
     names = {each.value: each for each in kind}
-    if require_string(value) not in names:
-        raise _invalid(Rule.UNKNOWN_VALUE, f"Use one of {', '.join(names)}.")
-    return names[require_string(value)]
+    name = require_string(value)
+    if name not in names:
+        message, suggestion = f"Use one of {', '.join(names)}.", closest_match(name, names)
+        raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
+    return names[name]
 
 
 def _integer_or_string(value: object) -> int | str | None:

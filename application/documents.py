@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from attrs import NOTHING, asdict, evolve, fields_dict, frozen
+from attrs import NOTHING, asdict, evolve, field, fields_dict, frozen
 from cattrs import BaseValidationError, Converter
 from cattrs.gen import make_dict_structure_fn, override
 
@@ -61,6 +61,8 @@ from .conversion import (
     unknown_members,
     violations_of,
 )
+from .schemas import Schema, described
+from .value_schemas import ID, STORED_FIELD
 
 T = TypeVar("T")
 
@@ -71,7 +73,10 @@ _SETTABLE = (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS)
 
 @frozen(kw_only=True)
 class FieldDocument:
-    """The members of a field in a response."""
+    """A recipient field with all its members. Tolerate additional ones."""
+
+    schema_name: ClassVar[str] = "RecipientField"
+    schema: ClassVar[Schema] = STORED_FIELD
 
     id: FieldId
     name: FieldName
@@ -104,11 +109,18 @@ _MEMBERS = tuple(each.name for each in FIELD_MEMBERS)
 
 @frozen(kw_only=True)
 class ActorDocument:
-    """The author of a change in a response, without the id of the request."""
+    """The author of the change."""
 
-    channel: Source
-    id: int | str | None
-    name: str | None
+    channel: Source = field(metadata=described("How the change was made."))
+    id: int | str | None = field(
+        metadata=described("The id of the API key, the administrator or the integration.")
+    )
+    name: str | None = field(
+        metadata=described(
+            "The displayed form of the API key, the administrator's email address, or the name of"
+            " the integration. Never a key."
+        )
+    )
 
     def to_author(self, request_id: str | None) -> Author:
         """Return the author."""
@@ -120,17 +132,29 @@ class ActorDocument:
 
 @frozen(kw_only=True)
 class HistoryRecordDocument:
-    """The members of a record of the history in a response."""
+    """A change of a field. Tolerate additional members."""
 
-    sequence: int
-    occurred_at: datetime
+    sequence: int = field(
+        metadata=described(
+            "The number of the record: 1 for the first of the organization, no gaps.", ID
+        )
+    )
+    occurred_at: datetime = field(
+        metadata=described("Later for each transaction; the same for all its records.")
+    )
     operation: RecordedOperation
     actor: ActorDocument
-    request_id: str | None
+    request_id: str | None = field(
+        metadata=described("The `X-Request-Id` of the request that made the change.")
+    )
     field_id: FieldId
     key: FieldKey
-    before: FieldDocument | None
-    after: FieldDocument | None
+    before: FieldDocument | None = field(
+        metadata=described("The field before the change. null if it was created or restored.")
+    )
+    after: FieldDocument | None = field(
+        metadata=described("The field after the change. null if it was deleted.")
+    )
 
     def to_record(self, organization_id: OrganizationId) -> HistoryRecord:
         """Return the record. The `version` of its fields is 0: responses do not contain it.
@@ -148,6 +172,58 @@ class HistoryRecordDocument:
         if (record.field_id, record.key) != (self.field_id, self.key):
             raise ValueError("the id or the key is not that of the field")
         return record
+
+
+@frozen
+class FieldEnvelopeDocument:
+    """The response with one field."""
+
+    schema_name: ClassVar[str] = "RecipientFieldEnvelope"
+
+    recipient_field: FieldDocument
+
+
+@frozen
+class FieldListDocument:
+    """The response with a page of fields."""
+
+    schema_name: ClassVar[str] = "RecipientFieldList"
+
+    recipient_fields: list[FieldDocument]
+
+
+@frozen
+class HistoryRecordListDocument:
+    """The response with a page of the history."""
+
+    recipient_field_changes: list[HistoryRecordDocument]
+
+
+@frozen
+class FieldDraftEnvelopeDocument:
+    """The request that creates a field."""
+
+    schema_name: ClassVar[str] = "RecipientFieldDraftEnvelope"
+
+    recipient_field: FieldDraft
+
+
+@frozen
+class FieldChangesEnvelopeDocument:
+    """The request that changes members of a field."""
+
+    schema_name: ClassVar[str] = "RecipientFieldChangesEnvelope"
+
+    recipient_field: FieldChanges
+
+
+@frozen
+class FieldReplacementEnvelopeDocument:
+    """The request that replaces a field."""
+
+    schema_name: ClassVar[str] = "RecipientFieldReplacementEnvelope"
+
+    recipient_field: FieldReplacement
 
 
 @frozen
@@ -368,7 +444,7 @@ class _Body:
             return {}
         self.violations += unknown_members(_storable(members), _MEMBERS, _ENVELOPE)
         self.violations += [
-            Violation(Rule.REQUIRED, "Send this member.", (_ENVELOPE, name))
+            Violation(Rule.REQUIRED, "Add this member.", (_ENVELOPE, name))
             for name in _required(kind)
             if name not in members
         ]

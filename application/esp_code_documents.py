@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import ClassVar
 
-from attrs import asdict, frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import (
     UNCHANGED,
+    FieldKey,
     IntegrationId,
     InvalidInput,
     Rule,
@@ -26,10 +28,12 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.esp import ConditionCode, Esp, ExportedContent
 
-from .condition_documents import parse_condition_document
+from .condition_documents import CONDITION_TREE, parse_condition_document
 from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
 from .documents import bad_characters
 from .esp_code import Target
+from .schemas import Schema, described, render_document
+from .value_schemas import ID
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
@@ -45,14 +49,54 @@ class ConditionCompilation:
     otherwise: str
 
 
-@frozen(kw_only=True)
-class _Members:
-    """The members of the document. Those that were not sent are UNCHANGED: none can be null."""
+_TARGET_ESP = described("The ESP that the code is for. Required without `integration_id`.")
+_TARGET_INTEGRATION = described(
+    "The integration that the code is for. Required if the organization has several with the ESP."
+)
 
-    condition: object
-    esp: Esp | Unchanged = UNCHANGED
-    integration_id: IntegrationId | Unchanged = UNCHANGED
-    then: str
+
+@frozen(kw_only=True)
+class ConditionCompilationDocument:
+    """A condition, and the texts that it selects.
+
+    Members that were not sent are UNCHANGED: none can be null.
+    """
+
+    schema: ClassVar[Schema] = {
+        "properties": {
+            # No attribute can have this name.
+            "else": {
+                "type": "string",
+                "description": "The text for all others. By default, it is empty.",
+            }
+        }
+    }
+
+    condition: object = field(
+        metadata=described(
+            "The condition, as text or as JSON.",
+            {"oneOf": [{"type": "string", "minLength": 1}, CONDITION_TREE]},
+        )
+    )
+    esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
+    integration_id: IntegrationId | Unchanged = field(
+        default=UNCHANGED, metadata=_TARGET_INTEGRATION
+    )
+    then: str = field(metadata=described("The text for recipients who satisfy the condition."))
+
+
+@frozen(kw_only=True)
+class CompiledConditionDocument:
+    """A condition as code of an ESP."""
+
+    esp: Esp
+    code: str = field(metadata=described("The code that selects one of both texts."))
+    prelude: str | None = field(
+        metadata=described("Code that the content needs before the first use of `code`.")
+    )
+    caveats: Sequence[str] = field(
+        metadata=described("Known cases in which the ESP can read the code differently.")
+    )
 
 
 @frozen
@@ -65,13 +109,48 @@ class ContentExport:
 
 
 @frozen(kw_only=True)
-class _ExportMembers:
-    """The members of the document. Those that were not sent are UNCHANGED: none can be null."""
+class ContentExportDocument:
+    """Content to export for an ESP.
 
-    content: str
-    esp: Esp | Unchanged = UNCHANGED
-    integration_id: IntegrationId | Unchanged = UNCHANGED
-    strict: bool = False
+    Members that were not sent are UNCHANGED: none can be null.
+    """
+
+    content: str = field(
+        metadata=described(
+            "Content with references and conditions: docs/content.md.", maxLength=MAX_CONTENT_LENGTH
+        )
+    )
+    esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
+    integration_id: IntegrationId | Unchanged = field(
+        default=UNCHANGED, metadata=_TARGET_INTEGRATION
+    )
+    strict: bool = field(
+        default=False,
+        metadata=described("Whether warnings are violations. The default is `false`."),
+    )
+
+
+@frozen(kw_only=True)
+class ContentWarningDocument:
+    """A place in the content that its writer should check."""
+
+    line: int = field(metadata=described(schema=ID))
+    column: int = field(metadata=described(schema=ID))
+    message: str
+
+
+@frozen(kw_only=True)
+class ExportedContentDocument:
+    """Content as code of an ESP."""
+
+    content: str = field(metadata=described("The content with the code of the ESP."))
+    warnings: Sequence[ContentWarningDocument]
+    fields: Sequence[str] = field(
+        metadata=described(
+            "The keys of the fields in it, in the order of their first use.",
+            {"type": "array", "items": FieldKey},
+        )
+    )
 
 
 def parse_condition_compilation(document: object) -> ConditionCompilation:
@@ -86,7 +165,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
         raise InvalidDocument(violations)
     document, otherwise = _split_else(document, violations)
     with violations.collect():
-        members = parse_document(document, _Members)
+        members = parse_document(document, ConditionCompilationDocument)
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
@@ -98,12 +177,11 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
 
 def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
     """Return the document of a compiled condition."""
-    return {
-        "esp": esp.value,
-        "code": code.code,
-        "prelude": code.prelude,
-        "caveats": list(code.caveats),
-    }
+    return render_document(
+        CompiledConditionDocument(
+            esp=esp, code=code.code, prelude=code.prelude, caveats=code.caveats
+        )
+    )
 
 
 def parse_content_export(document: object) -> ContentExport:
@@ -115,7 +193,7 @@ def parse_content_export(document: object) -> ContentExport:
     if violations:
         raise InvalidDocument(violations)
     with violations.collect():
-        members = parse_document(document, _ExportMembers)
+        members = parse_document(document, ContentExportDocument)
         with violations.collect("content"):
             content = _parse_content(members.content)
         with violations.collect():
@@ -127,23 +205,29 @@ def parse_content_export(document: object) -> ContentExport:
 
 def render_exported_content(exported: ExportedContent) -> dict[str, object]:
     """Return the document of exported content."""
-    return {
-        "content": exported.content,
-        "warnings": render_warnings(exported.warnings),
-        "fields": list(exported.keys),
-    }
+    return render_document(
+        ExportedContentDocument(
+            content=exported.content,
+            warnings=tuple(map(_warning, exported.warnings)),
+            fields=exported.keys,
+        )
+    )
 
 
 def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
     """Return the documents of warnings."""
-    return [asdict(warning) for warning in warnings]
+    return [render_document(_warning(each)) for each in warnings]
+
+
+def _warning(warning: ContentWarning) -> ContentWarningDocument:
+    return ContentWarningDocument(line=warning.line, column=warning.column, message=warning.message)
 
 
 def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Target:
     """Return the argument that is not None. Raises: InvalidInput unless exactly one is not."""
     if esp is None and integration_id is None:
         raise InvalidInput(
-            [Violation(Rule.REQUIRED, "Send this member or `integration_id`.", ("esp",))]
+            [Violation(Rule.REQUIRED, "Add this member or `integration_id`.", ("esp",))]
         )
     if esp is not None and integration_id is not None:
         message = "Send either `esp` or `integration_id`."

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     FIELD_MEMBERS,
-    KEY_PATTERN,
-    MAX_KEY_LENGTH,
-    MAX_LINE_LENGTH,
-    MAX_SAFE_INTEGER,
-    RESERVED_KEYS,
-    RESERVED_PREFIX,
-    AllowedValues,
-    DataType,
     FieldDefinition,
     FieldDraft,
-    FieldMember,
     InvalidInput,
     Mutability,
     RecipientField,
@@ -32,6 +23,8 @@ from recipient_fields.domain import (
 
 from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from .documents import parse_draft, render_input
+from .schemas import described, extended
+from .value_schemas import NEW_KEY, SENT_INSTANT, schema_generator, sent_member, values_by_type
 
 _MEMBERS = tuple(
     each
@@ -43,9 +36,32 @@ _DEFAULTS = {each.name: each.default for each in _MEMBERS}
 """Members at these values can be omitted. Required members are never None."""
 
 
+_FIELD_SCHEMA = {
+    "type": "object",
+    "required": ["name", "data_type"],
+    "additionalProperties": False,
+    "properties": {
+        each.name: (
+            sent_member(each)
+            if each.default is None
+            else extended(sent_member(each), default=each.default)
+        )
+        for each in _MEMBERS
+    },
+    "allOf": values_by_type(SENT_INSTANT),
+}
+
+
 @frozen
 class _Document:
-    fields: dict[str, object]
+    """The API-managed recipient fields of an organization."""
+
+    fields: dict[str, object] = field(
+        metadata=described(
+            "The fields by key.",
+            {"type": "object", "propertyNames": NEW_KEY, "additionalProperties": _FIELD_SCHEMA},
+        )
+    )
 
 
 def parse_field_document(document: object) -> tuple[FieldDraft, ...]:
@@ -115,28 +131,7 @@ def field_document_schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Recipient fields",
-        "description": "The API-managed recipient fields of an organization.",
-        "type": "object",
-        "required": ["fields"],
-        "additionalProperties": False,
-        "properties": {
-            "fields": {
-                "description": "The fields by key.",
-                "type": "object",
-                "propertyNames": {
-                    "pattern": rf"^(?!{RESERVED_PREFIX}){KEY_PATTERN}$",
-                    "maxLength": MAX_KEY_LENGTH,
-                    "not": {"enum": sorted(RESERVED_KEYS)},
-                },
-                "additionalProperties": {
-                    "type": "object",
-                    "required": ["name", "data_type"],
-                    "additionalProperties": False,
-                    "properties": {each.name: _member_schema(each) for each in _MEMBERS},
-                    "allOf": [_values_schema(data_type) for data_type in DataType],
-                },
-            }
-        },
+        **schema_generator().for_requests().schema(_Document),
     }
 
 
@@ -162,48 +157,3 @@ def _without_envelope(violation: Violation) -> Violation:
     """
     path = violation.path[1:]
     return evolve(violation, path=() if path == ("key",) else path)
-
-
-def _member_schema(member: FieldMember) -> dict[str, object]:
-    """Return the schema of a member of a field."""
-    return {"description": _DESCRIPTIONS[member.name], **_type_schema(member)}
-
-
-def _type_schema(member: FieldMember) -> dict[str, object]:
-    if member.kind is DataType:
-        return {"enum": [data_type.value for data_type in DataType]}
-    if member.kind is bool:
-        return {"type": "boolean", "default": member.default}
-    if member.kind is AllowedValues:
-        limits = {"minItems": 1, "maxItems": member.max_items, "uniqueItems": True}
-        return {"type": ["array", "null"], **limits}
-    if member.nullable:
-        return {"type": ["string", "null"], "minLength": 1, "maxLength": member.max_length}
-    # The limit applies to the normalized text.
-    return {"type": "string", "minLength": 1}
-
-
-def _values_schema(data_type: DataType) -> dict[str, object]:
-    """Return the schema of a field of this data type."""
-    number = {"type": "number", "minimum": -MAX_SAFE_INTEGER, "maximum": MAX_SAFE_INTEGER}
-    items: dict[DataType, dict[str, object]] = {
-        DataType.TEXT: {"type": "string", "minLength": 1, "maxLength": MAX_LINE_LENGTH},
-        DataType.NUMBER: {"anyOf": [number, {"type": "number", "not": {"type": "integer"}}]},
-        DataType.DATE: {"type": "string", "format": "date"},
-        DataType.DATETIME: {"type": "string", "format": "date-time"},
-    }
-    values = {"items": items[data_type]} if data_type in items else {"type": "null"}
-    return {
-        "if": {"properties": {"data_type": {"const": data_type.value}}},
-        "then": {"properties": {"allowed_values": values}},
-    }
-
-
-_DESCRIPTIONS = {
-    "name": "The display name: one line.",
-    "data_type": "The type of the values that recipients have.",
-    "allowed_values": "The only values that recipients can have. null allows every value.",
-    "insertable": "Whether the field can be inserted into content.",
-    "custom_insertion_code": "The whole snippet that replaces the field in exported content.",
-    "custom_value_expression": "The expression evaluated in segment logic.",
-}

@@ -10,7 +10,6 @@ from attrs import define, field, setters
 from recipient_fields.domain import (
     Credential,
     FoundKey,
-    KeyState,
     KeyValidationUnavailable,
     PlainKey,
     Rejection,
@@ -46,9 +45,9 @@ class StoredKeyValidator:
         now = self.clock()
         if found is None:
             return Rejection(RejectionReason.UNKNOWN)
-        state = found.state(now)
-        if state is not KeyState.ACTIVE:
-            return Rejection(RejectionReason(state.value), found.id)
+        rejection = found.reject(now)
+        if rejection is not None:
+            return rejection
         self._record_use(found, now)
         return found.to_credential(plain)
 

@@ -33,6 +33,9 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     IntegrationId,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
     KeyGrant,
     Link,
     LinkPurpose,
@@ -384,8 +387,9 @@ class OrganizationRepository(Protocol):
     ) -> OrganizationContents:
         """Delete the organization with everything that it has, unless `check` raises.
 
-        These are its fields, their history, its API keys, integrations and memberships. An
-        administrator without another membership is deleted too, with all sessions and links.
+        These are its fields, their history, its API keys, integrations, memberships and
+        invitations. An administrator without another membership is deleted too, with all sessions
+        and links.
         Return the numbers of deleted records, which `check` also receives; each membership counts
         as an administrator.
         The contents do not change between the call of `check` and the commit. Ids are never
@@ -396,12 +400,14 @@ class OrganizationRepository(Protocol):
 
 
 class AdministratorRepository(Protocol):
-    """The administrators of all organizations, and their one-time links.
+    """The administrators of all organizations, their one-time links, and invitations.
 
     An account can belong to several organizations, and exists while it belongs to one. Email
     addresses are unique across organizations, without regard to case. For each organization,
-    administrators who don't belong to it do not exist, except in the methods without an
-    organization.
+    administrators and invitations that don't belong to it do not exist, except in the methods
+    without an organization.
+
+    An invitation is no membership, and has no connection to the account with its email address.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
@@ -421,24 +427,53 @@ class AdministratorRepository(Protocol):
     def find(self, email: EmailAddress, /) -> Administrator | None:
         """Return the administrator with this email address in any organization, or None."""
 
-    def grant(
+    def invite(
+        self, organization_id: OrganizationId, draft: InvitationDraft, /
+    ) -> Invitation | None:
+        """Store an invitation, and return it.
+
+        It replaces the organization's invitation for this email address, whose id it keeps. The
+        id of a new one is greater than any that the storage has assigned to an invitation before.
+        Return None, and store nothing, if the address belongs to an administrator of the
+        organization. Accounts of other organizations have no effect, also not on the time that
+        the call takes.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
+        """Return the organization's invitations by ascending `email.folded`, also expired ones.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def find_invitation(self, digest: bytes, at: datetime, /) -> Invitation | None:
+        """Return the invitation with this digest, or None if there is none or it has expired."""
+
+    def withdraw_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId, /
+    ) -> Invitation:
+        """Delete the invitation, and return it.
+
+        Raises: InvitationNotFound if the organization has no such invitation.
+        """
+
+    def accept_invitation(
         self,
         organization_id: OrganizationId,
-        email: EmailAddress,
-        role: Role,
+        digest: bytes,
         at: datetime,
-        check: AdministratorsCheck,
+        password_hash: str | None,
         /,
     ) -> Administrator:
-        """Store the role of the account with this email address, and return the administrator.
+        """Turn an invitation into a membership, and return the administrator.
 
-        If there is no such account, create one without a password, at `at`. Its id is greater than
-        any that the storage has assigned to an administrator before. An existing account keeps
-        the spelling of its address. If it did not belong to this organization, delete its links:
-        their holders would have access to this organization too. If `check` raises, nothing is
-        stored. The organization's administrators do not change between the call of `check` and the
-        commit.
-        Raises: OrganizationNotFound if the organization does not exist.
+        If there is no account with the email address, create one at `at`, with this password hash.
+        Its id is greater than any that the storage has assigned to an administrator before. An
+        existing account keeps the spelling of its address, and a role that it already has in the
+        organization. Delete its links and sessions: their holders would have access to the
+        organization too. Of concurrent calls for one invitation, one succeeds.
+        Raises: LinkNotValid if `find_invitation` does not return an invitation of this
+        organization; AdministratorNotFound if the account has another password hash.
         """
 
     def change_role(
@@ -449,8 +484,9 @@ class AdministratorRepository(Protocol):
         check: AdministratorsCheck,
         /,
     ) -> Administrator:
-        """Store the administrator's role, unless `check` raises, as `grant` does.
+        """Store the administrator's role, unless `check` raises.
 
+        The organization's administrators do not change between the call of `check` and the commit.
         Raises: AdministratorNotFound if the organization has no such administrator.
         """
 

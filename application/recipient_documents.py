@@ -4,19 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
-from recipient_fields.domain import Rule, Violation, Violations
+from recipient_fields.domain import UNCHANGED, Rule, Unchanged, Violation, Violations
 
 from .conversion import InvalidDocument, parse_document
+from .schemas import described
+from .value_schemas import RECIPIENT
+from .violation_documents import ErrorDetailDocument
 
 MAX_CHECKED_RECIPIENTS = 1_000
 """The maximum number of recipients in one document."""
 
 
 @frozen
-class _Recipients:
-    recipients: list[object]
+class RecipientListDocument:
+    """Recipients to check."""
+
+    recipients: list[object] = field(
+        metadata=described(
+            schema={
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_CHECKED_RECIPIENTS,
+                "items": RECIPIENT,
+            }
+        )
+    )
+
+
+@frozen(kw_only=True)
+class RecipientCheckDocument:
+    """The recipient with converted values if it is valid. Otherwise, violations."""
+
+    valid: bool
+    recipient: Mapping[str, object] | Unchanged = field(
+        default=UNCHANGED, metadata=described(schema=RECIPIENT)
+    )
+    violations: Sequence[ErrorDetailDocument] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "After 10,000 violations, a response has only the first one of each recipient.",
+            minItems=1,
+        ),
+    )
+
+
+@frozen
+class RecipientCheckListDocument:
+    """The results of the recipients, in order."""
+
+    results: Sequence[RecipientCheckDocument]
 
 
 def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
@@ -24,7 +62,7 @@ def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
 
     Raises: InvalidDocument if it has no recipients or more than 1,000, or if one is not an object.
     """
-    recipients = parse_document(document, _Recipients).recipients
+    recipients = parse_document(document, RecipientListDocument).recipients
     violations = Violations(_count_violations(len(recipients)))
     objects = []
     for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):

@@ -30,13 +30,6 @@ def parse_reference(text: str) -> FieldReference:
         raise FieldNotFound from None
 
 
-def parse_id(text: str) -> FieldId:
-    """Return the id. Raises: FieldNotFound if this is no id."""
-    if not is_id(text):
-        raise FieldNotFound
-    return FieldId(int(text))
-
-
 def is_id(text: str) -> bool:
     """Return whether this is an id: at most 16 ASCII digits without sign or leading zero."""
     return _ID.fullmatch(text) is not None

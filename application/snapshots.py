@@ -53,9 +53,10 @@ class Records(Generic[T]):
 
 @frozen(kw_only=True)
 class Snapshot:
-    """The content of a storage at one moment, without the sessions and links of administrators.
+    """The content of a storage at one moment.
 
-    Iterate over the records while the snapshot is open: a storage may read them only then.
+    It has no sessions, links and invitations of administrators. Iterate over the records while the
+    snapshot is open: a storage may read them only then.
     """
 
     organizations: Records[OrganizationRecord]

@@ -34,7 +34,14 @@ following position, which takes quadratic time.
 
 
 class NotJson(RecipientFieldsError):
-    """The bytes are not a valid JSON document. The message does not contain them."""
+    """The bytes are not a valid JSON document. The message does not contain them.
+
+    `column` is the place of a syntax error in its line, from 1, or None for other reasons.
+    """
+
+    def __init__(self, message: str, column: int | None = None) -> None:
+        self.column: int | None = column
+        super().__init__(message)
 
 
 class TooManyValues(RecipientFieldsError):
@@ -63,7 +70,7 @@ def parse_json(document: bytes, *, max_values: int | None = None) -> object:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
         message = f"The document is not JSON: line {error.lineno}, column {error.colno}."
-        raise NotJson(message) from None
+        raise NotJson(message, error.colno) from None
     except RecursionError:
         raise NotJson("The JSON document is nested too deeply.") from None
 

@@ -2,25 +2,75 @@
 
 from __future__ import annotations
 
-from recipient_fields.domain import Violation
+from attrs import field, frozen
+
+from recipient_fields.domain import UNCHANGED, FieldKey, Rule, Unchanged, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 
+from .schemas import described, render_document
+from .value_schemas import ID
 
-def render_violation(violation: Violation) -> dict[str, object]:
+_FAILURES = (
+    "key_already_exists",
+    "not_found",
+    "forbidden",
+    "field_limit_reached",
+    "precondition_failed",
+)
+"""The codes of details that are no violation, but describe a failed operation as a whole."""
+
+
+@frozen(kw_only=True)
+class ErrorDetailDocument:
+    """A violation of one rule, or an operation of a batch that failed."""
+
+    pointer: str = field(
+        metadata=described(
+            'The place in the body (RFC 6901). `""` is the whole body.',
+            pattern="^(?:/(?:[^~/]|~[01])*)*$",
+        )
+    )
+    code: str = field(metadata=described(enum=[*(rule.value for rule in Rule), *_FAILURES]))
+    message: str = field(metadata=described(minLength=1))
+    line: int | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("The line, if the violation is in a text. From 1.", ID),
+    )
+    column: int | Unchanged = field(
+        default=UNCHANGED, metadata=described("The column, in characters. From 1.", ID)
+    )
+    suggestion: str | Unchanged = field(
+        default=UNCHANGED, metadata=described("A value that is probably meant.")
+    )
+    existing_id: int | Unchanged = field(
+        default=UNCHANGED, metadata=described("The id of the field that has this key.", ID)
+    )
+    existing_key: FieldKey | Unchanged = field(default=UNCHANGED, metadata=described("This key."))
+    reason: str | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("Why an operation is forbidden, as in `error.reason`.", minLength=1),
+    )
+
+
+def violation_document(violation: Violation) -> ErrorDetailDocument:
     """Return the violation with its path as a JSON pointer (RFC 6901).
 
     A violation in a text also has its line and its column.
     """
-    document: dict[str, object] = {
-        "pointer": "".join(f"/{_escaped(step)}" for step in violation.path),
-        "code": violation.rule.value,
-        "message": violation.message,
-    }
-    if isinstance(violation, LocatedViolation):
-        document |= {"line": violation.position.line, "column": violation.position.column}
-    if violation.suggestion is not None:
-        document["suggestion"] = violation.suggestion
-    return document
+    position = violation.position if isinstance(violation, LocatedViolation) else None
+    return ErrorDetailDocument(
+        pointer="".join(f"/{_escaped(step)}" for step in violation.path),
+        code=violation.rule.value,
+        message=violation.message,
+        line=UNCHANGED if position is None else position.line,
+        column=UNCHANGED if position is None else position.column,
+        suggestion=UNCHANGED if violation.suggestion is None else violation.suggestion,
+    )
+
+
+def render_violation(violation: Violation) -> dict[str, object]:
+    """Return the members of the violation's document."""
+    return render_document(violation_document(violation))
 
 
 def _escaped(step: str | int) -> str:

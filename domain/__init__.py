@@ -10,6 +10,8 @@ from .administrators import (
     Administrator,
     EmailAddress,
     FoundLink,
+    Invitation,
+    InvitationDraft,
     Link,
     LinkPurpose,
     Membership,
@@ -78,6 +80,7 @@ from .errors import (
     InvalidOrganization,
     InvalidQuery,
     InvalidStorageUrl,
+    InvitationNotFound,
     KeyRefused,
     KeyRepeated,
     KeyTaken,
@@ -145,6 +148,7 @@ from .identity import (
     ApiKeyId,
     FieldId,
     IntegrationId,
+    InvitationId,
     OrganizationId,
     SessionId,
 )
@@ -197,7 +201,7 @@ from .queries import (
 )
 from .recipient_columns import column_name, match_columns, propose_keys
 from .recipient_rows import RecipientRows
-from .recipient_texts import DecimalMark, RecipientTexts
+from .recipient_texts import DecimalMark, RecipientTexts, TextFormats
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
@@ -331,6 +335,10 @@ __all__ = [
     "InvalidOrganization",
     "InvalidQuery",
     "InvalidStorageUrl",
+    "Invitation",
+    "InvitationDraft",
+    "InvitationId",
+    "InvitationNotFound",
     "KeyGrant",
     "KeyRefused",
     "KeyRepeated",
@@ -384,6 +392,7 @@ __all__ = [
     "StorageNotEmpty",
     "StorageNotFound",
     "StorageUnavailable",
+    "TextFormats",
     "Unchanged",
     "UpdateField",
     "ValueExpression",

@@ -15,7 +15,7 @@ from .errors import (
     Rule,
     Violation,
 )
-from .identity import AdministratorId, OrganizationId, SessionId
+from .identity import AdministratorId, InvitationId, OrganizationId, SessionId
 from .instants import whole_milliseconds
 from .queries import fold_case
 from .text import MAX_LINE_LENGTH, length_violation, normalize_line, normalize_nfc, to_line
@@ -103,6 +103,38 @@ def _require_order(
 
 
 @frozen(kw_only=True)
+class InvitationDraft:
+    """A role in an organization that the owner of an email address gets with a link."""
+
+    email: EmailAddress
+    role: Role
+    digest: bytes = field(repr=False)
+    """The SHA-256 of the link's token."""
+    created_at: datetime = field(converter=whole_milliseconds)
+    expires_at: datetime = field(converter=whole_milliseconds)
+
+
+@frozen(kw_only=True)
+class Invitation(InvitationDraft):
+    """A pending membership: an invitation that was not accepted yet.
+
+    It gives no access, and has no connection to an account, so it does not reveal whether the
+    email address has one in another organization. To accept it, a person needs its link and the
+    password of the account. If there is no account, the person chooses a password, and the account
+    begins with this membership.
+
+    An organization has at most one invitation for an email address.
+    """
+
+    id: InvitationId
+    organization_id: OrganizationId
+
+    def is_expired(self, at: datetime) -> bool:
+        """Return whether the link does not work any more. A new invitation replaces this one."""
+        return self.expires_at <= at
+
+
+@frozen(kw_only=True)
 class Administrator:
     """A person who can sign in to the console: an account with a role in each organization.
 
@@ -135,6 +167,12 @@ class Administrator:
         ordered = sorted(memberships, key=lambda each: each.organization_id)
         return evolve(self, memberships=tuple(ordered))
 
+    def joining(self, invitation: Invitation) -> Administrator:
+        """Return this administrator with the invitation's role, or unchanged if there is a role."""
+        if self.role_in(invitation.organization_id) is not None:
+            return self
+        return self.with_role(invitation.organization_id, invitation.role)
+
     def without(self, organization_id: OrganizationId) -> Administrator | None:
         """Return this administrator without the membership, or None if there is no other."""
         others = self._others(organization_id)
@@ -161,14 +199,14 @@ def require_remaining_admin(
         raise LastAdministrator
 
 
-def require_unshared(email: EmailAddress, administrators: tuple[Administrator, ...]) -> None:
-    """Check that the administrator with this address belongs to one organization only.
+def require_unshared(administrator: Administrator) -> None:
+    """Check that the administrator belongs to one organization only.
 
-    Otherwise an organization could invite the administrator of another one, and take the account
-    over with the invitation's link.
+    Otherwise an organization could take over the account of an administrator of another one, with
+    a link that sets another password.
     Raises: AdministratorShared if the account belongs to several organizations.
     """
-    if any(len(each.memberships) > 1 for each in administrators if each.email == email):
+    if len(administrator.memberships) > 1:
         raise AdministratorShared
 
 

@@ -128,16 +128,31 @@ class RejectionReason(Enum):
     REVOKED = "revoked"
 
 
+_VERBS = {RejectionReason.EXPIRED: "expired", RejectionReason.REVOKED: "was revoked"}
+
+
 @frozen
 class Rejection:
     """The result of validating a key that is not valid.
 
-    Only the log contains it: clients receive the same response for every reason. `key_id` is the
-    id of an expired or revoked key, otherwise None.
+    `key_id` is the id of an expired or revoked key, otherwise None. `since` is the time since which
+    the key has this reason, or None if the validator does not know it.
+
+    The log contains the reason and the id. A client learns the reason and the date only if there is
+    `since`: whoever presents the full key may know it. Otherwise, all responses are equal.
     """
 
     reason: RejectionReason
     key_id: ApiKeyId | str | None = None
+    since: datetime | None = field(default=None, eq=False)
+
+    @property
+    def explanation(self) -> str | None:
+        """The sentence that the client receives about its key, or None."""
+        if self.since is None:
+            return None
+        verb = _VERBS.get(self.reason)
+        return None if verb is None else f"The API key {verb} on {self.since.date()}."
 
 
 def _parse_name(text: str) -> str:
@@ -193,9 +208,15 @@ class FoundKey:
             self.catalog_size,
         )
 
-    def state(self, at: datetime) -> KeyState:
-        """Return the state of the key at this time."""
-        return _state(self.revoked_at, self.expires_at, at)
+    def reject(self, at: datetime) -> Rejection | None:
+        """Return why the key is not valid at this time, or None if it is."""
+        match _state(self.revoked_at, self.expires_at, at):
+            case KeyState.REVOKED:
+                return Rejection(RejectionReason.REVOKED, self.id, self.revoked_at)
+            case KeyState.EXPIRED:
+                return Rejection(RejectionReason.EXPIRED, self.id, self.expires_at)
+            case KeyState.ACTIVE:
+                return None
 
 
 @frozen(kw_only=True)

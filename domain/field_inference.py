@@ -14,7 +14,7 @@ from .identity import FieldId, OrganizationId
 from .instants import from_epoch_milliseconds
 from .origins import API
 from .recipient_columns import column_name, match_columns, propose_keys
-from .recipient_texts import DecimalMark, RecipientTexts
+from .recipient_texts import RecipientTexts, TextFormats
 from .recipients import CheckedRecipient, RecipientSchema
 from .text import MAX_LINE_LENGTH
 from .values import AllowedValues, DataType, FieldKey, derive_key
@@ -79,12 +79,12 @@ class ProposedField:
 class FieldInference:
     """An inference of fields from the columns of recipients.
 
-    It requires memory for each column, but not for each recipient. With a decimal mark, the values
-    are texts, as in `RecipientTexts`. Without one, they are those of `RecipientSchema`. A text
-    field gets allowed values if its column has at most `max_allowed_values` different values.
+    It requires memory for each column, but not for each recipient. With formats, the values are
+    texts, as in `RecipientTexts`. Without them, they are those of `RecipientSchema`. A text field
+    gets allowed values if its column has at most `max_allowed_values` different values.
     """
 
-    decimal_mark: DecimalMark | None = None
+    formats: TextFormats | None = None
     max_allowed_values: int = DEFAULT_MAX_PROPOSED_VALUES
     _columns: dict[str, _Column] = field(init=False, factory=dict, repr=False)
     _check: Callable[..., CheckedRecipient] = field(init=False, repr=False)
@@ -92,9 +92,9 @@ class FieldInference:
     @_check.default
     def _check_as_every_type(self) -> Callable[..., CheckedRecipient]:
         schema = _schema_of_every_type()
-        if self.decimal_mark is None:
+        if self.formats is None:
             return schema.check
-        return RecipientTexts(schema, self.decimal_mark).check
+        return RecipientTexts(schema, self.formats).check
 
     @property
     def titles(self) -> Collection[str]:
@@ -106,7 +106,7 @@ class FieldInference:
 
         `row` identifies the recipient in `ProposedField.exceptions`.
         """
-        empty = (None,) if self.decimal_mark is None else (None, "")
+        empty = (None,) if self.formats is None else (None, "")
         for title, value in values.items():
             column = self._columns.get(title)
             if column is None:
@@ -122,7 +122,7 @@ class FieldInference:
         return tuple(self._columns[title].propose(title, keys[title]) for title in titles)
 
     def _new_column(self) -> _Column:
-        patterns = _PATTERNS_OF_STRINGS if self.decimal_mark is None else tuple(_PATTERNS)
+        patterns = _PATTERNS_OF_STRINGS if self.formats is None else tuple(_PATTERNS)
         return _Column(self._check, self.max_allowed_values, patterns)
 
 

@@ -45,12 +45,14 @@ class FieldMember:
     """A member of a field.
 
     `name` is the name of the member in documents, of its column, and of the attribute of a draft.
-    `kind` is the type of its value. `default` is the value if a document omits the member.
+    `description` is for people: sentences about its values. `kind` is the type of its value.
+    `default` is the value if a document omits the member.
     `max_length` counts characters, `max_items` allowed values. `added` is true for a nullable
     member that older records of the history do not have.
     """
 
     name: str
+    description: str
     kind: Any
     mutability: Mutability
     nullable: bool = False
@@ -69,28 +71,66 @@ ORIGIN_MEMBERS = ("source", "integration_id", "esp_field_name")
 """The members that the origin of a field consists of."""
 
 FIELD_MEMBERS = (
-    FieldMember(name="id", kind=FieldId, mutability=Mutability.READ_ONLY),
     FieldMember(
-        name="name", kind=FieldName, mutability=Mutability.WRITABLE, max_length=MAX_LINE_LENGTH
+        name="id",
+        description="Assigned by the service, never used again.",
+        kind=FieldId,
+        mutability=Mutability.READ_ONLY,
     ),
     FieldMember(
-        name="key", kind=FieldKey, mutability=Mutability.IMMUTABLE, max_length=MAX_KEY_LENGTH
+        name="name",
+        description="What people call the field: one line. Not unique.",
+        kind=FieldName,
+        mutability=Mutability.WRITABLE,
+        max_length=MAX_LINE_LENGTH,
     ),
-    FieldMember(name="data_type", kind=DataType, mutability=Mutability.IMMUTABLE),
+    FieldMember(
+        name="key",
+        description="The name of the field for programs. It never changes.",
+        kind=FieldKey,
+        mutability=Mutability.IMMUTABLE,
+        max_length=MAX_KEY_LENGTH,
+    ),
+    FieldMember(
+        name="data_type",
+        description="The type of the values. It never changes.",
+        kind=DataType,
+        mutability=Mutability.IMMUTABLE,
+    ),
     FieldMember(
         name="allowed_values",
+        description=(
+            "The values a recipient may have, in this order. null allows any value. "
+            "All are of the field's data type, and each is listed once."
+        ),
         kind=AllowedValues,
         mutability=Mutability.WRITABLE,
         nullable=True,
         max_items=MAX_ALLOWED_VALUES,
     ),
-    FieldMember(name="insertable", kind=bool, mutability=Mutability.WRITABLE, default=True),
-    FieldMember(name="source", kind=Source, mutability=Mutability.READ_ONLY),
     FieldMember(
-        name="integration_id", kind=IntegrationId, mutability=Mutability.READ_ONLY, nullable=True
+        name="insertable",
+        description="Whether the field can be inserted into content. The default is `true`.",
+        kind=bool,
+        mutability=Mutability.WRITABLE,
+        default=True,
+    ),
+    FieldMember(
+        name="source",
+        description=("The origin of the field. Only `api` fields can be changed through the API."),
+        kind=Source,
+        mutability=Mutability.READ_ONLY,
+    ),
+    FieldMember(
+        name="integration_id",
+        description="The integration that syncs the field. null for other sources.",
+        kind=IntegrationId,
+        mutability=Mutability.READ_ONLY,
+        nullable=True,
     ),
     FieldMember(
         name="esp_field_name",
+        description="The ESP's name of the field. null for other sources.",
         kind=str,
         mutability=Mutability.READ_ONLY,
         nullable=True,
@@ -98,6 +138,7 @@ FIELD_MEMBERS = (
     ),
     FieldMember(
         name="custom_insertion_code",
+        description="The whole snippet that inserts the value into exported content.",
         kind=InsertionCode,
         mutability=Mutability.WRITABLE,
         nullable=True,
@@ -105,13 +146,24 @@ FIELD_MEMBERS = (
     ),
     FieldMember(
         name="custom_value_expression",
+        description="The expression that segment and condition logic evaluates.",
         kind=ValueExpression,
         mutability=Mutability.WRITABLE,
         nullable=True,
         max_length=MAX_VALUE_EXPRESSION_LENGTH,
     ),
-    FieldMember(name="created_at", kind=datetime, mutability=Mutability.READ_ONLY),
-    FieldMember(name="updated_at", kind=datetime, mutability=Mutability.READ_ONLY),
+    FieldMember(
+        name="created_at",
+        description="When the field was created.",
+        kind=datetime,
+        mutability=Mutability.READ_ONLY,
+    ),
+    FieldMember(
+        name="updated_at",
+        description="Moves only when something changed, and forward.",
+        kind=datetime,
+        mutability=Mutability.READ_ONLY,
+    ),
 )
 """All members of a field, in the order of the API's documents."""
 

@@ -12,5 +12,7 @@ ApiKeyId = NewType("ApiKeyId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
 AdministratorId = NewType("AdministratorId", int)
 """1 to 2^53-1, assigned by the storage, never reused. Accounts belong to no single organization."""
+InvitationId = NewType("InvitationId", int)
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
 SessionId = NewType("SessionId", int)
 """1 to 2^53-1, assigned by the storage, never reused."""

@@ -71,7 +71,7 @@ class RecipientRows:
             if data_type is DataType.TEXT:
                 return str.isprintable
             if data_type is DataType.NUMBER:
-                return _NUMBER_ACCEPTANCES[self.texts.decimal_mark]
+                return _NUMBER_ACCEPTANCES[self.texts.formats.decimal_mark]
         max_remembered = _MAX_REMEMBERED if allowed_values is None else len(allowed_values.values)
         if rule not in remembered:
             check = self.texts.check_for(key)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from .errors import Rule, Violation
+from .errors import InvalidInput, Rule, Violation
 from .recipients import CheckedRecipient, RecipientSchema, ValueCheck, value_check
 from .values import DataType, canonical_function, canonical_number
 
@@ -18,29 +18,93 @@ DecimalMark: TypeAlias = Literal[".", ","]
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,399})(\.[0-9]{1,399})?([eE][-+]?[0-9]{1,3})?")
 """Matches the numbers of JSON. No finite number needs more digits."""
 _SWAPPED_MARKS = str.maketrans(",.", ".,")
-_BOOLEANS = {"true": True, "false": False}
 _NOT_DECIMAL_POINT = Violation(Rule.TYPE, "Write a number like 1234.5.")
 _NOT_DECIMAL_COMMA = Violation(Rule.TYPE, "Write a number like 1234,5.")
-_NOT_BOOLEAN = Violation(Rule.TYPE, "Write true or false.")
+_DATE_PART = re.compile("YYYY|MM?|DD?")
+_DATE_PATTERNS = {
+    "YYYY": "(?P<year>[0-9]{4})",
+    "MM": "(?P<month>[0-9]{2})",
+    "M": "(?P<month>[0-9]{1,2})",
+    "DD": "(?P<day>[0-9]{2})",
+    "D": "(?P<day>[0-9]{1,2})",
+}
+_EXAMPLE_DATE = {"YYYY": "2026", "MM": "11", "M": "11", "DD": "20", "D": "20"}
+
+
+def _lower(words: Collection[str]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words)
+
+
+@frozen(kw_only=True)
+class TextFormats:
+    """How numbers, dates and booleans are written in texts.
+
+    By default, they are written as in JSON. Numbers have the decimal mark. `date_format` has YYYY,
+    MM and DD in any order, such as `DD.MM.YYYY`, or M and D for months and days without leading
+    zeros. Booleans are words, in any case.
+
+    Raises: InvalidInput if the format does not have each part once, or has other letters or digits;
+    or if there is no word for a boolean, or one for both.
+    """
+
+    decimal_mark: DecimalMark = "."
+    date_format: str = "YYYY-MM-DD"
+    true: tuple[str, ...] = field(default=("true",), converter=_lower)
+    false: tuple[str, ...] = field(default=("false",), converter=_lower)
+
+    def __attrs_post_init__(self) -> None:
+        parts = sorted(part[0] for part in _DATE_PART.findall(self.date_format))
+        separators = _DATE_PART.sub("", self.date_format)
+        if parts != ["D", "M", "Y"] or len(separators) < 2 or any(map(str.isalnum, separators)):
+            message = "Use YYYY, MM and DD, once each and separated, such as DD.MM.YYYY."
+            raise InvalidInput([Violation(Rule.FORMAT, message, ("date_format",))])
+        if not self.true or not self.false or {*self.true} & {*self.false}:
+            message = "Use different words for true and false, at least one for each."
+            raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("true",))])
+
+    def number_check(self) -> ValueCheck[str]:
+        """Return the check for numbers."""
+        return _decimal_point if self.decimal_mark == "." else _decimal_comma
+
+    def date_check(self) -> ValueCheck[str]:
+        """Return the check for dates, which returns them in ISO form."""
+        escaped = re.escape(self.date_format)
+        pattern = _DATE_PART.sub(lambda part: _DATE_PATTERNS[part[0]], escaped)
+        match = re.compile(pattern).fullmatch
+        example = _DATE_PART.sub(lambda part: _EXAMPLE_DATE[part[0]], self.date_format)
+        refused = Violation(Rule.FORMAT, f"Write a date like {example}.")
+        canonical = canonical_function(DataType.DATE)
+
+        def check(text: str) -> object:
+            found = match(text)
+            if found is None:
+                return refused
+            date = canonical(f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}")
+            return refused if isinstance(date, Violation) else date
+
+        return check
+
+    def boolean_check(self) -> ValueCheck[str]:
+        """Return the check for booleans."""
+        booleans = {**dict.fromkeys(self.true, True), **dict.fromkeys(self.false, False)}
+        refused = Violation(Rule.TYPE, f"Write {self.true[0]} or {self.false[0]}.")
+        return lambda text: booleans.get(text.lower(), refused)
 
 
 @frozen
 class RecipientTexts:
-    """A check of values that are texts. An empty text means that the value is not set.
-
-    Numbers are written as in JSON, with the decimal mark. Booleans are `true` and `false`, in any
-    case. The values of the other types are texts.
-    """
+    """A check of values that are texts. An empty text means that the value is not set."""
 
     schema: RecipientSchema
-    decimal_mark: DecimalMark = "."
+    formats: TextFormats = field(factory=TextFormats)
     _checks: Mapping[str, ValueCheck[str]] = field(init=False, eq=False, repr=False)
 
     @_checks.default
     def _checks_by_key(self) -> Mapping[str, ValueCheck[str]]:
         conversions: Mapping[DataType, ValueCheck[str]] = {
-            DataType.NUMBER: _decimal_point if self.decimal_mark == "." else _decimal_comma,
-            DataType.BOOLEAN: _boolean,
+            DataType.NUMBER: self.formats.number_check(),
+            DataType.DATE: self.formats.date_check(),
+            DataType.BOOLEAN: self.formats.boolean_check(),
         }
         return {
             key: value_check(
@@ -73,7 +137,3 @@ def _decimal_point(text: str) -> object:
 def _decimal_comma(text: str) -> object:
     number = _decimal_point(text.translate(_SWAPPED_MARKS))
     return _NOT_DECIMAL_COMMA if number is _NOT_DECIMAL_POINT else number
-
-
-def _boolean(text: str) -> object:
-    return _BOOLEANS.get(text.lower(), _NOT_BOOLEAN)

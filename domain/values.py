@@ -41,6 +41,8 @@ KEY_PATTERN = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 """The regular expression of a whole key. Reserved keys match it too."""
 
 _KEY = re.compile(KEY_PATTERN)
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?")
+"""Numbers as they are usually written."""
 _NON_ASCII_LETTER = re.compile(r"[^\W\0-\x7f]")
 """A letter or number outside ASCII."""
 
@@ -209,6 +211,8 @@ def canonical_number(value: object) -> int | float | Violation:
         if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
             return value
         return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return Violation(Rule.TYPE, f"This is a text. Write the number {value} without quotes.")
     return Violation(Rule.TYPE, "A number field allows numbers here.")
 
 

@@ -14,6 +14,7 @@ from recipient_fields.domain.instants import format_instant, from_epoch_millisec
 
 from .counts import counted
 from .recipient_files import (
+    LINE,
     MAX_ROW_LENGTH,
     REASONS,
     RecipientWriter,
@@ -126,9 +127,10 @@ class ParquetRecipients:
 
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
-        """Return a writer of the columns of this file. Rejects have a column for the reasons."""
+        """Return a writer of the columns of this file. Rejects have two more columns."""
         schema = self._schema
         if rejects:
+            schema = schema.append(pa.field(LINE, pa.int64()))
             schema = schema.append(pa.field(REASONS, pa.list_(pa.string())))
         with pq.ParquetWriter(file, schema) as writer:
             rows = _ParquetWriter(writer, schema, rejects)
@@ -165,6 +167,7 @@ class _ParquetWriter:
     _rejects: bool
     _batch: pa.RecordBatch | None = None
     _indices: list[int] = field(factory=list)
+    _lines: list[int] = field(factory=list)
     _reasons: list[Sequence[str]] = field(factory=list)
     _copied: list[pa.RecordBatch] = field(factory=list)
     _copied_rows: int = 0
@@ -176,6 +179,7 @@ class _ParquetWriter:
             self._copy_rows()
             self._batch = copied.batch
         self._indices.append(copied.index)
+        self._lines.append(row.line)
         self._reasons.append(reasons)
 
     def finish(self) -> None:
@@ -187,12 +191,14 @@ class _ParquetWriter:
             return
         columns = self._batch.take(pa.array(self._indices, pa.int64())).columns
         if self._rejects:
+            columns.append(pa.array(self._lines, pa.int64()))
             columns.append(pa.array(self._reasons, self._schema.field(-1).type))
         batch = pa.record_batch(columns, schema=self._schema)
         self._copied.append(batch)
         self._copied_rows += batch.num_rows
         self._copied_size += batch.nbytes
         self._indices.clear()
+        self._lines.clear()
         self._reasons.clear()
         if self._copied_rows >= _WRITTEN_ROWS or self._copied_size >= _WRITTEN_SIZE:
             self._write_copied()

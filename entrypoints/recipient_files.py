@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
@@ -24,9 +25,15 @@ from .counts import counted
 
 MAX_ROW_LENGTH = 1024 * 1024
 """Characters of a row, as in the body of a request."""
-REASONS = "violations"
-"""The column, or the member, with the violations of a rejected row."""
+LINE, REASONS = "_line", "_violations"
+"""The columns, or members, with the line and the violations of a rejected row. No key of a field
+begins with an underscore."""
 
+TEXT = "_text"
+"""The member with a rejected line that is not a JSON object."""
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 _JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 _MAX_ROW_VALUES = 10_000
 """Member names and values of a line of JSON, as in the body of a request."""
@@ -188,6 +195,8 @@ class CsvRecipients:
     _rows: Iterator[list[str]]
     keys: Sequence[str] = field(default=())
     """The key of each column, or its name in the header."""
+    spreadsheet_safe: bool = False
+    """Whether rejects have no cells that a spreadsheet would read as formulas."""
     row_count: int | None = None
 
     @classmethod
@@ -235,9 +244,10 @@ class CsvRecipients:
 
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
-        """Return a writer in UTF-8. Rejects have a column for the reasons."""
+        """Return a writer in UTF-8. Rejects have columns for the line and the reasons."""
         writer = _TextWriter(file, self._render_reject if rejects else self._render_row)
-        writer.write_text(self._render([*self.header, *([REASONS] if rejects else [])]))
+        added = (LINE, REASONS) if rejects else ()
+        writer.write_text(self._render([*self.header, *added]))
         yield writer
 
     def _render_row(self, row: Row, _reasons: Sequence[str]) -> str:
@@ -245,7 +255,8 @@ class CsvRecipients:
 
     def _render_reject(self, row: Row, reasons: Sequence[str]) -> str:
         missing = [""] * (len(self.header) - len(row.source))
-        return self._render([*row.source, *missing, " ".join(reasons)])
+        cells = [*row.source, *missing, str(row.line), " ".join(reasons)]
+        return self._render([_as_text(each) for each in cells] if self.spreadsheet_safe else cells)
 
     def _render(self, cells: Sequence[str]) -> str:
         line = io.StringIO()
@@ -280,7 +291,9 @@ class JsonLinesRecipients:
             violation = Violation(Rule.FORMAT, "The line has too many members and values.")
             return Row(number, (line,), violation)
         except NotJson as error:
-            return Row(number, (line,), Violation(Rule.FORMAT, str(error)))
+            place = error.column
+            message = str(error) if place is None else f"The line is not JSON: column {place}."
+            return Row(number, (line,), Violation(Rule.FORMAT, message))
         if not isinstance(values, dict):
             violation = Violation(Rule.TYPE, "The line must be a JSON object.")
             return Row(number, (line,), violation)
@@ -292,7 +305,7 @@ class JsonLinesRecipients:
 
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
-        """Return a writer in UTF-8. A reject has the recipient, or its line, and the reasons."""
+        """Return a writer in UTF-8. A reject has members for the line and the reasons."""
         yield _TextWriter(file, _render_json_reject if rejects else _render_json_line)
 
 
@@ -315,9 +328,16 @@ def _render_json_line(row: Row, _reasons: Sequence[str]) -> str:
 
 
 def _render_json_reject(row: Row, reasons: Sequence[str]) -> str:
-    recipient = row.source[0] if row.violation else row.document
-    document = {"recipient": recipient, REASONS: reasons}
+    """Return the recipient with its line and the reasons. A line that is no recipient is a text."""
+    recipient = {TEXT: row.source[0]} if row.violation else row.document
+    document = {**recipient, LINE: row.line, REASONS: reasons}
     return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _as_text(cell: str) -> str:
+    """Return the cell, with an apostrophe before what a spreadsheet would read as a formula."""
+    is_formula = cell.startswith(_FORMULA_STARTS) and _NUMBER.fullmatch(cell) is None
+    return f"'{cell}" if is_formula else cell
 
 
 @contextmanager

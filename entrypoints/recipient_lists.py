@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from recipient_fields.domain import (
     Catalog,
-    DecimalMark,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
     Rule,
+    TextFormats,
     Violation,
     closest_match,
     match_columns,
@@ -33,7 +35,12 @@ from .recipient_files import (
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
 
-_MAX_SHOWN = 100
+_Kind: TypeAlias = tuple[object, ...]
+"""What equal violations have in common."""
+
+_MAX_FINDINGS = 100
+_MAX_VALUE_LENGTH = 60
+"""Characters of a value in a finding, as JSON."""
 _MAX_COUNTS = 1_000
 """Pairs of a field and a rule that are counted apart: more than fields of an organization."""
 _OTHER = "(other)"
@@ -47,34 +54,64 @@ class ListOptions:
 
     delimiter: str | None = None
     encoding: str | None = None
-    decimal_mark: DecimalMark = "."
+    formats: TextFormats = field(factory=TextFormats)
     integration: int | None = None
     """The header contains the ESP's names of this integration's fields."""
     additional: bool = False
     """Whether values that are not of recipient fields are accepted."""
     additional_advice: str = "accept additional values"
     """How a user sets `additional`."""
+    spreadsheet_safe: bool = False
+    """Whether the rejects of a CSV file have no cells that a spreadsheet reads as formulas."""
+
+
+@mutable
+class Finding:
+    """Equal violations of equal values: the line of the first one, and their number.
+
+    `value` is the value as JSON, or None if it is long, or if the violation is not of a value.
+    """
+
+    line: int
+    violation: Violation
+    value: str | None
+    count: int = 0
+
+    @property
+    def key(self) -> str:
+        """The key of the field, or an empty text if the violation concerns the row."""
+        return violation_key(self.violation)
+
+    @property
+    def message(self) -> str:
+        """The message with the suggestion. If there are several violations, it begins with them."""
+        message = violation_message(self.violation)
+        if self.count == 1:
+            return message
+        if self.value is None:
+            return f"{self.count:,} times: {message}"
+        return f"{self.value} \N{MULTIPLICATION SIGN} {self.count:,}: {message}"
 
 
 @mutable
 class CheckReport:
-    """The first violations of a check, with their lines, and the counts of all."""
+    """The first findings of a check, and the counts of all violations."""
 
     valid: int = 0
     invalid: int = 0
-    violations: list[tuple[int, Violation]] = field(factory=list)
     counts: Counter[tuple[str, str]] = field(factory=Counter)
     """The number of violations by field and rule."""
+    _findings: dict[_Kind, Finding] = field(factory=dict)
 
     @property
-    def suggests(self) -> bool:
-        """Whether the report contains the violations of the next row."""
-        return len(self.violations) < _MAX_SHOWN
+    def findings(self) -> Collection[Finding]:
+        """The first 100 findings, in the order of their lines."""
+        return self._findings.values()
 
     @property
     def hidden(self) -> int:
-        """The number of violations after the first ones."""
-        return self.counts.total() - len(self.violations)
+        """The number of violations that are not in the findings."""
+        return self.counts.total() - sum(each.count for each in self.findings)
 
     @property
     def summary(self) -> str:
@@ -82,19 +119,43 @@ class CheckReport:
         checked = counted(self.valid + self.invalid, "recipient")
         return f"Checked {checked}: {self.valid:,} valid, {self.invalid:,} invalid."
 
-    def add(self, row: Row, violations: Sequence[Violation]) -> None:
-        """Add a row."""
-        if not violations:
-            self.valid += 1
-            return
+    def add(
+        self,
+        line: int,
+        violations: Sequence[Violation],
+        values: Mapping[str, object],
+        suggest: Callable[[], Sequence[Violation]],
+    ) -> Sequence[Violation]:
+        """Add an invalid row, and return its violations with the suggestions of their findings.
+
+        `suggest` returns the violations with suggestions. It takes time, so it is only called for
+        new findings.
+        """
         self.invalid += 1
-        for violation in violations:
-            count = violation_key(violation), violation.rule.value
-            if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
-                count = _OTHER, violation.rule.value
-            self.counts[count] += 1
-            if self.suggests:
-                self.violations.append((row.line, violation))
+        kinds = [_kind(each, values) for each in violations]
+        if len(self._findings) < _MAX_FINDINGS and any(
+            each not in self._findings for each in kinds
+        ):
+            violations = suggest()
+            for kind, violation in zip(kinds, violations, strict=True):
+                if len(self._findings) < _MAX_FINDINGS:
+                    self._findings.setdefault(
+                        kind, Finding(line, violation, _value(violation, values))
+                    )
+        for kind, violation in zip(kinds, violations, strict=True):
+            self._count(violation)
+            if kind in self._findings:
+                self._findings[kind].count += 1
+        return [
+            self._findings[kind].violation if kind in self._findings else violation
+            for kind, violation in zip(kinds, violations, strict=True)
+        ]
+
+    def _count(self, violation: Violation) -> None:
+        count = violation_key(violation), violation.rule.value
+        if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
+            count = _OTHER, violation.rule.value
+        self.counts[count] += 1
 
     def has(self, rule: Rule) -> bool:
         """Return whether a value violates the rule."""
@@ -123,7 +184,8 @@ class RecipientList:
         if isinstance(reader, ColumnReader):
             reader = _with_keys(reader, catalog, options)
         if isinstance(reader, CsvRecipients):
-            rows = RecipientRows(RecipientTexts(schema, options.decimal_mark), reader.keys)
+            reader = evolve(reader, spreadsheet_safe=options.spreadsheet_safe)
+            rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
             return cls(reader, lambda row, suggest: rows.violations(row.source, suggest=suggest))
         return cls(
             reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
@@ -139,11 +201,17 @@ class RecipientList:
     ) -> Iterator[tuple[Row, Sequence[Violation]]]:
         """Yield the rows of this list with their violations, and add them to the report."""
         for row in rows:
-            violations = (
-                (row.violation,) if row.violation else self._check_row(row, report.suggests)
-            )
-            report.add(row, violations)
+            violations = self._violations(row, suggest=False)
+            if violations:
+                values = {} if row.violation else self.reader.values(row)
+                suggest = partial(self._violations, row, suggest=True)
+                violations = report.add(row.line, violations, values, suggest)
+            else:
+                report.valid += 1
             yield row, violations
+
+    def _violations(self, row: Row, *, suggest: bool) -> Sequence[Violation]:
+        return (row.violation,) if row.violation else self._check_row(row, suggest)
 
 
 def violation_key(violation: Violation) -> str:
@@ -163,11 +231,26 @@ def violation_text(violation: Violation) -> str:
     return f"{key}{violation_message(violation)}"
 
 
+def _value(violation: Violation, values: Mapping[str, object]) -> str | None:
+    """Return the value that breaks the rule, as JSON, or None if there is none or it is long."""
+    if violation.rule is Rule.UNKNOWN_FIELD or violation_key(violation) not in values:
+        return None
+    value = values[violation_key(violation)]
+    if isinstance(value, str) and len(value) > _MAX_VALUE_LENGTH:
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_VALUE_LENGTH else None
+
+
+def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
+    return violation.path, violation.rule, violation.message, _value(violation, values)
+
+
 def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> ColumnReader:
     """Return the reader with the keys of its columns."""
     if options.integration is None:
         keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
-        known: Iterable[str] = [each.key for each in catalog.fields]
+        known: Collection[str] = [each.key for each in catalog.fields]
     else:
         esp_names = _keys_by_esp_name(catalog, options.integration)
         keys = {title: esp_names[title] for title in reader.header if title in esp_names}
@@ -191,8 +274,12 @@ def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:
     }
 
 
-def _unknown_columns(titles: list[str], known: Iterable[str]) -> str:
-    similar = closest_match(titles[0], known)
-    hint = "" if similar is None else f" Did you mean {similar}?"
+def _unknown_columns(titles: list[str], known: Collection[str]) -> str:
+    listed = ", ".join(_with_similar(each, known) for each in titles[:_MAX_TITLES])
     more = f" and {len(titles) - _MAX_TITLES:,} more" if len(titles) > _MAX_TITLES else ""
-    return f"These columns are not recipient fields: {', '.join(titles[:_MAX_TITLES])}{more}.{hint}"
+    return f"These columns are not recipient fields: {listed}{more}."
+
+
+def _with_similar(title: str, known: Collection[str]) -> str:
+    similar = closest_match(title, known)
+    return title if similar is None else f"{title} (did you mean {similar}?)"

@@ -18,6 +18,7 @@ from recipient_fields.adapters.row_mapping import (
 from recipient_fields.application import FieldDocument
 from recipient_fields.application.documents import render_field
 from recipient_fields.application.field_documents import field_document_schema
+from recipient_fields.application.value_schemas import schema_generator
 from recipient_fields.domain import (
     API,
     FIELD_MEMBERS,
@@ -42,7 +43,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.cli.fields import _TEXTS
 from recipient_fields.entrypoints.console.field_forms import LABELS, FieldInputs
-from recipient_fields.entrypoints.http.openapi.schemas import SCHEMAS
 
 NAMES = tuple(each.name for each in FIELD_MEMBERS)
 FIELD = (
@@ -118,7 +118,13 @@ def test_each_entrypoint_has_a_label_or_a_sentence_for_each_member() -> None:
     assert {*LABELS} == settable
     assert {*_TEXTS} == {*NULLABLE_TEXTS}
     assert {*definition} == settable - {"key"}
-    assert [*SCHEMAS["RecipientField"]["properties"]] == [*NAMES]
-    assert {*SCHEMAS["RecipientFieldDraft"]["properties"]} == settable | {*ORIGIN_MEMBERS}
-    assert {*SCHEMAS["RecipientFieldChanges"]["properties"]} == {*NAMES}
-    assert {*SCHEMAS["RecipientFieldReplacement"]["properties"]} == {*NAMES}
+    members = {
+        kind: {*schema_generator().schema(kind)["properties"]}
+        for kind in (FieldDocument, FieldDraft, FieldChanges, FieldReplacement)
+    }
+    assert members == {
+        FieldDocument: {*NAMES},
+        FieldDraft: settable | {*ORIGIN_MEMBERS},
+        FieldChanges: {*NAMES},
+        FieldReplacement: {*NAMES},
+    }

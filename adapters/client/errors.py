@@ -40,6 +40,7 @@ from .responses import InvalidResponse, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
+_EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 _OPERATION = re.compile(r"/operations/(0|[1-9][0-9]{0,6})((?:/.*)?)", re.DOTALL)
 _MAX_MESSAGE = 1_000
@@ -135,7 +136,7 @@ def _convert(
         case "precondition_failed":
             return VersionConflict(version_of(response), message)
         case "unauthorized":
-            return KeyRefused()
+            return _key_refused(response)
     if response.status < 500 or response.status == 501:
         return RequestRefused(code, message)
     return StorageUnavailable(message)
@@ -196,6 +197,12 @@ _FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
     "api_key_validation_unavailable": KeyValidationUnavailable,
 }
 """The errors that can be temporary."""
+
+
+def _key_refused(response: Response) -> KeyRefused:
+    challenge = response.headers.get("WWW-Authenticate", "")
+    explanation = _EXPLANATION.search(challenge)
+    return KeyRefused() if explanation is None else KeyRefused(explanation[1])
 
 
 def _forbidden(error: _Error, message: str) -> RecipientFieldsError:

@@ -9,11 +9,15 @@ import re
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from attrs import frozen
-
 from recipient_fields.application import FieldDocument, NotJson
+from recipient_fields.application.batch_documents import BatchResultListDocument
 from recipient_fields.application.conversion import parse_document
-from recipient_fields.application.documents import HistoryRecordDocument
+from recipient_fields.application.documents import (
+    FieldEnvelopeDocument,
+    FieldListDocument,
+    HistoryRecordDocument,
+    HistoryRecordListDocument,
+)
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     Batch,
@@ -42,34 +46,9 @@ class InvalidResponse(Exception):
     """A response does not match the HTTP contract. The message says how, without its content."""
 
 
-@frozen
-class _Item:
-    recipient_field: FieldDocument
-
-
-@frozen
-class _List:
-    recipient_fields: list[FieldDocument]
-
-
-@frozen
-class _Result:
-    recipient_field: FieldDocument | None
-
-
-@frozen
-class _Results:
-    results: list[_Result]
-
-
-@frozen
-class _History:
-    recipient_field_changes: list[HistoryRecordDocument]
-
-
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
     """Return the field. Raises: InvalidResponse if its version is not that in `ETag`."""
-    field = _field(read_document(response, _Item).recipient_field, organization_id)
+    field = _field(read_document(response, FieldEnvelopeDocument).recipient_field, organization_id)
     if version_of(response) != field.version_tag:
         raise InvalidResponse("its ETag is not that of this version of the field")
     return field
@@ -111,7 +90,10 @@ def results_of(
     response: Response, organization_id: OrganizationId, batch: Batch
 ) -> tuple[RecipientField | None, ...]:
     """Return the field of each operation. Raises: InvalidResponse if some are missing."""
-    fields = [result.recipient_field for result in read_document(response, _Results).results]
+    fields = [
+        result.recipient_field
+        for result in read_document(response, BatchResultListDocument).results
+    ]
     if len(fields) != len(batch.operations):
         raise InvalidResponse("it has another number of results than the batch has operations")
     return tuple(None if each is None else _field(each, organization_id) for each in fields)
@@ -128,7 +110,7 @@ def history_of(response: Response, organization_id: OrganizationId) -> HistoryPa
     Raises: InvalidResponse if the records are not sorted by sequence number, or the link to the
     next page does not continue after the last one.
     """
-    documents = read_document(response, _History).recipient_field_changes
+    documents = read_document(response, HistoryRecordListDocument).recipient_field_changes
     records = tuple(_record(document, organization_id) for document in documents)
     sequences = [record.sequence for record in records]
     if sequences != sorted(set(sequences)):
@@ -177,7 +159,7 @@ def _record(document: HistoryRecordDocument, organization_id: OrganizationId) ->
 
 
 def _fields(response: Response, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
-    documents = read_document(response, _List).recipient_fields
+    documents = read_document(response, FieldListDocument).recipient_fields
     return tuple(_field(document, organization_id) for document in documents)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from threading import RLock
 
-from attrs import define, evolve
+from attrs import asdict, define, evolve
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -20,6 +20,10 @@ from recipient_fields.domain import (
     AdministratorNotFound,
     EmailAddress,
     FoundLink,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
+    InvitationNotFound,
     Link,
     LinkNotValid,
     LinkPurpose,
@@ -49,13 +53,15 @@ class _Account:
 
 
 class MemoryAdministratorRepository(AdministratorRepository):
-    """The administrators in memory, by id."""
+    """The administrators and invitations in memory, by id."""
 
     def __init__(self, lock: RLock, organizations: Organizations) -> None:
         self._lock = lock
         self._organizations = organizations
         self._ids = Ids()
         self._accounts: dict[AdministratorId, _Account] = {}
+        self._invitation_ids = Ids()
+        self._invitations: dict[InvitationId, Invitation] = {}
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
         with self._lock:
@@ -80,33 +86,75 @@ class MemoryAdministratorRepository(AdministratorRepository):
                     return account.administrator
             return None
 
-    def grant(
+    def invite(
+        self, organization_id: OrganizationId, draft: InvitationDraft, /
+    ) -> Invitation | None:
+        with self._lock:
+            if any(each.email == draft.email for each in self.all(organization_id)):
+                return None
+            replaced = [
+                each.id for each in self.invitations(organization_id) if each.email == draft.email
+            ]
+            invitation = Invitation(
+                id=replaced[0] if replaced else InvitationId(self._invitation_ids.assign()),
+                organization_id=organization_id,
+                **asdict(draft, recurse=False),
+            )
+            self._invitations[invitation.id] = invitation
+            return invitation
+
+    def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
+        with self._lock:
+            self._organizations.get(organization_id)
+            everyone = self._invitations.values()
+            ours = (each for each in everyone if each.organization_id == organization_id)
+            return tuple(sorted(ours, key=lambda each: each.email.folded))
+
+    def find_invitation(self, digest: bytes, at: datetime, /) -> Invitation | None:
+        with self._lock:
+            for invitation in self._invitations.values():
+                if invitation.digest == digest and not invitation.is_expired(at):
+                    return invitation
+            return None
+
+    def withdraw_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId, /
+    ) -> Invitation:
+        with self._lock:
+            invitation = self._invitations.get(invitation_id)
+            if invitation is None or invitation.organization_id != organization_id:
+                raise InvitationNotFound
+            del self._invitations[invitation_id]
+            return invitation
+
+    def accept_invitation(
         self,
         organization_id: OrganizationId,
-        email: EmailAddress,
-        role: Role,
+        digest: bytes,
         at: datetime,
-        check: AdministratorsCheck,
+        password_hash: str | None,
         /,
     ) -> Administrator:
         with self._lock:
-            self._organizations.get(organization_id)
-            found = self.find(email)
-            if found is not None:
-                granted = self._change(
-                    organization_id, found.with_role(organization_id, role), check
+            invitation = self.find_invitation(digest, at)
+            if invitation is None or invitation.organization_id != organization_id:
+                raise LinkNotValid
+            found = self.find(invitation.email)
+            if found is not None and found.password_hash != password_hash:
+                raise AdministratorNotFound
+            if found is None:
+                administrator = Administrator(
+                    id=AdministratorId(self._ids.assign()),
+                    email=invitation.email,
+                    password_hash=password_hash,
+                    created_at=at,
+                    memberships=(Membership(organization_id, invitation.role),),
                 )
-                if found.role_in(organization_id) is None:
-                    self._accounts[found.id].links.clear()
-                return granted
-            administrator = Administrator(
-                id=AdministratorId(self._ids.assign()),
-                email=email,
-                password_hash=None,
-                created_at=at,
-                memberships=(Membership(organization_id, role),),
-            )
-            return self._change(organization_id, administrator, check)
+            else:
+                administrator = found.joining(invitation)
+            del self._invitations[invitation.id]
+            self._accounts[administrator.id] = _Account(administrator, {}, {}, {})
+            return administrator
 
     def change_role(
         self,
@@ -118,9 +166,11 @@ class MemoryAdministratorRepository(AdministratorRepository):
     ) -> Administrator:
         with self._lock:
             administrator = self.get(organization_id, administrator_id)
-            return self._change(
-                organization_id, administrator.with_role(organization_id, role), check
-            )
+            changed = administrator.with_role(organization_id, role)
+            before = self.all(organization_id)
+            check(before, (*(each for each in before if each.id != changed.id), changed))
+            self._accounts[changed.id].administrator = changed
+            return changed
 
     def revoke(
         self,
@@ -190,9 +240,11 @@ class MemoryAdministratorRepository(AdministratorRepository):
         return self._accounts.values()
 
     def delete_all(self, organization_id: OrganizationId) -> None:
-        """Delete all memberships of the organization."""
+        """Delete all memberships and invitations of the organization."""
         for administrator in self.all(organization_id):
             self._remove(organization_id, administrator)
+        for invitation in self.invitations(organization_id):
+            del self._invitations[invitation.id]
 
     def records(self) -> Records[Administrator]:
         """Return the administrators of all organizations."""
@@ -202,19 +254,6 @@ class MemoryAdministratorRepository(AdministratorRepository):
         """Replace all administrators by these."""
         self._ids.skip_to(last_id)
         self._accounts = {each.id: _Account(each, {}, {}, {}) for each in administrators}
-
-    def _change(
-        self, organization_id: OrganizationId, changed: Administrator, check: AdministratorsCheck
-    ) -> Administrator:
-        """Store the administrator, who belongs to the organization, unless `check` raises."""
-        before = self.all(organization_id)
-        check(before, (*(each for each in before if each.id != changed.id), changed))
-        account = self.account(changed.id)
-        if account is None:
-            self._accounts[changed.id] = _Account(changed, {}, {}, {})
-        else:
-            account.administrator = changed
-        return changed
 
     def _remove(self, organization_id: OrganizationId, administrator: Administrator) -> None:
         """Delete the membership, and the account if it has no other one."""

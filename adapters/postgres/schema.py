@@ -63,6 +63,7 @@ _TABLES = [
     "administrator_links",
     "administrator_sessions",
     "administrator_forms",
+    "administrator_invitations",
     "sign_in_attempts",
 ]
 _END_OF_STATEMENT = re.compile(r"(?<=;)\n+")

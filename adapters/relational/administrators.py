@@ -18,6 +18,10 @@ from recipient_fields.domain import (
     AdministratorNotFound,
     EmailAddress,
     FoundLink,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
+    InvitationNotFound,
     Link,
     LinkNotValid,
     LinkPurpose,
@@ -26,17 +30,26 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
-from ..row_mapping import RowMapping, stored_administrator
+from ..row_mapping import (
+    RowMapping,
+    invitation_values,
+    stored_administrator,
+    stored_invitation,
+)
 from .columns import storable_id
 from .database import Connection, Database, Row
 from .dialect import Dialect
 from .locks import lock_catalog
-from .organizations import delete_accounts_without_membership, require_organization
+from .organizations import (
+    delete_accounts_without_membership,
+    require_organization,
+    select_organization,
+)
 
 
 @frozen
 class RelationalAdministratorRepository(AdministratorRepository):
-    """The administrators in one database."""
+    """The administrators and invitations in one database."""
 
     _database: Database
 
@@ -57,29 +70,80 @@ class RelationalAdministratorRepository(AdministratorRepository):
         row = self._database.read(lambda c: c.one(select_account_by_email, values))
         return None if row is None else read_administrator(row)
 
-    def grant(
+    def invite(
+        self, organization_id: OrganizationId, draft: InvitationDraft, /
+    ) -> Invitation | None:
+        values = {"organization_id": storable_id(organization_id), **invitation_values(draft)}
+
+        def invite(connection: Connection) -> Invitation | None:
+            require_organization(connection, organization_id)
+            if connection.one(select_member_by_email, values) is not None:
+                return None
+            [row] = connection.all(store_invitation, values)
+            return _read_invitation(row)
+
+        return self._database.write(invite, lock=lock_catalog(organization_id))
+
+    def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
+        values = {"organization_id": storable_id(organization_id)}
+
+        def read(connection: Connection) -> tuple[Invitation, ...]:
+            require_organization(connection, organization_id)
+            return tuple(map(_read_invitation, connection.all(select_invitations, values)))
+
+        return self._database.read(read)
+
+    def find_invitation(self, digest: bytes, at: datetime, /) -> Invitation | None:
+        return self._database.read(lambda c: _find_invitation(c, digest, at))
+
+    def withdraw_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId, /
+    ) -> Invitation:
+        values = {
+            "organization_id": storable_id(organization_id),
+            "invitation_id": storable_id(invitation_id),
+        }
+        row = self._database.write(lambda c: c.one(withdraw_invitation, values))
+        if row is None:
+            raise InvitationNotFound
+        return _read_invitation(row)
+
+    def accept_invitation(
         self,
         organization_id: OrganizationId,
-        email: EmailAddress,
-        role: Role,
+        digest: bytes,
         at: datetime,
-        check: AdministratorsCheck,
+        password_hash: str | None,
         /,
     ) -> Administrator:
-        account = {"email": email.text, "folded_email": email.folded, "at": at}
+        def accept(connection: Connection) -> Administrator:
+            invitation = _find_invitation(connection, digest, at)
+            if invitation is None or invitation.organization_id != organization_id:
+                raise LinkNotValid
+            # Processes of older versions delete organizations without their invitations.
+            if connection.one(select_organization, {"organization_id": organization_id}) is None:
+                raise LinkNotValid
+            account = {
+                "email": invitation.email.text,
+                "folded_email": invitation.email.folded,
+                "password_hash": password_hash,
+                "at": at,
+            }
+            # A lock of the account, or a new one. Neither exists if another transaction has
+            # created the account since the first statement, with another hash.
+            row = connection.one(lock_account_by_email, account) or connection.one(
+                insert_account, account
+            )
+            if row is None or row[1] != password_hash:
+                raise AdministratorNotFound
+            member = {"organization_id": organization_id, "administrator_id": row[0]}
+            connection.execute(delete_invitation, {"invitation_id": invitation.id})
+            connection.execute(insert_membership, {**member, "role": invitation.role.value})
+            connection.execute(delete_links, member)
+            connection.execute(delete_sessions, member)
+            return _get(connection, organization_id, row[0])
 
-        def grant(connection: Connection) -> Administrator:
-            require_organization(connection, organization_id)
-            before = _all(connection, organization_id)
-            [(administrator_id,)] = connection.all(insert_account, account)
-            _store_role(connection, organization_id, administrator_id, role)
-            after = _all(connection, organization_id)
-            check(before, after)
-            if not any(each.id == administrator_id for each in before):
-                connection.execute(delete_links, {"administrator_id": administrator_id})
-            return next(each for each in after if each.id == administrator_id)
-
-        return self._database.write(grant, lock=lock_catalog(organization_id))
+        return self._database.write(accept, lock=lock_catalog(organization_id))
 
     def change_role(
         self,
@@ -89,10 +153,15 @@ class RelationalAdministratorRepository(AdministratorRepository):
         check: AdministratorsCheck,
         /,
     ) -> Administrator:
+        member = {
+            "organization_id": storable_id(organization_id),
+            "administrator_id": storable_id(administrator_id),
+        }
+
         def change_role(connection: Connection) -> Administrator:
             administrator = _get(connection, organization_id, administrator_id)
             before = _all(connection, organization_id)
-            _store_role(connection, organization_id, administrator_id, role)
+            connection.execute(update_role, {**member, "role": role.value})
             check(before, _all(connection, organization_id))
             return administrator.with_role(organization_id, role)
 
@@ -196,18 +265,21 @@ def _get(
     return read_administrator(row)
 
 
-def _store_role(
-    connection: Connection,
-    organization_id: OrganizationId,
-    administrator_id: AdministratorId,
-    role: Role,
-) -> None:
-    values = {
-        "organization_id": organization_id,
-        "administrator_id": administrator_id,
-        "role": role.value,
-    }
-    connection.execute(store_membership, values)
+def _find_invitation(connection: Connection, digest: bytes, at: datetime) -> Invitation | None:
+    row = connection.one(select_invitation, {"digest": digest, "at": at})
+    return None if row is None else _read_invitation(row)
+
+
+def _read_invitation(row: Row) -> Invitation:
+    """Return the invitation in a row of `invitation_columns`."""
+    *plain, created_at, expires_at = row
+    with RowMapping("administrator_invitations", row[0]):
+        values: tuple[Any, ...] = (
+            *plain,
+            from_epoch_milliseconds(created_at),
+            from_epoch_milliseconds(expires_at),
+        )
+    return stored_invitation(*values)
 
 
 def _find_link(connection: Connection, digest: bytes, at: datetime) -> FoundLink | None:
@@ -279,23 +351,102 @@ def lock_account(sql: Dialect) -> str:
     return f"SELECT 1 FROM administrators WHERE id = :administrator_id {sql.lock('UPDATE')}"
 
 
-def insert_account(_: Dialect) -> str:
-    """Insert an account without a password, unless the address has one, and return its id."""
-    return """
-        INSERT INTO administrators (email, folded_email, created_at)
-        VALUES (:email, :folded_email, :at)
-        ON CONFLICT (folded_email) DO UPDATE SET email = administrators.email
-        RETURNING id
+def lock_account_by_email(sql: Dialect) -> str:
+    """Lock the account with this email address, and return its id and its password hash."""
+    return f"""
+        SELECT id, password_hash FROM administrators WHERE folded_email = :folded_email
+        {sql.lock("UPDATE")}
     """
 
 
-def store_membership(_: Dialect) -> str:
-    """Store the role of an account in an organization."""
+def insert_account(_: Dialect) -> str:
+    """Insert an account, unless the address has one, and return its id and its password hash."""
+    return """
+        INSERT INTO administrators (email, folded_email, password_hash, created_at)
+        VALUES (:email, :folded_email, :password_hash, :at)
+        ON CONFLICT (folded_email) DO NOTHING
+        RETURNING id, password_hash
+    """
+
+
+def insert_membership(_: Dialect) -> str:
+    """Insert the membership of an account in an organization, unless there is one."""
     return """
         INSERT INTO administrator_memberships (organization_id, administrator_id, role)
         VALUES (:organization_id, :administrator_id, :role)
-        ON CONFLICT (organization_id, administrator_id) DO UPDATE SET role = excluded.role
+        ON CONFLICT (organization_id, administrator_id) DO NOTHING
     """
+
+
+def update_role(_: Dialect) -> str:
+    """Change the role of an account in an organization."""
+    return """
+        UPDATE administrator_memberships SET role = :role
+        WHERE organization_id = :organization_id AND administrator_id = :administrator_id
+    """
+
+
+def select_member_by_email(_: Dialect) -> str:
+    """Select the id of the organization's administrator with this email address."""
+    return """
+        SELECT id FROM administrators WHERE folded_email = :folded_email AND id IN (
+            SELECT administrator_id FROM administrator_memberships
+            WHERE organization_id = :organization_id
+        )
+    """
+
+
+def invitation_columns(sql: Dialect) -> str:
+    """Return the columns of an invitation."""
+    return f"""
+        id, organization_id, email, role, digest, {sql.milliseconds("created_at")},
+        {sql.milliseconds("expires_at")}
+    """
+
+
+def select_invitations(sql: Dialect) -> str:
+    """Select the invitations of an organization by ascending email address."""
+    return f"""
+        SELECT {invitation_columns(sql)} FROM administrator_invitations
+        WHERE organization_id = :organization_id ORDER BY folded_email
+    """
+
+
+def select_invitation(sql: Dialect) -> str:
+    """Select the invitation with this digest, unless it has expired."""
+    return f"""
+        SELECT {invitation_columns(sql)} FROM administrator_invitations
+        WHERE digest = :digest AND expires_at > :at
+    """
+
+
+def store_invitation(sql: Dialect) -> str:
+    """Store an invitation, instead of an earlier one for the email address, and return its row."""
+    return f"""
+        INSERT INTO administrator_invitations (
+            organization_id, email, folded_email, role, digest, created_at, expires_at
+        ) VALUES (
+            :organization_id, :email, :folded_email, :role, :digest, :created_at, :expires_at
+        )
+        ON CONFLICT (organization_id, folded_email) DO UPDATE SET
+            email = excluded.email, role = excluded.role, digest = excluded.digest,
+            created_at = excluded.created_at, expires_at = excluded.expires_at
+        RETURNING {invitation_columns(sql)}
+    """
+
+
+def withdraw_invitation(sql: Dialect) -> str:
+    """Delete an invitation of an organization, and return its row."""
+    return f"""
+        DELETE FROM administrator_invitations
+        WHERE organization_id = :organization_id AND id = :invitation_id
+        RETURNING {invitation_columns(sql)}
+    """
+
+
+def delete_invitation(_: Dialect) -> str:
+    """Delete an invitation."""
+    return "DELETE FROM administrator_invitations WHERE id = :invitation_id"
 
 
 def delete_membership(_: Dialect) -> str:

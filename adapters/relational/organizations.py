@@ -76,6 +76,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
                 administrators=connection.execute(delete_memberships, values),
             )
             check(deleted)
+            connection.execute(delete_invitations, values)
             connection.execute(delete_accounts_without_membership, {"ids": accounts})
             connection.execute(delete_history, values)
             connection.execute(delete_organization, values)
@@ -203,6 +204,11 @@ def delete_integrations(_: Dialect) -> str:
 def delete_memberships(_: Dialect) -> str:
     """Delete the memberships in an organization."""
     return "DELETE FROM administrator_memberships WHERE organization_id = :organization_id"
+
+
+def delete_invitations(_: Dialect) -> str:
+    """Delete the invitations to an organization."""
+    return "DELETE FROM administrator_invitations WHERE organization_id = :organization_id"
 
 
 def lock_accounts(sql: Dialect) -> str:

@@ -31,7 +31,7 @@ _DIGEST_TAKEN = "UNIQUE constraint failed: api_keys.digest"
 _TABLES = (
     "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
     " administrators, administrator_memberships, administrator_links, administrator_sessions,"
-    " administrator_forms, sign_in_attempts"
+    " administrator_forms, administrator_invitations, sign_in_attempts"
 )
 
 

@@ -10,7 +10,14 @@ class NoSafeForm(InvalidInput):
 
 
 class NotExpressible(RecipientFieldsError):
-    """The language of the ESP can't express a condition. The message is the reason."""
+    """The language of the ESP can't express a condition. The message is the reason.
+
+    `member` is the input that it can't express: the `condition`, or the text for `then` or `else`.
+    """
+
+    def __init__(self, message: str, member: str = "condition") -> None:
+        self.member: str = member
+        super().__init__(message)
 
 
 class NotInsertable(RecipientFieldsError):

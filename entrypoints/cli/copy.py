@@ -36,8 +36,8 @@ def copy(storage: str, to: str) -> None:
     """Copy everything from the storage to another, empty one.
 
     Ids, revisions and times stay the same. If the copy fails, the target stays empty. Stop the
-    services on both storages first: changes during the copy are not copied. Sessions and links of
-    administrators are not copied either.
+    services on both storages first: changes during the copy are not copied. Sessions, links and
+    invitations of administrators are not copied either.
     """
     began = monotonic()
     with (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from shlex import quote
 
-from recipient_fields.application import OPERATOR, OPERATOR_AUTHOR, Core
+from recipient_fields.application import OPERATOR, OPERATOR_AUTHOR, Core, IssuedInvitation
 from recipient_fields.domain import (
     AllowedValues,
     DataType,
     EmailAddress,
     FieldDraft,
+    OrganizationId,
     PlainKey,
     Role,
     SecretToken,
@@ -32,8 +33,18 @@ def create_demonstration(core: Core) -> PlainKey | None:
         organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
     )
     core.integrations.sync_fields(organization.id, audience.id, [_SYNCED])
-    core.administrators.invite(organization.id, EMAIL, Role.ADMIN, by=OPERATOR)
+    _add_administrator(core, organization.id)
     return core.administration.issue_key(organization.id, name="Demonstration").plain
+
+
+def _add_administrator(core: Core, organization_id: OrganizationId) -> None:
+    """Add the administrator, who signs in with links: the password is not stored."""
+    administrators, password = core.administrators, SecretToken.generate().reveal()
+    invited = administrators.invite(organization_id, EMAIL, Role.ADMIN, by=OPERATOR)
+    if isinstance(invited, IssuedInvitation):  # The organization is new, so it has no member.
+        token = invited.token.reveal()
+        signed_in = administrators.accept_invitation(token, password, address="", user_agent="")
+        administrators.sign_out(signed_in.token.reveal())
 
 
 def create_sign_in_link(core: Core) -> SecretToken | None:

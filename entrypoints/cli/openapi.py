@@ -6,6 +6,7 @@ import json
 
 import click
 
+from ..selection import open_core
 from .output import print_line
 
 
@@ -13,6 +14,8 @@ from .output import print_line
 def openapi() -> None:
     """Print the OpenAPI document of the HTTP API."""
     # Imported here, so that other commands start without Falcon.
+    from ..http.app import create_app
     from ..http.openapi.document import document
 
-    print_line(json.dumps(document(), indent=2, ensure_ascii=False))
+    app = create_app(open_core("memory:"))
+    print_line(json.dumps(document(app.routes), indent=2, ensure_ascii=False))

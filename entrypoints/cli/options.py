@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar, cast, get_args
+from typing import IO, Any, Protocol, TypeVar, cast, get_args
 
 import click
 from attrs import Attribute, fields_dict
@@ -71,6 +71,25 @@ def option_variables(command: click.Command) -> Iterator[str]:
 
 def _variable(names: Sequence[str]) -> str:
     return variable_of(max(names, key=len).lstrip("-"))
+
+
+class InputFile(click.File):
+    """A file to read. If it can't be opened, the command exits with 1, as if it can't be read."""
+
+    def __init__(self) -> None:
+        super().__init__("rb")
+
+    def convert(
+        self,
+        value: str | os.PathLike[str] | IO[Any],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> IO[Any]:
+        """Return the open file."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            raise click.ClickException(error.message) from None
 
 
 class _Boolean(BoolParamType):

@@ -120,6 +120,7 @@ _replace_option = option(
     metavar="PLAN",
     help="Write the plan to this file, to apply exactly this plan.",
 )
+@option("--exit-zero", is_flag=True, help="Exit with 0 if there are changes, instead of 3.")
 @json_option
 @click.pass_context
 def plan(
@@ -132,6 +133,7 @@ def plan(
     out: str | None,
     *,
     prune: bool,
+    exit_zero: bool,
     as_json: bool,
 ) -> None:
     """Show how a document of fields would change the API-managed fields.
@@ -154,7 +156,7 @@ def plan(
     _require_permitted(proposal)
     if out is not None:
         _write(out, proposal.batch)
-    ctx.exit(CHANGES_PLANNED if proposal.steps else 0)
+    ctx.exit(CHANGES_PLANNED if proposal.steps and not exit_zero else 0)
 
 
 @click.command(params=[setting_option("field_limit")])

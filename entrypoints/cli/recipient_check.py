@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import click
 from attrs import frozen
 
-from recipient_fields.domain import DecimalMark, Rule, Violation
+from recipient_fields.domain import Rule, TextFormats, Violation
 
 from ..recipient_files import RecipientReader, RecipientWriter, Row, is_json_lines
 from ..recipient_lists import (
@@ -20,7 +20,7 @@ from ..recipient_lists import (
     RecipientList,
     violation_text,
 )
-from .options import Identifier, option
+from .options import Identifier, InputFile, option
 from .output import note, one_line, print_line, print_table
 from .output_files import complete_outputs
 from .recipient_options import file_options
@@ -67,7 +67,7 @@ class _Outputs:
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile())
 @target_options
 @option(
     "--integration",
@@ -82,6 +82,12 @@ class _Outputs:
     type=_OUTPUT,
     help="Write the invalid rows to this file, with the reasons.",
 )
+@option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="In the rejects of a CSV file, write ' before what a spreadsheet reads as a formula.",
+)
+@option("--exit-zero", is_flag=True, help="Exit with 0 if recipients are invalid, instead of 3.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -91,11 +97,13 @@ def check(
     integration: int | None,
     delimiter: str | None,
     encoding: str | None,
-    decimal: str,
+    formats: TextFormats,
     out: str | None,
     rejects: str | None,
     *,
     additional: bool,
+    spreadsheet_safe: bool,
+    exit_zero: bool,
 ) -> None:
     """Check the recipients in FILE against the fields.
 
@@ -110,10 +118,11 @@ def check(
     options = ListOptions(
         delimiter=delimiter,
         encoding=encoding,
-        decimal_mark=cast("DecimalMark", decimal),
+        formats=formats,
         integration=integration,
         additional=additional,
         additional_advice="add --additional",
+        spreadsheet_safe=spreadsheet_safe,
     )
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
@@ -124,15 +133,16 @@ def check(
         for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
             outputs.write(row, violations)
     _print_report(report, file.name)
-    if decimal == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
+    if formats.decimal_mark == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
         note("If the numbers have decimal commas, add --decimal ','.")
-    ctx.exit(INVALID_RECIPIENTS if report.invalid else 0)
+    ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
 
 
 def _print_report(report: CheckReport, name: str) -> None:
     """Print the first violations, the number of all by field and rule, and the number of rows."""
-    for line, violation in report.violations:
-        print_line(one_line(f"{name}:{line}: {violation_text(violation)}"))
+    for each in report.findings:
+        key = f"{each.key}: " if each.key else ""
+        print_line(one_line(f"{name}:{each.line}: {key}{each.message}"))
     if report.hidden:
         print_line(f"… and {report.hidden:,} more violations.")
     if report.counts:

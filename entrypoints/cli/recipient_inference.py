@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import click
 
@@ -12,11 +12,11 @@ from recipient_fields.domain import (
     DEFAULT_MAX_PROPOSED_VALUES,
     MAX_ALLOWED_VALUES,
     MAX_BATCH_OPERATIONS,
-    DecimalMark,
     Doubt,
     FieldInference,
     ProposedField,
     RecipientField,
+    TextFormats,
     column_name,
 )
 
@@ -29,7 +29,7 @@ from ..recipient_files import (
     require_different,
 )
 from .field_export import print_document
-from .options import json_option, option
+from .options import InputFile, json_option, option
 from .output import note, one_line
 from .recipient_options import file_options
 from .recipient_readers import open_reader
@@ -42,8 +42,8 @@ _NOTES = {
     " number for amounts.",
     Doubt.DECIMAL_COMMA: "Its values look like numbers with decimal commas. To make it a number"
     " field, add --decimal ','.",
-    Doubt.DATE_FORMAT: "Its values look like dates. For a date field, write them like 2026-11-20;"
-    " for a datetime field, like 2026-11-20T09:15:00Z.",
+    Doubt.DATE_FORMAT: "Its values look like dates. For a date field, write them like 2026-11-20,"
+    " or set --date-format for a CSV file; for a datetime field, like 2026-11-20T09:15:00Z.",
     Doubt.EMAIL: "Its values look like email addresses. Remove the field if your ESP stores the"
     " address itself.",
     Doubt.UNLISTED: "It has a few values that repeat, but one of them can't be an allowed value,"
@@ -54,7 +54,7 @@ _NOTES = {
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile())
 @optional_target_options
 @file_options
 @option(
@@ -74,7 +74,7 @@ def infer(
     url: str | None,
     delimiter: str | None,
     encoding: str | None,
-    decimal: str,
+    formats: TextFormats,
     max_allowed_values: int,
     *,
     as_json: bool,
@@ -94,8 +94,7 @@ def infer(
     if isinstance(reader, ColumnReader):
         _require_different_names(reader)
     has_texts = isinstance(reader, CsvRecipients)
-    mark = cast("DecimalMark", decimal) if has_texts else None
-    inference = FieldInference(mark, max_allowed_values)
+    inference = FieldInference(formats if has_texts else None, max_allowed_values)
     count = _add_all(reader, inference, file.name)
     proposed = inference.propose(fields)
     print_document(render_draft_document(each.draft for each in proposed), as_json=as_json)

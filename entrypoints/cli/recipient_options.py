@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeVar, cast
 
 import click
 
-from .options import F, option
+from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
+
+from .options import option
+
+T = TypeVar("T")
 
 _DELIMITER_NAMES = {"tab": "\t"}
 
@@ -54,8 +61,65 @@ _decimal_option = option(
     show_default=True,
     help="The decimal mark of the numbers in a CSV file.",
 )
+_date_option = option(
+    "--date-format",
+    metavar="FORMAT",
+    default="YYYY-MM-DD",
+    show_default=True,
+    help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
+)
+_true_option = option(
+    "--true",
+    multiple=True,
+    metavar="WORD",
+    default=("true",),
+    show_default=True,
+    help="A word for true in a CSV file, such as ja. The option can be repeated.",
+)
+_false_option = option(
+    "--false",
+    multiple=True,
+    metavar="WORD",
+    default=("false",),
+    show_default=True,
+    help="A word for false in a CSV file, such as nein. The option can be repeated.",
+)
 
 
-def file_options(command: F) -> F:
-    """Add the options `--delimiter`, `--encoding` and `--decimal`."""
-    return _delimiter_option(_encoding_option(_decimal_option(command)))
+def file_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options of the texts in a file: `delimiter`, `encoding` and `formats`."""
+
+    @wraps(command)
+    def with_formats(
+        *args: object,
+        decimal: str,
+        date_format: str,
+        true: Sequence[str],
+        false: Sequence[str],
+        **others: object,
+    ) -> T:
+        formats = _parse_formats(decimal, date_format, true, false)
+        return command(*args, formats=formats, **others)
+
+    for each in (
+        *(_false_option, _true_option, _date_option),
+        *(_decimal_option, _encoding_option, _delimiter_option),
+    ):
+        with_formats = each(with_formats)
+    return with_formats
+
+
+def _parse_formats(
+    decimal: str, date_format: str, true: Sequence[str], false: Sequence[str]
+) -> TextFormats:
+    try:
+        return TextFormats(
+            decimal_mark=cast("DecimalMark", decimal),
+            date_format=date_format,
+            true=tuple(true),
+            false=tuple(false),
+        )
+    except InvalidInput as error:
+        (violation,) = error.violations
+        name = str(violation.path[0]).replace("_", "-")
+        raise click.BadParameter(violation.message, param_hint=f"'--{name}'") from None

@@ -115,11 +115,8 @@ def _open_service(url: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
                 "There is no API of recipient fields at --url. Check its host and its path: they"
                 " come before /api/v1."
             ) from None
-        except KeyRefused:
-            raise click.ClickException(
-                f"The service rejected the API key in {API_KEY_VARIABLE}. Use a valid key of this"
-                " service."
-            ) from None
+        except KeyRefused as refused:
+            raise click.ClickException(f"{API_KEY_VARIABLE}: {refused}") from None
         except StorageUnavailable as error:
             raise click.ClickException(one_line(f"{url}: {error}")) from error
         yield opened

@@ -63,3 +63,8 @@ MAX_FORM_SIZE = MAX_FILE_SIZE + 64 * 1024
 def link_url(console: str, token: SecretToken) -> str:
     """Return the URL that an administrator opens. `console` is the URL of the console."""
     return f"{console}/links/{token.reveal()}"
+
+
+def invitation_url(console: str, token: SecretToken) -> str:
+    """Return the URL at which a person accepts an invitation. `console` is as in `link_url`."""
+    return f"{console}/invitations/{token.reveal()}"

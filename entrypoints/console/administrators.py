@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from http import HTTPStatus
 
 import falcon
 from attrs import frozen
 
-from recipient_fields.application import Core, Invitation
+from recipient_fields.application import Core, IssuedInvitation, IssuedLink
 from recipient_fields.domain import (
     Administrator,
     AdministratorId,
     AdministratorShared,
     InvalidAdministrator,
+    Invitation,
+    InvitationId,
     LastAdministrator,
     Role,
     Rule,
     Violation,
 )
 
-from . import link_url
+from . import invitation_url, link_url
 from .csrf import own_origin
 from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormError, FormErrors
@@ -33,6 +36,10 @@ _LIST = "/settings/administrators"
 _LINKED_ALREADY = Flash(
     "This form was submitted already, and the console shows a link only once. If you could not copy"
     " it, reset the password of the administrator: that creates another link."
+)
+_INVITED_ALREADY = Flash(
+    "This form was submitted already, and the console shows a link only once. If you could not copy"
+    " it, create a new link for the invitation."
 )
 
 
@@ -71,25 +78,78 @@ class AdministratorInvitation(Page):
         email, role = visit(req).form.text("email"), visit(req).form.text("role")
         try:
             parsed = _parse_role(role)
-            with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
-                invitation = self.core.administrators.invite(
+            with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
+                invited = self.core.administrators.invite(
                     visit(req).organization.id,
                     email,
                     parsed,
                     by=visit(req).administrator.email.text,
                 )
-        except (AdministratorShared, InvalidAdministrator, LastAdministrator) as refused:
+        except (InvalidAdministrator, LastAdministrator) as refused:
             errors = _form_errors(refused, "email")
             _send_form(self.pages, req, resp, email=email, role=role, errors=errors)
             return
-        if invitation.token is None:
-            invited = invitation.administrator
-            after = f" has a password already, and the role {role} in this organization."
-            flash = Flash("", invited.email.text, after)
-            self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
-            return
-        link = _link(req, self.origin, invitation)
-        _send_list(self.core, self.pages, req, resp, invitation=invitation, link=link)
+        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+
+
+@frozen
+class InvitationRenewal(Page):
+    """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/link`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        self.pages.send(req, resp, "administrators/renew.html", invitation=invitation)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Replace the invitation by one with a new link, and show the link once."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
+            invited = self.core.administrators.invite(
+                visit(req).organization.id,
+                invitation.email.text,
+                invitation.role,
+                by=visit(req).administrator.email.text,
+            )
+        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+
+
+@frozen
+class InvitationWithdrawal(Page):
+    """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/withdraw`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        self.pages.send(req, resp, "administrators/withdraw.html", invitation=invitation)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Withdraw the invitation."""
+        with claimed_form(req, self.core, _LIST):
+            withdrawn = self.core.administrators.withdraw_invitation(
+                visit(req).organization.id,
+                invitation_id,
+                by=visit(req).administrator.email.text,
+            )
+        flash = Flash("The invitation of ", withdrawn.email.text, " was withdrawn.")
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
 @frozen
@@ -165,7 +225,7 @@ class PasswordReset(Page):
         administrator = _get(self.core, req, administrator_id)
         try:
             with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
-                invitation = self.core.administrators.reset_in(
+                reset = self.core.administrators.reset_in(
                     visit(req).organization.id,
                     administrator.id,
                     by=visit(req).administrator.email.text,
@@ -173,8 +233,7 @@ class PasswordReset(Page):
         except AdministratorShared as refused:
             self._show(req, resp, administrator, str(refused))
             return
-        link = _link(req, self.origin, invitation)
-        _send_list(self.core, self.pages, req, resp, invitation=invitation, link=link)
+        _send_list(self.core, self.pages, req, resp, reset, self.origin)
 
     def _show(
         self,
@@ -254,6 +313,33 @@ class _Row:
     is_self: bool
 
 
+@frozen(kw_only=True)
+class _ShownLink:
+    """A link that the list shows once."""
+
+    url: str
+    email: str
+    is_invitation: bool
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, issued: IssuedInvitation | IssuedLink, console: str) -> _ShownLink:
+        """Return what the list shows. `console` is the URL of the console."""
+        if isinstance(issued, IssuedInvitation):
+            return cls(
+                url=invitation_url(console, issued.token),
+                email=issued.invitation.email.text,
+                is_invitation=True,
+                expires_at=issued.invitation.expires_at,
+            )
+        return cls(
+            url=link_url(console, issued.token),
+            email=issued.administrator.email.text,
+            is_invitation=False,
+            expires_at=issued.expires_at,
+        )
+
+
 def _send_form(
     pages: Pages,
     req: falcon.Request,
@@ -283,10 +369,10 @@ def _send_list(
     pages: Pages,
     req: falcon.Request,
     resp: falcon.Response,
-    *,
-    invitation: Invitation | None = None,
-    link: str | None = None,
+    issued: IssuedInvitation | IssuedLink | None = None,
+    origin: str | None = None,
 ) -> None:
+    """Send the list, and show the link that was issued for a person."""
     organization_id = visit(req).organization.id
     rows = []
     for each in core.administrators.list_administrators(organization_id):
@@ -294,11 +380,42 @@ def _send_list(
         if role is not None:
             is_self = each.id == visit(req).administrator.id
             rows.append(_Row(administrator=each, role=ROLE_NAMES[role.value], is_self=is_self))
-    pages.send(req, resp, "administrators/list.html", rows=rows, invitation=invitation, link=link)
+    console = f"{own_origin(req, origin)}{visit(req).base}"
+    pages.send(
+        req,
+        resp,
+        "administrators/list.html",
+        rows=rows,
+        invitations=core.administrators.list_invitations(organization_id),
+        role_names=ROLE_NAMES,
+        now=core.administrators.clock(),
+        issued=None if issued is None else _ShownLink.of(issued, console),
+    )
+
+
+def _send_invited(
+    core: Core,
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    invited: IssuedInvitation | Administrator,
+    origin: str | None,
+) -> None:
+    """Show the link of an invitation once, or the role of an administrator who needs none."""
+    if isinstance(invited, IssuedInvitation):
+        _send_list(core, pages, req, resp, invited, origin)
+        return
+    after = " belongs to this organization already, and has this role now."
+    flash = Flash("", invited.email.text, after)
+    pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
 def _get(core: Core, req: falcon.Request, administrator_id: AdministratorId) -> Administrator:
     return core.administrators.get_administrator(visit(req).organization.id, administrator_id)
+
+
+def _get_invitation(core: Core, req: falcon.Request, invitation_id: InvitationId) -> Invitation:
+    return core.administrators.get_invitation(visit(req).organization.id, invitation_id)
 
 
 def _parse_role(text: str) -> Role:
@@ -308,16 +425,8 @@ def _parse_role(text: str) -> Role:
     return Role(text)
 
 
-def _form_errors(
-    error: InvalidAdministrator | AdministratorShared | LastAdministrator, name: str
-) -> FormErrors:
+def _form_errors(error: InvalidAdministrator | LastAdministrator, name: str) -> FormErrors:
     """Return the violations at their inputs, or any other error at the input with this name."""
     if isinstance(error, InvalidAdministrator):
         return FormErrors.of(error, _LABELS)
     return FormErrors((FormError(name, _LABELS[name], str(error)),))
-
-
-def _link(req: falcon.Request, origin: str | None, invitation: Invitation) -> str | None:
-    if invitation.token is None:
-        return None
-    return link_url(f"{own_origin(req, origin)}{visit(req).base}", invitation.token)

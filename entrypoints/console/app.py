@@ -15,6 +15,8 @@ from .administrators import (
     AdministratorInvitation,
     AdministratorList,
     AdministratorRevocation,
+    InvitationRenewal,
+    InvitationWithdrawal,
     PasswordReset,
     RoleChange,
 )
@@ -39,7 +41,7 @@ from .recipient_lists import RecipientListCheck
 from .rendering import Pages
 from .session_guard import SessionGuard
 from .sessions import AllSessionsEnd, SessionEnd, SessionList
-from .sign_in import ClientAddress, Home, LinkPage, Organizations, SignIn, SignOut
+from .sign_in import ClientAddress, Home, InvitationPage, LinkPage, Organizations, SignIn, SignOut
 from .static_files import StaticFile, StaticFiles
 
 
@@ -97,6 +99,7 @@ def create_console(
         f"{ROOT}/sign-in": SignIn(core, pages, cookies, client_address),
         f"{ROOT}/sign-out": SignOut(core, pages, cookies),
         f"{ROOT}/links/{{token}}": LinkPage(core, pages, cookies, client_address),
+        f"{ROOT}/invitations/{{token}}": InvitationPage(core, pages, cookies, client_address),
         f"{ROOT}/organizations": Organizations(core, pages),
         fields: FieldList(core, pages),
         f"{fields}/new": FieldCreation(core, pages),
@@ -121,6 +124,12 @@ def create_console(
         f"{administrators}/{{administrator_id:id}}/role": RoleChange(core, pages),
         f"{administrators}/{{administrator_id:id}}/reset": PasswordReset(core, pages, origin),
         f"{administrators}/{{administrator_id:id}}/revoke": AdministratorRevocation(core, pages),
+        f"{administrators}/invitations/{{invitation_id:id}}/link": InvitationRenewal(
+            core, pages, origin
+        ),
+        f"{administrators}/invitations/{{invitation_id:id}}/withdraw": InvitationWithdrawal(
+            core, pages
+        ),
         sessions: SessionList(core, pages),
         f"{sessions}/end-all": AllSessionsEnd(core, pages, cookies),
         f"{sessions}/{{session_id:id}}/end": SessionEnd(core, pages),

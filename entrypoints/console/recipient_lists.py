@@ -8,10 +8,10 @@ from threading import Lock
 from time import thread_time
 
 import falcon
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Catalog, RecipientFieldsError, Rule
+from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, Rule, TextFormats
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line
 
@@ -20,8 +20,6 @@ from ..recipient_lists import (
     CheckReport,
     ListOptions,
     RecipientList,
-    violation_key,
-    violation_message,
     violation_text,
 )
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
@@ -39,6 +37,13 @@ _USE_COMMAND = "Split the list, or check it with the command recipient-fields re
 _TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
 _BUSY = "The server checks another list at the moment. Try again in a few seconds."
 _ENCODINGS = {"": "Detected (UTF-8 or UTF-16)", "cp1252": "Windows-1252 (Western European)"}
+_REJECTS = {"spreadsheets": "Spreadsheets", "programs": "Programs"}
+_DATE_FORMATS = {
+    "YYYY-MM-DD": "Like 2026-11-20",
+    "D.M.YYYY": "Like 20.11.2026",
+    "D/M/YYYY": "Like 20/11/2026",
+    "M/D/YYYY": "Like 11/20/2026",
+}
 _DECIMAL_MARKS = {"point": "Point, as in 1234.5", "comma": "Comma, as in 1234,5"}
 
 
@@ -85,7 +90,7 @@ class RecipientListCheck(Page):
         file = form.file("list")
         if not file.content:
             raise ListNotChecked("Choose a file that is not empty.")
-        options = _options(form, self._integrations(req))
+        options = evolve(_options(form, self._integrations(req)), formats=_formats(form))
         if options.integration is not None and is_json_lines(file.name):
             raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
         if not self._running.acquire(blocking=False):
@@ -107,16 +112,21 @@ class RecipientListCheck(Page):
         result: _Result | None = None,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
-        integrations = self._integrations(req)
+        form, integrations = visit(req).form, self._integrations(req)
         self.pages.send(
             req,
             resp,
             "fields/check.html",
             status=errors.status,
-            options=_options(visit(req).form, integrations),
+            options=_options(form, integrations),
+            decimal=form.text("decimal") or "point",
+            date_format=form.text("date_format"),
+            words={"true": form.text("true") or "true", "false": form.text("false") or "false"},
             integrations={each.id: _title(each) for each in integrations},
             encodings=_ENCODINGS,
             decimal_marks=_DECIMAL_MARKS,
+            date_formats=_DATE_FORMATS,
+            rejects=_REJECTS,
             max_size=MAX_FILE_SIZE,
             result=result,
             errors=errors,
@@ -130,8 +140,6 @@ class _Result:
     name: str
     is_json_lines: bool
     report: CheckReport
-    violations: Sequence[tuple[int, str, str]]
-    """The line, the key of the field and the message of the first violations."""
     suggests_decimal_comma: bool
     rejects: bytes
 
@@ -143,27 +151,21 @@ class _Result:
         name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
         end = thread_time() + _MAX_SECONDS
         report, content, rejects = CheckReport(), io.BytesIO(file.content), io.BytesIO()
-        with (
-            open_recipients(content, name, options.encoding, options.delimiter) as reader,
-            reader.open_writer(rejects, rejects=True) as writer,
-        ):
+        with open_recipients(content, name, options.encoding, options.delimiter) as reader:
             recipients = RecipientList.of(reader, catalog, options)
-            for row, reasons in recipients.check(recipients.reader, report):
-                if thread_time() > end:
-                    raise ListNotChecked(_TOO_SLOW)
-                if with_rejects and reasons:
-                    writer.write(row, [violation_text(each) for each in reasons])
-                    if rejects.tell() > _MAX_REJECTS_SIZE:
-                        raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
+            with recipients.reader.open_writer(rejects, rejects=True) as writer:
+                for row, reasons in recipients.check(recipients.reader, report):
+                    if thread_time() > end:
+                        raise ListNotChecked(_TOO_SLOW)
+                    if with_rejects and reasons:
+                        writer.write(row, [violation_text(each) for each in reasons])
+                        if rejects.tell() > _MAX_REJECTS_SIZE:
+                            raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
         return cls(
             name=name,
             is_json_lines=is_json_lines(name),
             report=report,
-            violations=[
-                (line, violation_key(each), violation_message(each))
-                for line, each in report.violations
-            ],
-            suggests_decimal_comma=options.decimal_mark == "."
+            suggests_decimal_comma=options.formats.decimal_mark == "."
             and recipients.may_have_decimal_commas
             and report.has(Rule.TYPE),
             rejects=rejects.getvalue(),
@@ -177,9 +179,27 @@ def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:
     return ListOptions(
         integration=ids.get(form.text("integration")),
         encoding=encoding if encoding in _ENCODINGS and encoding else None,
-        decimal_mark="," if form.text("decimal") == "comma" else ".",
         additional=form.text("additional") == "true",
+        spreadsheet_safe=form.text("rejects") != "programs",
     )
+
+
+def _formats(form: Form) -> TextFormats:
+    """Return the formats of a form. Raises: ListNotChecked if a word is for true and false."""
+    date_format = form.text("date_format")
+    try:
+        return TextFormats(
+            decimal_mark="," if form.text("decimal") == "comma" else ".",
+            date_format=date_format if date_format in _DATE_FORMATS else next(iter(_DATE_FORMATS)),
+            true=_words(form.text("true")) or ("true",),
+            false=_words(form.text("false")) or ("false",),
+        )
+    except InvalidInput as error:
+        raise ListNotChecked(error.violations[0].message) from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _title(integration: Integration) -> str:

@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     LinkNotValid,
     LinkPurpose,
     PasswordHashingBusy,
+    Rule,
     SignInFailed,
     SignInThrottled,
     Violation,
@@ -33,6 +34,11 @@ _LINK_NOT_VALID = Flash(
     " one."
 )
 _SIGNED_IN_ALREADY = Flash("You are signed in. The link was used already or has expired.")
+_OTHER_PASSWORD = Violation(
+    Rule.UNKNOWN_VALUE,
+    "This email address has an account with another password. Enter the password of that account."
+    " If you do not know it, ask the operator of the service for a link that sets a new one.",
+)
 _ANOTHER_ACCOUNT = Flash(
     "You are signed in to another account, so the form of the ended session was discarded. Nothing"
     " was saved."
@@ -159,6 +165,68 @@ class SignOut(Page):
 
 
 @frozen
+class InvitationPage(Page):
+    """`/console/invitations/{token}`. Only a POST accepts the invitation, as with `LinkPage`.
+
+    The page is the same whether or not the email address has an account.
+    """
+
+    core: Core
+    pages: Pages
+    cookies: Cookies
+    client_address: ClientAddress
+    is_public = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+        """Show the organization and the role, and ask for the password."""
+        try:
+            self._show(req, resp, token)
+        except LinkNotValid:
+            if visit(req).session is None:
+                raise
+            self.pages.redirect(req, resp, visit(req).base, _SIGNED_IN_ALREADY)
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+        """Accept the invitation, and begin a session."""
+        try:
+            invitation = self.core.administrators.find_invitation(token)
+            signed_in = self.core.administrators.accept_invitation(
+                token,
+                visit(req).form.text("password"),
+                address=self.client_address(req),
+                user_agent=req.user_agent or "",
+            )
+        except InvalidAdministrator as invalid:
+            self._show(req, resp, token, invalid.violations)
+        except SignInFailed:
+            self._show(req, resp, token, (_OTHER_PASSWORD,))
+        except LinkNotValid:  # After a double click, for example.
+            _refuse_link(self.pages, req, resp)
+        else:
+            _begin_session(self.core, self.cookies, req, resp, signed_in)
+            path = f"{visit(req).base}/o/{invitation.organization_id}/fields"
+            self.pages.redirect(req, resp, path, Flash("You have accepted the invitation."))
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        token: str,
+        errors: tuple[Violation, ...] = (),
+    ) -> None:
+        invitation = self.core.administrators.find_invitation(token)
+        self.pages.send(
+            req,
+            resp,
+            "invitation.html",
+            status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK,
+            invitation=invitation,
+            organization=self.core.administration.get_organization(invitation.organization_id),
+            errors=errors,
+        )
+
+
+@frozen
 class LinkPage(Page):
     """`/console/links/{token}`. Only a POST uses the link: programs that preview it send GET."""
 
@@ -182,9 +250,7 @@ class LinkPage(Page):
         try:
             self._use(req, resp, token)
         except LinkNotValid:  # After a double click, for example.
-            is_signed_in = visit(req).session is not None
-            flash = _SIGNED_IN_ALREADY if is_signed_in else _LINK_NOT_VALID
-            self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
+            _refuse_link(self.pages, req, resp)
 
     def _use(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         administrators, user_agent = self.core.administrators, req.user_agent or ""
@@ -232,6 +298,12 @@ _STATUSES: dict[type[Exception], HTTPStatus] = {
     SignInThrottled: HTTPStatus.TOO_MANY_REQUESTS,
     PasswordHashingBusy: HTTPStatus.SERVICE_UNAVAILABLE,
 }
+
+
+def _refuse_link(pages: Pages, req: falcon.Request, resp: falcon.Response) -> None:
+    """Redirect a form of a link that does not work any more."""
+    flash = _LINK_NOT_VALID if visit(req).session is None else _SIGNED_IN_ALREADY
+    pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
 
 
 def _begin_session(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import falcon
-
-from .app import create_app_without_routes
+from .app import Api, create_app_without_routes
 from .metrics import Metrics, MetricsPage
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog
 from .resources import Liveness, Readiness
@@ -14,7 +12,7 @@ from .resources import Liveness, Readiness
 
 def create_admin_app(
     metrics: Metrics, check: Callable[[], None], request_log: RequestLog = DEFAULT_REQUEST_LOG
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> Api:
     """Return `/healthz`, `/readyz` and `/metrics` as a WSGI application without API keys.
 
     `check` raises StorageUnavailable if the service is not ready. It must not block.

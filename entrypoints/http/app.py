@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
+from typing import Any
 
 import falcon
 from falcon.routing import CompiledRouter
@@ -36,6 +37,7 @@ from .recipient_resources import RecipientChecks, RecipientSchemaItem
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
+from .resource import Resource
 from .resources import (
     BatchCollection,
     FieldCollection,
@@ -55,6 +57,23 @@ DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
+class Api(falcon.App[falcon.Request, falcon.Response]):
+    """An application that knows its routes: the OpenAPI document describes them."""
+
+    __slots__ = ("routes",)
+
+    def __init__(self, **options: Any) -> None:
+        self.routes: dict[str, Resource] = {}
+        """The resources by the templates of their paths."""
+        super().__init__(**options)
+
+    def add_route(self, uri_template: str, resource: object, **options: Any) -> None:
+        """Send the requests for these paths to the resource."""
+        if isinstance(resource, Resource):
+            self.routes[uri_template] = resource
+        super().add_route(uri_template, resource, **options)
+
+
 def create_app(
     core: Core,
     on_response: Iterable[OnResponse] = (),
@@ -65,7 +84,7 @@ def create_app(
     unread: UnreadResponses | None = None,
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
     home: str = REFERENCE_PATH,
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> Api:
     """Return the service as a WSGI application.
 
     `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms, and
@@ -91,7 +110,7 @@ def create_app(
     app.add_route("/api/v1/recipient_checks", RecipientChecks(service, heavy))
     app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.esp_code, heavy))
     app.add_route("/api/v1/content_exports", ContentExports(core.esp_code, heavy))
-    app.add_route("/openapi.json", OpenApiDocument())
+    app.add_route("/openapi.json", OpenApiDocument(app.routes))
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
     app.add_sink(redirect_browsers_to(home), r"/\Z")
@@ -104,7 +123,7 @@ def create_app_without_routes(
     validator: KeyValidator | None,
     on_response: Iterable[OnResponse] = (),
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> Api:
     """Return an application with the middleware and the error handlers of the service."""
     router = CompiledRouter()
     middleware = (
@@ -112,7 +131,7 @@ def create_app_without_routes(
         ResponseHeaders(),
         RequestGuard(validator, router),
     )
-    app = falcon.App(middleware=middleware, router=router)
+    app = Api(middleware=middleware, router=router)
     app.add_error_handler(Exception, _handle_unexpected_error)
     app.add_error_handler(falcon.HTTPError, _handle_falcon_error)
     for kind in (*CODES, BatchRejected):

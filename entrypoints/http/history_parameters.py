@@ -12,7 +12,15 @@ from recipient_fields.domain import (
     RecordedOperation,
 )
 
-from .parameters import KEY, LIMIT, SOURCE, Parameter, alternatives, one_of, parse_members
+from .parameters import (
+    Parameter,
+    alternatives,
+    key_filter,
+    one_of,
+    page_size,
+    parse_members,
+    source_filter,
+)
 
 
 def parse_history_query(parameters: Mapping[str, str]) -> HistoryQuery:
@@ -20,7 +28,7 @@ def parse_history_query(parameters: Mapping[str, str]) -> HistoryQuery:
 
     Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
-    return HistoryQuery(**parse_members(parameters, _PARAMETERS))
+    return HistoryQuery(**parse_members(parameters, HISTORY_PARAMETERS))
 
 
 def next_history_page(parameters: Mapping[str, str], after: int | None) -> str | None:
@@ -34,17 +42,26 @@ def _after(text: str) -> Mapping[str, object]:
     return {"after": int(text)}
 
 
-_REPEATABLE: Mapping[str, Parameter] = {
-    "key": KEY,
-    "source": SOURCE,
-    "operation": alternatives("operations", RecordedOperation, f"use {one_of(RecordedOperation)}"),
+FIELD_HISTORY_PARAMETERS: Mapping[str, Parameter] = {
+    "source": source_filter("Only changes of fields of this source."),
+    "operation": alternatives(
+        "operations",
+        RecordedOperation,
+        f"use {one_of(RecordedOperation)}",
+        description="Only these operations.",
+        schema=RecordedOperation,
+    ),
+    "after": Parameter(
+        description="Only records with a greater sequence number. The default is all.",
+        schema={"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER},
+        parse=_after,
+        rule="use `0` or the sequence number of a record, such as `17`.",
+    ),
+    "limit": page_size("The number of records per page. The default is 100."),
 }
-_PARAMETERS: Mapping[str, Parameter] = {
-    **_REPEATABLE,
-    "after": Parameter(_after, "use `0` or the sequence number of a record, such as `17`."),
-    "limit": LIMIT,
+"""The query parameters of the history of one field, by name."""
+HISTORY_PARAMETERS: Mapping[str, Parameter] = {
+    "key": key_filter("Only changes of fields with this key."),
+    **FIELD_HISTORY_PARAMETERS,
 }
-
-HISTORY_NAMES = tuple(_PARAMETERS)
-HISTORY_REPEATABLE = tuple(_REPEATABLE)
-"""The filters that have several values."""
+"""The query parameters of the history of all fields, by name."""

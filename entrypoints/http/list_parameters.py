@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.application.references import is_id
+from recipient_fields.application.value_schemas import RFC_3339_PATTERN
 from recipient_fields.domain import (
     DataType,
     FieldId,
@@ -30,15 +31,17 @@ from recipient_fields.domain import (
 )
 
 from .parameters import (
-    KEY,
-    LIMIT,
+    ID_PARAMETER,
     MAX_PAGE_SIZE,
-    SOURCE,
     Parameter,
     alternatives,
     invalid_value,
+    key_filter,
     one_of,
+    page_size,
     parse_members,
+    source_filter,
+    truth_value,
 )
 
 MAX_TEXT_LENGTH = 100
@@ -51,7 +54,7 @@ def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) 
 
     Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
-    query = FieldQuery(**parse_members(parameters, _PARAMETERS))
+    query = FieldQuery(**parse_members(parameters, LIST_PARAMETERS))
     if "cursor" not in parameters:
         return query
     as_of = parse_as_of(parameters)
@@ -87,12 +90,6 @@ def _integration_id(text: str) -> IntegrationId:
     return IntegrationId(int(text))
 
 
-def _insertable(text: str) -> Mapping[str, object]:
-    if text.lower() not in {"true", "false"}:
-        raise ValueError(text)
-    return {"insertable": text.lower() == "true"}
-
-
 def _text(text: str) -> Mapping[str, object]:
     if not 1 <= len(text) <= MAX_TEXT_LENGTH:
         raise ValueError(text)
@@ -103,30 +100,72 @@ def _sort(text: str) -> Mapping[str, object]:
     return {"sort": SortKey(text.removeprefix("-")), "descending": text.startswith("-")}
 
 
-_REPEATABLE: Mapping[str, Parameter] = {
-    "source": SOURCE,
-    "data_type": alternatives("data_types", DataType, f"use {one_of(DataType)}"),
-    "key": KEY,
+LIST_PARAMETERS: Mapping[str, Parameter] = {
+    "source": source_filter("Only fields of this source."),
+    "data_type": alternatives(
+        "data_types",
+        DataType,
+        f"use {one_of(DataType)}",
+        description="Only fields of this data type.",
+        schema=DataType,
+    ),
+    "key": key_filter("Only the field with this key."),
     "integration_id": alternatives(
-        "integration_ids", _integration_id, "use the id of an integration, such as `1`"
+        "integration_ids",
+        _integration_id,
+        "use the id of an integration, such as `1`",
+        description="Only fields that this integration syncs.",
+        schema=ID_PARAMETER,
+    ),
+    "insertable": truth_value(
+        "insertable", "Only fields that can (`true`) or can't (`false`) be inserted into content."
+    ),
+    "q": Parameter(
+        description=(
+            "Only fields whose name, key or ESP field name contains this text, in any case."
+        ),
+        schema={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_TEXT_LENGTH,
+            "pattern": r"^[^\x00]*$",
+        },
+        parse=_text,
+        rule=f"use 1 to {MAX_TEXT_LENGTH} characters.",
+    ),
+    "sort": Parameter(
+        description=(
+            "The order. The default is `id`; equal values are ordered by ascending id. A `-` before"
+            " the name reverses the order. Texts are compared by code points."
+        ),
+        schema={
+            "type": "string",
+            "enum": [sign + key.value for key in SortKey for sign in ("", "-")],
+        },
+        parse=_sort,
+        rule=f"use {one_of(SortKey)}, with `-` before it for descending order.",
+    ),
+    "limit": page_size("The number of fields per page. The default is all."),
+    "as_of": Parameter(
+        description=(
+            "The list as it was at this time, after all changes until then. The default is the"
+            " current list. Times before the first record of the history are 404 `before_history`."
+        ),
+        # No `format`: a generated Python client would send six decimals.
+        schema={"type": "string", "pattern": RFC_3339_PATTERN},
+    ),
+    "cursor": Parameter(
+        description=(
+            "The start of a page. Use the URLs in `Link`, which contain it. Its format is private."
+        ),
+        schema={"type": "string", "pattern": f"^{_CURSOR.pattern}$"},
     ),
 }
-_SINGLE: Mapping[str, Parameter] = {
-    "insertable": Parameter(_insertable, "use `true` or `false`."),
-    "q": Parameter(_text, f"use 1 to {MAX_TEXT_LENGTH} characters."),
-    "sort": Parameter(_sort, f"use {one_of(SortKey)}, with `-` before it for descending order."),
-    "limit": LIMIT,
-}
-_PARAMETERS = {**_REPEATABLE, **_SINGLE}
-"""The parameters that are members of the query. A cursor depends on them and on `as_of`."""
+"""The query parameters by name."""
 _AS_OF_RULE = (
     "use a time such as `2026-11-20T09:15:00.123Z`, with `Z` or an offset and at most three"
     " decimals. Write `+` as `%2B`."
 )
-
-REPEATABLE = tuple(_REPEATABLE)
-"""The filters that have several values."""
-NAMES = (*_PARAMETERS, "as_of", "cursor")
 
 
 def _write_cursor(
@@ -148,23 +187,23 @@ def _read_cursor(
     cursor: str, query: FieldQuery, organization_id: OrganizationId, as_of: datetime | None
 ) -> tuple[int, Position]:
     if _CURSOR.fullmatch(cursor) is None:  # The decoder ignores characters that are not base64.
-        raise _invalid_cursor()
+        raise _damaged_cursor()
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         *members, received_checksum = json.loads(token)
         if received_checksum != checksum(members, query, organization_id, as_of):
-            raise _invalid_cursor()
+            raise _foreign_cursor()
         limit, value, field_id = members
         kind = str if query.sort.value_type is str else int
         if [type(part) for part in members] != [int, kind, int]:
-            raise _invalid_cursor()
+            raise _damaged_cursor()
         if not (1 <= limit <= MAX_PAGE_SIZE and field_id >= 1):
-            raise _invalid_cursor()
+            raise _damaged_cursor()
         if query.sort.value_type is datetime:
             value = from_epoch_milliseconds(value)
         return limit, Position(value, FieldId(field_id))
     except (ValueError, TypeError, OverflowError, RecursionError, InvalidQuery):
-        raise _invalid_cursor() from None
+        raise _damaged_cursor() from None
 
 
 def checksum(
@@ -199,6 +238,13 @@ def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
     return sorted(str(getattr(alternative, "value", alternative)) for alternative in alternatives)
 
 
-def _invalid_cursor() -> Exception:
-    rule = "it belongs to other filters or another order. Start again without `cursor`."
+def _damaged_cursor() -> Exception:
+    rule = "it is damaged. Use it as the link to the next page has it, or start without `cursor`."
+    return invalid_value("cursor", rule)
+
+
+def _foreign_cursor() -> Exception:
+    rule = (
+        "it belongs to other filters or another order, or is damaged. Start again without `cursor`."
+    )
     return invalid_value("cursor", rule)

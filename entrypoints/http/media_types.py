@@ -26,8 +26,6 @@ _QUOTED = re.compile(r'"(?>(?:[^"\\]|\\.)*)"?')
 """A quoted string, also without its closing quote: searching for that quote again after each quote
 would take seconds."""
 
-_WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
-
 
 def require_acceptable(req: falcon.Request, media_types: tuple[str, ...]) -> None:
     """Raise RequestRejected unless the client accepts one of these media types."""
@@ -68,14 +66,11 @@ def admits_html(accepted: str) -> bool:
         return False
 
 
-def require_json(req: falcon.Request) -> None:
+def require_json(req: falcon.Request, media_types: tuple[str, ...]) -> None:
     """Raise RequestRejected unless the body is JSON in UTF-8, without a content encoding.
 
-    Requests with a method without a body pass.
+    `media_types` are the forms of JSON that the request can have.
     """
-    media_types = _WITH_BODY.get(req.method)
-    if media_types is None:
-        return
     if req.get_header("Content-Encoding") is not None:
         raise RequestRejected("unsupported_media_type", "Send the body without a Content-Encoding.")
     sent = _IN_UTF_8.fullmatch(req.content_type or "")

@@ -14,6 +14,8 @@ from urllib.parse import unquote_plus
 from attrs import frozen
 
 from recipient_fields.application.references import is_id
+from recipient_fields.application.schemas import Schema
+from recipient_fields.application.value_schemas import NEW_KEY
 from recipient_fields.domain import (
     FieldKey,
     InvalidField,
@@ -25,16 +27,16 @@ from recipient_fields.domain import (
 from .problems import RequestRejected
 
 MAX_PAGE_SIZE = 1_000
+ID_PARAMETER: Schema = {"type": "integer", "minimum": 1, "maximum": 10**16 - 1}
+"""The schema of an id in a URL: `is_id` permits 16 digits."""
 
 _MAX_NAME_LENGTH = 32
 """The longest unknown name that a message repeats. An API key is longer, and is never repeated."""
 _HALF_ENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def parse_parameters(
-    query_string: str, known: Collection[str], multiple: Collection[str] = ()
-) -> Mapping[str, str]:
-    """Return the parameters by name. If one of the `multiple` is repeated, commas join its values.
+def parse_parameters(query_string: str, known: Mapping[str, Parameter]) -> Mapping[str, str]:
+    """Return the parameters by name. If one has several values, commas join them.
 
     Raises: RequestRejected as `invalid_parameter` if a parameter is malformed, unknown, or repeated
     although it has a single value.
@@ -48,7 +50,7 @@ def parse_parameters(
     unknown = [name for name in encoded if name not in known]
     if unknown:
         raise RequestRejected("invalid_parameter", _unknown(unknown, known))
-    repeated = [name for name in encoded if len(encoded[name]) > 1 and name not in multiple]
+    repeated = [name for name in encoded if len(encoded[name]) > 1 and not known[name].is_multiple]
     if repeated:
         message = f"Repeated query {_listed(repeated)}. Send each at most once."
         raise RequestRejected("invalid_parameter", message)
@@ -57,27 +59,33 @@ def parse_parameters(
     }
 
 
-@frozen
+@frozen(kw_only=True)
 class Parameter:
-    """The parser of one query parameter."""
+    """A query parameter.
 
-    parse: Callable[[str], Mapping[str, object]]
-    """Returns members of a query. Raises: ValueError, InvalidField if a value is invalid."""
-    rule: str
-    """The valid values, for error messages."""
+    `parse` returns members of a query, or raises ValueError or InvalidField if the value is
+    invalid. It is None if the resource reads the value itself. `rule` describes the valid values in
+    error messages. A parameter that `is_multiple` has several values, and can be repeated.
+    """
+
+    description: str
+    schema: object
+    parse: Callable[[str], Mapping[str, object]] | None = None
+    rule: str = ""
+    is_multiple: bool = False
 
 
 def parse_members(
     parameters: Mapping[str, str], parsers: Mapping[str, Parameter]
 ) -> dict[str, Any]:
-    """Return the members of a query that the parameters describe. Ignore those without a parser.
+    """Return the members of a query that the parameters describe.
 
     Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
     members: dict[str, Any] = {}
     for name, value in parameters.items():
-        parameter = parsers.get(name)
-        if parameter is None:
+        parameter = parsers[name]
+        if parameter.parse is None:
             continue
         try:
             members |= parameter.parse(value)
@@ -86,12 +94,30 @@ def parse_members(
     return members
 
 
-def alternatives(member: str, parse: Callable[[str], object], rule: str) -> Parameter:
-    """Return the parser of a parameter that has several values."""
+def alternatives(
+    member: str, parse: Callable[[str], object], rule: str, *, description: str, schema: object
+) -> Parameter:
+    """Return a parameter that has several values. `schema` is the one of each value."""
+    several = "Separate several values by commas, or repeat the parameter."
     return Parameter(
-        lambda text: {member: frozenset(parse(one) for one in text.split(","))},
-        f"{rule}. Separate several values by commas, or repeat the parameter.",
+        description=f"{description} {several}",
+        schema={"type": "array", "minItems": 1, "items": schema},
+        parse=lambda text: {member: frozenset(parse(one) for one in text.split(","))},
+        rule=f"{rule}. {several}",
+        is_multiple=True,
     )
+
+
+def truth_value(member: str, description: str) -> Parameter:
+    """Return a parameter that is `true` or `false`, in any case."""
+
+    def parse(text: str) -> Mapping[str, object]:
+        if text.lower() not in {"true", "false"}:
+            raise ValueError(text)
+        return {member: text.lower() == "true"}
+
+    rule = "use `true` or `false`."
+    return Parameter(description=description, schema=bool, parse=parse, rule=rule)
 
 
 def one_of(kind: type[Enum]) -> str:
@@ -106,9 +132,26 @@ def _limit(text: str) -> Mapping[str, object]:
     return {"limit": int(text)}
 
 
-KEY = alternatives("keys", FieldKey, "use the key of a field, such as `loyalty_tier`")
-LIMIT = Parameter(_limit, f"use a number from 1 to {MAX_PAGE_SIZE}.")
-SOURCE = alternatives("sources", Source, f"use {one_of(Source)}")
+def key_filter(description: str) -> Parameter:
+    """Return the parameter with the keys of fields."""
+    rule = "use the key of a field, such as `loyalty_tier`"
+    return alternatives("keys", FieldKey, rule, description=description, schema=NEW_KEY)
+
+
+def source_filter(description: str) -> Parameter:
+    """Return the parameter with the sources of fields."""
+    rule = f"use {one_of(Source)}"
+    return alternatives("sources", Source, rule, description=description, schema=Source)
+
+
+def page_size(description: str) -> Parameter:
+    """Return the parameter with the number of items on a page."""
+    return Parameter(
+        description=description,
+        schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE},
+        parse=_limit,
+        rule=f"use a number from 1 to {MAX_PAGE_SIZE}.",
+    )
 
 
 def invalid_value(name: str, rule: str) -> RequestRejected:

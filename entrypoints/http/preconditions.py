@@ -6,14 +6,19 @@ import re
 
 import falcon
 
+from recipient_fields.application.schemas import NamedSchema
 from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Versions
 
 from .parameters import invalid_value
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAG_LIST = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+_TAGS = rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*"
+_TAG_LIST = re.compile(_TAGS)
 _EACH_TAG = re.compile(_TAG)
 _WEAK = "W/"
+
+PRECONDITION = NamedSchema("Precondition", {"type": "string", "pattern": rf"^(?:\*|{_TAGS})$"})
+"""The schema of both headers."""
 
 
 def parse_precondition(req: falcon.Request) -> Precondition:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import MAX_VIOLATIONS
+from recipient_fields.application.schemas import NamedSchema, described, render_document
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.application.violation_documents import ErrorDetailDocument, render_violation
 from recipient_fields.domain import (
+    UNCHANGED,
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
@@ -28,6 +30,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
     StorageUnavailable,
+    Unchanged,
     VersionConflict,
     Violation,
 )
@@ -60,6 +63,38 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "service_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "overloaded": HTTPStatus.SERVICE_UNAVAILABLE,
 }
+
+MEANINGS: Mapping[str, str] = {
+    "invalid_json": "the body is not JSON (RFC 8259), or is nested deeper than 32 levels",
+    "invalid_parameter": "a query parameter or header is invalid, or a parameter is unknown",
+    "malformed_request": "the request is not well-formed HTTP; the connection is closed",
+    "unauthorized": "the API key is missing, malformed, unknown, expired or revoked",
+    "forbidden": "the field is not API-managed, or the API key can only read; see `reason`",
+    "not_found": (
+        "the resource does not exist, is another organization's, or is before the history; "
+        "see `reason`"
+    ),
+    "method_not_allowed": "the resource does not support this method",
+    "not_acceptable": "`Accept` includes no media type that the service can send",
+    "request_timeout": "the request did not arrive in time",
+    "key_already_exists": "a field of the organization, of any origin, has this key",
+    "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "precondition_failed": "the field, or the list, is not in the expected version",
+    "payload_too_large": (
+        "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
+    ),
+    "uri_too_long": "the URL is too long",
+    "unsupported_media_type": "the body is not sent as JSON in UTF-8 without a Content-Encoding",
+    "validation_failed": "the body breaks rules; `details` lists all of them",
+    "not_expressible": "the ESP can't express the condition; `message` states the reason",
+    "headers_too_large": "the headers are too large",
+    "internal_error": "the service failed",
+    "not_implemented": "the service does not support the transfer coding of the request",
+    "api_key_validation_unavailable": "API keys can't be checked at the moment",
+    "service_unavailable": "the storage does not respond",
+    "overloaded": "the request waited too long for a thread, or too many are large",
+}
+"""The cause of each code, for the OpenAPI document."""
 
 CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidDocument: "validation_failed",
@@ -115,6 +150,84 @@ _MESSAGES = {
 _BATCH_MESSAGE = "No operation took effect. `details` lists each failed operation and its cause."
 
 _RETRY_AFTER_SECONDS = "1"
+
+
+_CODE = described(
+    schema=NamedSchema(
+        "ErrorCode",
+        {
+            "type": "string",
+            "enum": list(STATUSES),
+            "description": "The cause, for programs. docs/errors.md#CODE describes each code.",
+        },
+    )
+)
+_REQUEST_ID = described(
+    schema=NamedSchema(
+        "ErrorRequestId",
+        {
+            "type": "string",
+            "pattern": "^[A-Za-z0-9._-]{1,64}$",
+            "description": "The id in `X-Request-Id` and in the service's log.",
+        },
+    )
+)
+_REASON = described(
+    schema=NamedSchema(
+        "ErrorReason",
+        {
+            "type": "string",
+            "enum": list(_REASONS.values()),
+            "description": "Why the request is forbidden, or the resource is not found.",
+        },
+    )
+)
+_DETAILS = described(
+    schema=NamedSchema(
+        "ErrorDetails",
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_VIOLATIONS,
+            "items": ErrorDetailDocument,
+            "description": f"All violations, up to {MAX_VIOLATIONS:,}.",
+        },
+    )
+)
+
+
+@frozen(kw_only=True)
+class ErrorObjectDocument:
+    """The cause of an error."""
+
+    code: str = field(metadata=_CODE)
+    message: str = field(metadata=described("The cause, for people.", minLength=1))
+    request_id: str = field(metadata=_REQUEST_ID)
+    reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
+
+
+@frozen
+class ErrorDocument:
+    """The error object."""
+
+    error: ErrorObjectDocument
+
+
+@frozen(kw_only=True)
+class ProblemDocument:
+    """An error in the form of RFC 9457, if `Accept` has `application/problem+json`."""
+
+    type: str = field(
+        metadata=described("`urn:recipient-fields:problem:` and the code.", minLength=1)
+    )
+    title: str = field(metadata=described(minLength=1))
+    status: int = field(metadata=described(minimum=400, maximum=599))
+    detail: str = field(metadata=described(minLength=1))
+    code: str = field(metadata=_CODE)
+    request_id: str = field(metadata=_REQUEST_ID)
+    reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
 
 
 @frozen(kw_only=True)
@@ -187,40 +300,34 @@ def problem_of(error: RecipientFieldsError) -> Problem:
 
 def render_error(problem: Problem, request_id: str) -> bytes:
     """Return the error object as JSON."""
-    error = {
-        "code": problem.code,
-        "message": problem.message,
-        **_common_members(problem, request_id),
-    }
-    return render_json({"error": error})
+    error = ErrorObjectDocument(
+        code=problem.code,
+        message=problem.message,
+        request_id=request_id,
+        reason=UNCHANGED if problem.reason is None else problem.reason,
+        details=problem.details or UNCHANGED,
+    )
+    return render_json(render_document(ErrorDocument(error)))
 
 
 def render_problem(problem: Problem, request_id: str) -> bytes:
     """Return the problem document (RFC 9457) as JSON."""
-    document = {
-        "type": f"urn:recipient-fields:problem:{problem.code}",
-        "title": problem.code.replace("_", " ").capitalize(),
-        "status": problem.status.value,
-        "detail": problem.message,
-        "code": problem.code,
-        **_common_members(problem, request_id),
-    }
-    return render_json(document)
+    document = ProblemDocument(
+        type=f"urn:recipient-fields:problem:{problem.code}",
+        title=problem.code.replace("_", " ").capitalize(),
+        status=problem.status.value,
+        detail=problem.message,
+        code=problem.code,
+        request_id=request_id,
+        reason=UNCHANGED if problem.reason is None else problem.reason,
+        details=problem.details or UNCHANGED,
+    )
+    return render_json(render_document(document))
 
 
 def entity_tag(version_tag: str) -> str:
     """Return the strong entity tag of a version."""
     return f'"{version_tag}"'
-
-
-def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
-    """Return the members that the error object and the problem document have in common."""
-    members: dict[str, object] = {"request_id": request_id}
-    if problem.reason is not None:
-        members["reason"] = problem.reason
-    if problem.details:
-        members["details"] = problem.details
-    return members
 
 
 def _kind_of(error: RecipientFieldsError) -> type[RecipientFieldsError]:
@@ -238,7 +345,10 @@ def _problem_of_batch(rejected: BatchRejected) -> Problem:
 def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
     """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
-        cause = {"pointer": "", "code": CODES[_kind_of(error)], "message": str(error)}
+        kind = _kind_of(error)
+        cause = {"pointer": "", "code": CODES[kind], "message": str(error)}
+        if kind in _REASONS:
+            cause["reason"] = _REASONS[kind]
         for detail in _details_of(error) or (cause,):
             yield {**detail, "pointer": f"/operations/{index}{detail['pointer']}"}
 
@@ -253,6 +363,8 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _details([v.prefixed("condition") for v in error.violations])
         case InvalidContent():
             return _details([v.prefixed("content") for v in error.violations])
+        case NotExpressible():
+            return _details([Violation(Rule.NOT_APPLICABLE, str(error), (error.member,))])
         case IntegrationNotFound():
             return _integration_details(Rule.UNKNOWN_VALUE, error)
         case IntegrationRequired():

@@ -22,15 +22,15 @@ from .preconditions import parse_precondition
 from .problems import RequestRejected
 from .request_context import credential
 from .request_id import request_id
-from .resource import MAX_BODY_SIZE, READS, WRITES, Resource
-
-PROTECTED_PREFIX = "/api/"
+from .resource import MAX_BODY_SIZE, PROTECTED_PREFIX, READS, Resource
 
 _REALM = 'Bearer realm="recipient-fields"'
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
 _AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2f)", re.IGNORECASE)
 """In origin or absolute form. Servers merge leading slashes and decode `%2F`: neither has a
 route."""
+
+_TRAILING_SLASH = "The path must not end with a slash. Remove it."
 
 
 @frozen
@@ -52,7 +52,7 @@ class RequestGuard:
         if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
             self._authenticate(req, self.validator)
         if not _is_unambiguous_path(req):
-            raise RequestRejected("not_found")
+            raise RequestRejected("not_found", _TRAILING_SLASH if _ends_with_slash(req) else None)
 
     def process_resource(
         self,
@@ -65,18 +65,17 @@ class RequestGuard:
         if req.method not in resource.methods:
             raise RequestRejected("method_not_allowed", headers={"Allow": resource.allowed})
         require_acceptable(req, resource.media_types)
-        if (
-            resource.requires_write
-            and req.method in WRITES
-            and req.path.startswith(PROTECTED_PREFIX)
-        ):
+        if resource.needs_write_access(req.path, req.method):
             credential(req).require_write()
-        known = resource.parameters if req.method in READS else ()
-        req.context.parameters = parse_parameters(req.query_string, known, resource.repeatable)
-        if resource.has_body:
-            require_json(req)
-            require_size(req, resource.max_body_size)
-        req.context.precondition = parse_precondition(req)
+        known = resource.parameters if req.method in READS else {}
+        req.context.parameters = parse_parameters(req.query_string, known)
+        operation = resource.operations.get(req.method)
+        if operation is not None and operation.body is not None:
+            require_json(req, operation.body.media_types)
+        require_size(req, resource.max_body_size)
+        precondition = parse_precondition(req)
+        if operation is None or operation.is_conditional:
+            req.context.precondition = precondition
 
     def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:
         header = req.get_header("Authorization")
@@ -87,8 +86,15 @@ class RequestGuard:
         req.context.rejection = result
         route = self.router.find(req.path, req) if _is_unambiguous_path(req) else None
         req.uri_template = None if route is None else route[3]
-        challenge = _REALM if header is None else f'{_REALM}, error="invalid_token"'
-        raise RequestRejected("unauthorized", headers={"WWW-Authenticate": challenge})
+        challenge, message = _REALM, None
+        if header is not None:
+            challenge += ', error="invalid_token"'
+        # Validators of applications can return None.
+        explanation = None if result is None else result.explanation
+        if explanation is not None:
+            challenge += f', error_description="{explanation}"'
+            message = f"{explanation} A valid API key is required."
+        raise RequestRejected("unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
 class ResponseHeaders:
@@ -124,4 +130,8 @@ def _is_unambiguous_path(req: falcon.Request) -> bool:
     """Return whether the path can be split in one way only, and has no trailing slash."""
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
     ambiguous = _AMBIGUOUS_PATH.match(sent.partition("?")[0]) is not None
-    return not ambiguous and (req.path == "/" or not req.path.endswith("/"))
+    return not ambiguous and not _ends_with_slash(req)
+
+
+def _ends_with_slash(req: falcon.Request) -> bool:
+    return req.path != "/" and req.path.endswith("/")

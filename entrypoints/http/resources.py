@@ -2,26 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
+from http import HTTPStatus
 from typing import ClassVar
 
 import falcon
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.application import RecipientFieldService
-from recipient_fields.application.batch_documents import parse_batch, render_batch_results
-from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
-from recipient_fields.application.references import is_key, parse_id, parse_reference
+from recipient_fields.application.batch_documents import (
+    BatchResultListDocument,
+    RecipientFieldBatchDocument,
+    parse_batch,
+    render_batch_results,
+)
+from recipient_fields.application.documents import (
+    FieldChangesEnvelopeDocument,
+    FieldDraftEnvelopeDocument,
+    FieldEnvelopeDocument,
+    FieldListDocument,
+    FieldReplacementEnvelopeDocument,
+    HistoryRecordListDocument,
+    parse_changes,
+    parse_draft,
+    parse_replacement,
+)
+from recipient_fields.application.references import is_id, is_key, parse_reference
+from recipient_fields.application.schemas import Schema, described, render_document
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.domain import FieldKey
+from recipient_fields.application.value_schemas import ID_PATTERN, KEY_PATTERN
+from recipient_fields.domain import (
+    MAX_KEY_LENGTH,
+    BeforeHistory,
+    CatalogChanged,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    KeyTaken,
+)
 
 from .bodies import read_json
+from .field_examples import (
+    BIRTHDAY,
+    CHANGE,
+    FIRST_NAME,
+    NEWSLETTER,
+    RENAMED,
+    RENAMED_TIER,
+    SHOE_SIZE,
+    SHOP,
+    TIER,
+    example_body,
+    example_field,
+)
 from .heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
 from .history_pages import read_page
-from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
-from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
+from .history_parameters import (
+    FIELD_HISTORY_PARAMETERS,
+    HISTORY_PARAMETERS,
+    parse_history_query,
+)
+from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
+from .media_types import JSON, MERGE_PATCH
+from .operations import Body, PathParameter, Result, Tag, operation
+from .parameters import ID_PARAMETER, Parameter
+from .problems import RequestRejected
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
@@ -36,20 +84,99 @@ from .responses import (
     send_created,
 )
 
+_RESTORED_BY_ID = (
+    "A deleted field is restored by its id, because several can have the same key. Find the id in"
+    " its changes."
+)
+FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
+_HISTORY_TAG = Tag("History", "The changes of these fields.")
+SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
+
+_ID_OR_KEY = PathParameter(
+    name="id_or_key",
+    description="Digits are an id. Anything else is a key.",
+    schema={
+        "type": "string",
+        "maxLength": MAX_KEY_LENGTH,
+        "pattern": f"^(?:{ID_PATTERN[1:-1]}|{KEY_PATTERN[1:-1]})$",
+    },
+    examples={"id": "1", "key": "loyalty_tier"},
+)
+_DELETED_ID = PathParameter(
+    name="id",
+    description="The id of the deleted field.",
+    schema=ID_PARAMETER,
+    examples={"id": 1},
+)
+
+
+def _links(pointer: str) -> Schema:
+    """Return the operations on the field at this pointer of a response, by id and by key."""
+    return {
+        f"{operation}_by_{part}": {
+            "operationId": f"{operation}_recipient_field",
+            "parameters": {"id_or_key": f"$response.body#{pointer}/{part}"},
+        }
+        for operation in ("get", "update", "replace", "delete")
+        for part in ("id", "key")
+    }
+
+
+def _one_field(description: str, status: HTTPStatus = HTTPStatus.OK, **examples: object) -> Result:
+    return Result(
+        description=description,
+        document=FieldEnvelopeDocument,
+        status=status,
+        headers=("ETag",),
+        examples=examples,
+        links=_links("/recipient_field"),
+    )
+
+
+def _records(**examples: object) -> Result:
+    return Result(
+        description="The records, by ascending sequence number.",
+        document=HistoryRecordListDocument,
+        headers=("Link",),
+        examples=examples,
+    )
+
 
 @frozen
 class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
-    parameters: ClassVar[Collection[str]] = NAMES
-    repeatable: ClassVar[Collection[str]] = REPEATABLE
+    parameters: ClassVar[Mapping[str, Parameter]] = LIST_PARAMETERS
 
     service: RecipientFieldService
     cache: ResponseCache
     heavy: HeavyRequests
 
+    @operation(
+        "list_recipient_fields",
+        FIELDS_TAG,
+        Result(
+            description="The fields, ordered by id by default.",
+            document=FieldListDocument,
+            headers=("Total-Count", "Link"),
+            examples={
+                "every_origin": {
+                    "recipient_fields": [
+                        each["recipient_field"] for each in (TIER, SHOP, FIRST_NAME)
+                    ]
+                }
+            },
+            links=_links("/recipient_fields/0"),
+        ),
+        is_conditional=True,
+        errors=(BeforeHistory,),
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """List the fields of the organization: all, ordered by id, or those that match a query."""
+        """List the fields.
+
+        All fields of the organization, of any origin, or those that match the parameters. `Link`
+        contains the next page. With `as_of`, the list as it was.
+        """
 
         def find() -> ReadResponse:
             if not parameters(req):
@@ -77,8 +204,30 @@ class FieldCollection(Resource):
             request.require_slot_above(HEAVY_SIZE, field_sizes(page.fields))
             return page_response(req, query, page)
 
+    @operation(
+        "create_recipient_field",
+        FIELDS_TAG,
+        _one_field(
+            "The new field.",
+            HTTPStatus.CREATED,
+            shoe_size=example_field(**SHOE_SIZE, key="shoe_size"),
+            date_of_birth=example_field(**BIRTHDAY),
+        ),
+        body=Body(
+            document=FieldDraftEnvelopeDocument,
+            examples={
+                "shoe_size": example_body(**SHOE_SIZE),
+                "date_of_birth": example_body(**BIRTHDAY),
+            },
+        ),
+        errors=(KeyTaken, FieldLimitReached),
+    )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Create a field."""
+        """Create a field.
+
+        Without a `key`, the service derives one from the name. It adds no suffix: if the key is
+        taken, the response is 409, so a repeated request creates no second field.
+        """
         draft = parse_draft(read_json(req, self))
         field = self.service.by(author(req)).create_field(credential(req).organization_id, draft)
         send_created(req, resp, field)
@@ -88,11 +237,16 @@ class FieldCollection(Resource):
 class FieldItem(Resource):
     """`/api/v1/recipient_fields/{id_or_key}`."""
 
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": _ID_OR_KEY}
+
     service: RecipientFieldService
     cache: ResponseCache
 
+    @operation(
+        "get_recipient_field", FIELDS_TAG, _one_field("The field.", tier=TIER), is_conditional=True
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """Send one field."""
+        """Read a field."""
 
         def get() -> ReadResponse:
             organization_id = credential(req).organization_id
@@ -104,8 +258,30 @@ class FieldItem(Resource):
 
     on_head = on_get
 
+    @operation(
+        "update_recipient_field",
+        FIELDS_TAG,
+        _one_field(
+            "The changed field.",
+            rename=RENAMED_TIER,
+            any_value=example_field(id=1, name="Loyalty tier", key="loyalty_tier"),
+        ),
+        body=Body(
+            document=FieldChangesEnvelopeDocument,
+            media_types=(JSON, MERGE_PATCH),
+            examples={
+                "rename": example_body(**RENAMED),
+                "any_value": example_body(allowed_values=None),
+            },
+        ),
+        is_conditional=True,
+    )
     def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """Change the members that the body contains."""
+        """Change a field.
+
+        Members that the body omits stay the same. null clears a nullable member (JSON merge patch,
+        inside `recipient_field`). If nothing changes, the version stays the same, too.
+        """
         changes = parse_changes(read_json(req, self))
         field = self.service.by(author(req)).update_field(
             credential(req).organization_id,
@@ -115,8 +291,29 @@ class FieldItem(Resource):
         )
         send(req, resp, field_response(field))
 
+    @operation(
+        "replace_recipient_field",
+        FIELDS_TAG,
+        _one_field("The replaced field."),
+        _one_field(
+            "The new field: no field had this key.",
+            HTTPStatus.CREATED,
+            newsletter=example_field(**NEWSLETTER, key="newsletter"),
+        ),
+        body=Body(
+            document=FieldReplacementEnvelopeDocument,
+            examples={"newsletter": example_body(**NEWSLETTER)},
+        ),
+        is_conditional=True,
+        errors=(KeyTaken, FieldLimitReached),
+    )
     def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """Replace all writable members. With a key, create the field if it does not exist."""
+        """Replace a field, or create it by key.
+
+        All writable members are replaced. Members that the body omits get their defaults. If no
+        field has the key, the field is created, so the request can be repeated safely. With
+        `If-None-Match: *`, it only creates. For an unknown id, the response is 404.
+        """
         organization_id = credential(req).organization_id
         if not is_key(id_or_key):
             replacement = parse_replacement(read_json(req, self), None)
@@ -137,8 +334,20 @@ class FieldItem(Resource):
         else:
             send(req, resp, field_response(field))
 
+    @operation(
+        "delete_recipient_field",
+        FIELDS_TAG,
+        Result(
+            description=(
+                "The field is deleted. Its key can be used again at once. Its id is never used"
+                " again."
+            ),
+            status=HTTPStatus.NO_CONTENT,
+        ),
+        is_conditional=True,
+    )
     def on_delete(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """Delete the field."""
+        """Delete a field."""
         self.service.by(author(req)).delete_field(
             credential(req).organization_id, parse_reference(id_or_key), precondition(req)
         )
@@ -149,15 +358,27 @@ class FieldItem(Resource):
 class FieldRestoration(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/restore`."""
 
-    has_body: ClassVar[bool] = False
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": _DELETED_ID}
 
     service: RecipientFieldService
 
+    @operation(
+        "restore_recipient_field",
+        FIELDS_TAG,
+        _one_field("The restored field, with its id and a new version.", tier=TIER),
+        errors=(KeyTaken, FieldLimitReached),
+    )
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """Restore a deleted field by its id: several deleted fields can have the same key."""
-        field_id = parse_id(id_or_key)
+        """Restore a deleted field.
+
+        The field gets back its id, its key and its other members, except `updated_at`. If a field
+        has its key, or if it is not deleted, the response is 409. The request needs no body: the
+        service ignores it.
+        """
+        if not is_id(id_or_key):
+            raise RequestRejected("not_found", _RESTORED_BY_ID)
         field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, field_id
+            credential(req).organization_id, FieldId(int(id_or_key))
         )
         send(req, resp, field_response(field))
 
@@ -171,8 +392,43 @@ class BatchCollection(Resource):
     service: RecipientFieldService
     heavy: HeavyRequests
 
+    @operation(
+        "apply_recipient_field_batch",
+        FIELDS_TAG,
+        Result(
+            description="The field of each operation after the batch, in order.",
+            document=BatchResultListDocument,
+            examples={
+                "create_and_update": {
+                    "results": [example_field(**SHOE_SIZE, key="shoe_size"), RENAMED_TIER]
+                }
+            },
+        ),
+        body=Body(
+            document=RecipientFieldBatchDocument,
+            examples={
+                "create_and_update": {
+                    "operations": [
+                        {"operation": "create", **example_body(**SHOE_SIZE)},
+                        {
+                            "operation": "update",
+                            "reference": "loyalty_tier",
+                            **example_body(**RENAMED),
+                        },
+                    ]
+                }
+            },
+        ),
+        errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogChanged),
+    )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Perform several operations, all or none. Without a slot for the response: none."""
+        """Apply several operations, all or none.
+
+        If an operation fails, none takes effect: the response has the status of the first failed
+        operation, and `details` contains all failures, with pointers below `/operations/N`. With
+        `if_revision`, the request can be repeated safely: if the first one took effect, the second
+        one gets 412.
+        """
         batch = parse_batch(read_json(req, self))
         organization_id = credential(req).organization_id
         with self.heavy.request(organization_id) as request:
@@ -188,14 +444,23 @@ class BatchCollection(Resource):
 class History(Resource):
     """`/api/v1/recipient_field_changes`."""
 
-    parameters: ClassVar[Collection[str]] = HISTORY_NAMES
-    repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
+    parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
 
+    @operation(
+        "list_recipient_field_changes",
+        _HISTORY_TAG,
+        _records(renamed={"recipient_field_changes": [CHANGE]}),
+        is_conditional=True,
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """List the changes of all fields of the organization."""
+        """List the changes of all fields.
+
+        `Link` contains the next page. To follow the changes, continue with `after` and the last
+        sequence number: this misses no record and returns none twice.
+        """
         query = parse_history_query(parameters(req))
         organization_id = credential(req).organization_id
         read = partial(self.service.list_changes, organization_id)
@@ -210,14 +475,18 @@ class History(Resource):
 class FieldHistory(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/changes`."""
 
-    parameters: ClassVar[Collection[str]] = [name for name in HISTORY_NAMES if name != "key"]
-    repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": _ID_OR_KEY}
+    parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
 
+    @operation("list_changes_of_recipient_field", _HISTORY_TAG, _records(), is_conditional=True)
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """List the changes of the field with this id, or of all fields with this key."""
+        """List the changes of a field.
+
+        The changes of the field with this id, or of all fields that have had this key.
+        """
         query = parse_history_query(parameters(req))
         organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
         read = partial(self.service.list_field_changes, organization_id, reference)
@@ -228,12 +497,28 @@ class FieldHistory(Resource):
     on_head = on_get
 
 
+@frozen
+class HealthDocument:
+    """The state of the service."""
+
+    status: str = field(metadata=described(enum=["ok", "ready"]))
+
+
 class Liveness(Resource):
     """`/healthz`: the process runs. The storage is not checked."""
 
+    @operation(
+        "get_healthz",
+        SERVICE_TAG,
+        Result(
+            description="The process runs.",
+            document=HealthDocument,
+            examples={"up": {"status": "ok"}},
+        ),
+    )
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """Send 200."""
-        resp.data = render_json({"status": "ok"})
+        """Liveness."""
+        resp.data = render_json(render_document(HealthDocument("ok")))
 
     on_head = on_get
 
@@ -244,9 +529,18 @@ class Readiness(Resource):
 
     check: Callable[[], None]
 
+    @operation(
+        "get_readyz",
+        SERVICE_TAG,
+        Result(
+            description="The storage responds, and its schema is current.",
+            document=HealthDocument,
+            examples={"ready": {"status": "ready"}},
+        ),
+    )
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """Send 200, or 503 `service_unavailable`."""
+        """Readiness."""
         self.check()
-        resp.data = render_json({"status": "ready"})
+        resp.data = render_json(render_document(HealthDocument("ready")))
 
     on_head = on_get

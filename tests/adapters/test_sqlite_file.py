@@ -111,6 +111,7 @@ def test_every_table_is_strict_and_never_reuses_an_id(
         "api_keys",
         "integrations",
         "administrators",
+        "administrator_invitations",
         "administrator_sessions",
     }
     assert strict == dict.fromkeys(schema.keys() - {"sqlite_sequence"}, True)
@@ -238,6 +239,22 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     with pytest.raises(StorageUnavailable):
         SqliteStorage(database)
     assert content(storage) == before
+
+
+def test_roles_and_links_from_before_invitations_stay(
+    storage: SqliteStorage, database: Path
+) -> None:
+    before = content(storage)
+    storage.close()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TABLE administrator_invitations")
+        connection.execute("PRAGMA user_version = 4")
+
+    with closing(SqliteStorage(database)) as upgraded:
+        assert content(upgraded) == before
+        assert upgraded.administrators.invitations(OURS) == ()
+        (dana,) = upgraded.administrators.all(OURS)
+        assert dana.role_in(OURS) is not None
 
 
 SPOILING = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from recipient_fields.application import (
     AUDIT,
     OPERATOR,
     AdministratorService,
-    Invitation,
+    IssuedInvitation,
     MissingExtra,
     SignedIn,
 )
@@ -25,6 +24,7 @@ from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,
     InvalidAdministrator,
+    InvitationNotFound,
     LastAdministrator,
     LinkNotValid,
     LinkPurpose,
@@ -38,6 +38,7 @@ from recipient_fields.domain import (
     SignInThrottled,
     StorageUnavailable,
 )
+from recipient_fields.testing.examples import grant
 
 EMAIL, PASSWORD = "dana@acme.example", "seven purple tractors"
 ADDRESS = "192.0.2.1"
@@ -82,14 +83,24 @@ def administrators(storage, clock, hasher):
 
 
 @pytest.fixture
-def invitation(administrators, acme) -> Invitation:
+def invitation(administrators, acme) -> IssuedInvitation:
     return administrators.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR)
 
 
 @pytest.fixture
 def dana(administrators, invitation) -> SignedIn:
+    return accept(administrators, invitation)
+
+
+def accept(administrators, invitation, password=PASSWORD, address=ADDRESS) -> SignedIn:
+    return administrators.accept_invitation(
+        invitation.token.reveal(), password, address=address, user_agent="Firefox"
+    )
+
+
+def set_password(administrators, link, password) -> SignedIn:
     return administrators.set_password(
-        invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent="Firefox"
+        link.token.reveal(), password, address=ADDRESS, user_agent=""
     )
 
 
@@ -98,87 +109,228 @@ def sign_in(administrators, email=EMAIL, password=PASSWORD, address=ADDRESS) -> 
 
 
 class TestInvitations:
-    def test_have_a_link_that_sets_a_password_within_24_hours(
-        self, administrators, clock, acme, invitation
+    def test_of_an_address_that_another_organization_has_registered_open_nothing_for_it(
+        self, administrators, acme, rival
     ):
-        assert invitation.administrator.role_in(acme) is Role.ADMIN
-        assert invitation.expires_at == clock.now + 24 * HOUR
-        link = administrators.find_link(invitation.token.reveal())
-        assert link.purpose is LinkPurpose.SET_PASSWORD
-        assert link.administrator == invitation.administrator
+        """An administrator of `acme` registers the address of a person at `rival`."""
+        theirs = accept(administrators, administrators.invite(acme, EMAIL, Role.ADMIN, by="eve@x"))
+        invitation = administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+
+        for session in (theirs, sign_in(administrators)):
+            found = administrators.authenticate(session.token.reveal())
+            assert found.administrator.role_in(rival) is None
+        with pytest.raises(SignInFailed):
+            accept(administrators, invitation, "the owner's own password")
+        set_password(administrators, administrators.reset(EMAIL, by=OPERATOR), "nine green boats")
+        assert administrators.list_administrators(rival) == ()
+        owner = accept(administrators, invitation, "nine green boats")
+        assert owner.administrator.role_in(rival) is Role.ADMIN
+        assert administrators.authenticate(theirs.token.reveal()) is None
+        with pytest.raises(SignInFailed):
+            sign_in(administrators)
+
+    def test_have_a_link_that_works_for_24_hours(self, administrators, clock, acme, invitation):
+        token = invitation.token.reveal()
+        assert administrators.find_invitation(token) == invitation.invitation
+        assert invitation.invitation.expires_at == clock.now + 24 * HOUR
+        assert administrators.list_invitations(acme) == (invitation.invitation,)
         clock.move(24 * HOUR)
         for use in (
-            lambda: administrators.find_link(invitation.token.reveal()),
-            lambda: administrators.set_password(
-                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
-            ),
+            lambda: administrators.find_invitation(token),
+            lambda: accept(administrators, invitation),
         ):
             with pytest.raises(LinkNotValid):
                 use()
+        assert administrators.list_invitations(acme) == (invitation.invitation,)
 
-    def test_are_replaced_by_the_next_one(self, administrators, acme, invitation):
-        again = administrators.invite(acme, EMAIL.upper(), Role.ADMIN, by=OPERATOR)
-        assert again.administrator == invitation.administrator
+    def test_are_accepted_once_with_a_new_password(self, administrators, acme, invitation, dana):
+        assert dana.administrator.role_in(acme) is Role.ADMIN
+        assert dana.session.user_agent == "Firefox"
+        assert administrators.list_invitations(acme) == ()
         with pytest.raises(LinkNotValid):
-            administrators.find_link(invitation.token.reveal())
-        administrators.find_link(again.token.reveal())
-
-    def test_of_an_administrator_with_a_password_have_no_link(
-        self, administrators, acme, rival, dana
-    ):
-        invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by=OPERATOR)
-        assert (invitation.token, invitation.expires_at) == (None, None)
-        assert invitation.administrator.role_in(rival) is Role.VIEWER
-        assert invitation.administrator.role_in(acme) is Role.ADMIN
-
-    def test_of_another_organization_s_administrator_are_reserved_to_the_operator(
-        self, administrators, acme, rival, invitation
-    ):
-        """Otherwise the link would give the inviting organization access to the other one."""
-        with pytest.raises(AdministratorShared):
-            administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
-        assert administrators.list_administrators(rival) == ()
-        administrators.find_link(invitation.token.reveal())
-        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
-        for whose in (acme, rival):
-            with pytest.raises(AdministratorShared):
-                administrators.invite(whose, EMAIL, Role.ADMIN, by="eve@rival.example")
-        with pytest.raises(AdministratorShared):
-            administrators.reset_in(acme, invitation.administrator.id, by="eve@acme.example")
-
-    def test_to_another_organization_end_the_links_of_the_first_one(
-        self, administrators, acme, rival, dana
-    ):
-        link = administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
-        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
-        with pytest.raises(LinkNotValid):
-            administrators.set_password(
-                link.token.reveal(), "another password", address=ADDRESS, user_agent=""
-            )
+            accept(administrators, invitation)
         sign_in(administrators)
 
-    @pytest.mark.parametrize("has_password", [True, False])
-    def test_to_another_organization_during_a_reset_prevent_its_link(
-        self, administrators, storage, acme, rival, invitation, monkeypatch, has_password
+    def test_are_accepted_with_the_password_of_an_account_and_end_its_sessions(
+        self, administrators, acme, rival, dana
     ):
-        if has_password:
-            administrators.set_password(
-                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
-            )
+        invitation = administrators.invite(
+            rival, EMAIL.upper(), Role.VIEWER, by="eve@rival.example"
+        )
+        assert administrators.authenticate(dana.token.reveal()) is not None
+        both = accept(administrators, invitation)
+        assert both.administrator.role_in(acme) is Role.ADMIN
+        assert both.administrator.role_in(rival) is Role.VIEWER
+        assert both.administrator.email.text == EMAIL
+        assert administrators.authenticate(dana.token.reveal()) is None
+        assert administrators.list_sessions(dana.administrator.id) == (both.session,)
+
+    def test_are_the_same_whether_or_not_the_address_has_an_account(
+        self, administrators, rival, dana
+    ):
+        issued = [
+            administrators.invite(rival, email, Role.VIEWER, by="eve@rival.example")
+            for email in (EMAIL.upper(), "NEW@ACME.EXAMPLE")
+        ]
+        for each in issued:
+            assert isinstance(each, IssuedInvitation)
+            with pytest.raises(InvalidAdministrator) as rejected:
+                accept(administrators, each, "short", "192.0.2.2")
+            assert [found.path for found in rejected.value.violations] == [("password",)]
+        assert administrators.list_administrators(rival) == ()
+        shown = {(each.invitation.email.text, each.invitation.id) for each in issued}
+        assert shown == {(EMAIL.upper(), 2), ("NEW@ACME.EXAMPLE", 3)}
+
+    def test_cost_the_same_calls_whether_or_not_the_address_has_an_account(
+        self, administrators, storage, rival, dana, monkeypatch
+    ):
+        def fail(*_: object) -> None:
+            raise AssertionError("reads accounts of other organizations")
+
+        monkeypatch.setattr(storage.administrators, "find", fail)
+        administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
+
+    def test_limit_attempts_at_the_password_of_an_account(
+        self, administrators, rival, hasher, dana
+    ):
+        invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
+        for _ in range(5):
+            with pytest.raises(SignInFailed):
+                accept(administrators, invitation, "another good password")
+        with pytest.raises(SignInThrottled):
+            accept(administrators, invitation)
+        assert hasher.verifications == 1 + 5
+        accept(administrators, invitation, address="192.0.2.2")
+
+    @pytest.mark.parametrize("has_account", [True, False])
+    def test_count_no_attempt_whose_password_was_not_hashed(
+        self, administrators, acme, rival, hasher, invitation, has_account
+    ):
+        if has_account:
+            accept(administrators, invitation)
+            invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by=OPERATOR)
+        hasher.busy, hasher.busy_verifying = not has_account, has_account
+        for _ in range(25):
+            with pytest.raises(PasswordHashingBusy):
+                accept(administrators, invitation)
+        hasher.busy = hasher.busy_verifying = False
+        accept(administrators, invitation)
+
+    def test_do_not_set_the_password_of_an_account_without_one(
+        self, administrators, storage, acme, rival
+    ):
+        """Earlier versions created accounts without a password."""
+        grant(storage.administrators, acme, EMAIL)
+        invitation = administrators.invite(rival, EMAIL, Role.ADMIN, by="eve@rival.example")
+        with pytest.raises(SignInFailed):
+            accept(administrators, invitation)
+        set_password(administrators, administrators.reset(EMAIL, by=OPERATOR), PASSWORD)
+        assert administrators.list_administrators(rival) == ()
+        accept(administrators, invitation)
+
+    def test_are_not_accepted_by_links_that_sign_in_or_set_a_password(
+        self, administrators, rival, dana
+    ):
+        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        reset = administrators.reset(EMAIL, by=OPERATOR)
+        link = administrators.create_sign_in_link(dana.administrator.id)
+        with pytest.raises(LinkNotValid):
+            accept(administrators, link)
+        sessions = [
+            administrators.sign_in_with_link(link.token.reveal(), user_agent=""),
+            set_password(administrators, reset, "eight orange tractors"),
+        ]
+        assert [each.administrator.role_in(rival) for each in sessions] == [None, None]
+
+    def test_end_the_links_of_the_account_when_they_are_accepted(
+        self, administrators, acme, rival, dana
+    ):
+        reset = administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+        link = administrators.create_sign_in_link(dana.administrator.id)
+        accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR))
+        with pytest.raises(LinkNotValid):
+            set_password(administrators, reset, "eight orange tractors")
+        with pytest.raises(LinkNotValid):
+            administrators.sign_in_with_link(link.token.reveal(), user_agent="")
+        with pytest.raises(AdministratorShared):
+            administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+
+    def test_that_are_accepted_during_a_reset_prevent_its_link(
+        self, administrators, storage, acme, rival, dana, monkeypatch
+    ):
         add_link = storage.administrators.add_link
 
         def add_link_later(*arguments: Any) -> Administrator:
             monkeypatch.setattr(storage.administrators, "add_link", add_link)
-            administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+            accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR))
             return add_link(*arguments)
 
         monkeypatch.setattr(storage.administrators, "add_link", add_link_later)
-        calls = {
-            True: partial(administrators.reset_in, acme, invitation.administrator.id),
-            False: partial(administrators.invite, acme, EMAIL, Role.ADMIN),
-        }
         with pytest.raises(AdministratorShared):
-            calls[has_password](by="eve@acme.example")
+            administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+
+    @pytest.mark.parametrize("has_account", [True, False])
+    def test_fail_if_the_account_changes_at_the_same_time(
+        self, administrators, storage, acme, rival, invitation, monkeypatch, has_account
+    ):
+        if has_account:
+            accept(administrators, invitation)
+        reset = administrators.reset(EMAIL, by=OPERATOR) if has_account else None
+        pending = administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        accept_invitation = storage.administrators.accept_invitation
+
+        def accept_later(*arguments: Any) -> Administrator:
+            monkeypatch.setattr(storage.administrators, "accept_invitation", accept_invitation)
+            if reset is not None:
+                set_password(administrators, reset, "eight orange tractors")
+            else:
+                accept(administrators, invitation, "eight orange tractors")
+            return accept_invitation(*arguments)
+
+        monkeypatch.setattr(storage.administrators, "accept_invitation", accept_later)
+        with pytest.raises(SignInFailed):
+            accept(administrators, pending)
+        assert administrators.list_administrators(rival) == ()
+        accept(administrators, pending, "eight orange tractors")
+
+    def test_are_replaced_by_the_next_one_with_its_role(self, administrators, acme, invitation):
+        again = administrators.invite(acme, EMAIL.upper(), Role.VIEWER, by=OPERATOR)
+        assert again.invitation.id == invitation.invitation.id
+        with pytest.raises(LinkNotValid):
+            accept(administrators, invitation)
+        assert accept(administrators, again).administrator.role_in(acme) is Role.VIEWER
+
+    def test_can_be_withdrawn(self, administrators, acme, rival, invitation):
+        which = invitation.invitation.id
+        assert administrators.get_invitation(acme, which) == invitation.invitation
+        for call in (
+            lambda: administrators.get_invitation(rival, which),
+            lambda: administrators.withdraw_invitation(rival, which, by=OPERATOR),
+        ):
+            with pytest.raises(InvitationNotFound):
+                call()
+        withdrawn = administrators.withdraw_invitation(acme, which, by=OPERATOR)
+        assert withdrawn == invitation.invitation
+        with pytest.raises(LinkNotValid):
+            accept(administrators, invitation)
+
+    def test_follow_a_revocation(self, administrators, acme, invitation, dana):
+        administrators.revoke(acme, dana.administrator.id, by=OPERATOR)
+        again = administrators.invite(acme, EMAIL, Role.VIEWER, by=OPERATOR)
+        assert administrators.list_administrators(acme) == ()
+        with pytest.raises(SignInFailed):
+            sign_in(administrators)
+        accept(administrators, again, "eight orange tractors")
+
+    def test_of_an_administrator_of_the_organization_change_the_role(
+        self, administrators, acme, dana
+    ):
+        accept(administrators, administrators.invite(acme, "alex@x", Role.ADMIN, by=EMAIL))
+        changed = administrators.invite(acme, EMAIL.upper(), Role.VIEWER, by="alex@x")
+        assert changed == dana.administrator.with_role(acme, Role.VIEWER)
+        assert administrators.list_invitations(acme) == ()
+        found = administrators.authenticate(dana.token.reveal())
+        assert found.administrator == changed
 
     def test_require_a_valid_email_and_an_organization(self, administrators, acme):
         with pytest.raises(InvalidAdministrator):
@@ -189,13 +341,16 @@ class TestInvitations:
 
 class TestRoles:
     def test_change_for_the_next_request(self, administrators, acme, dana):
-        administrators.invite(acme, "alex@acme.example", Role.ADMIN, by=EMAIL)
+        alex = administrators.invite(acme, "alex@acme.example", Role.ADMIN, by=EMAIL)
+        accept(administrators, alex)
         administrators.change_role(acme, dana.administrator.id, Role.VIEWER, by="alex@acme.example")
         found = administrators.authenticate(dana.token.reveal())
         assert found.administrator.role_in(acme) is Role.VIEWER
 
     def test_of_the_last_admin_stay(self, administrators, acme, dana):
-        administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        viewer = administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        accept(administrators, viewer)
+        administrators.invite(acme, "pending@acme.example", Role.ADMIN, by=EMAIL)
         which = dana.administrator.id
         for change in (
             lambda: administrators.change_role(acme, which, Role.VIEWER, by=EMAIL),
@@ -228,24 +383,33 @@ class TestRoles:
 
 
 class TestPasswords:
-    def test_are_set_once_by_a_link_and_sign_in(self, administrators, invitation, dana):
-        assert administrators.authenticate(dana.token.reveal()).session == dana.session
-        assert dana.session.user_agent == "Firefox"
+    def test_are_set_once_by_a_link_within_24_hours_and_sign_in(self, administrators, clock, dana):
+        another = "eight orange tractors"
+        link = administrators.reset(EMAIL, by=OPERATOR)
+        assert link.expires_at == clock.now + 24 * HOUR
+        found = administrators.find_link(link.token.reveal())
+        assert (found.purpose, found.administrator) == (
+            LinkPurpose.SET_PASSWORD,
+            dana.administrator,
+        )
+        signed_in = set_password(administrators, link, another)
+        found = administrators.authenticate(signed_in.token.reveal())
+        assert found.session == signed_in.session
         with pytest.raises(LinkNotValid):
-            administrators.set_password(
-                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
-            )
-        sign_in(administrators)
+            set_password(administrators, link, PASSWORD)
+        sign_in(administrators, password=another)
+        late = administrators.reset(EMAIL, by=OPERATOR)
+        clock.move(24 * HOUR)
+        with pytest.raises(LinkNotValid):
+            set_password(administrators, late, PASSWORD)
 
     @pytest.mark.parametrize("password", ["short", EMAIL.upper(), "1qaz2wsx3edc"])
-    def test_that_are_weak_are_rejected_and_keep_the_link(
-        self, administrators, invitation, password
-    ):
-        token = invitation.token.reveal()
+    def test_that_are_weak_are_rejected_and_keep_the_link(self, administrators, dana, password):
+        link = administrators.reset(EMAIL, by=OPERATOR)
         with pytest.raises(InvalidAdministrator) as rejected:
-            administrators.set_password(token, password, address=ADDRESS, user_agent="")
+            set_password(administrators, link, password)
         assert [each.path for each in rejected.value.violations] == [("password",)]
-        administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
+        set_password(administrators, link, PASSWORD)
 
     def test_that_are_reset_end_all_sessions_and_replace_the_old_one(
         self, administrators, acme, dana
@@ -285,6 +449,9 @@ class TestPasswords:
             lambda: administrators.find_link(token),
             lambda: administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent=""),
             lambda: administrators.sign_in_with_link(token, user_agent=""),
+            lambda: administrators.accept_invitation(
+                token, PASSWORD, address=ADDRESS, user_agent=""
+            ),
         ):
             with pytest.raises(LinkNotValid):
                 use()
@@ -293,10 +460,9 @@ class TestPasswords:
         service = AdministratorService(
             administrators=storage.administrators, sessions=storage.sessions, clock=clock
         )
-        token = service.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR).token
-        assert token is not None
+        invited = service.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR)
         with pytest.raises(MissingExtra, match=r"recipient-fields\[console\]"):
-            service.set_password(token.reveal(), PASSWORD, address=ADDRESS, user_agent="")
+            accept(service, invited)
         with pytest.raises(MissingExtra):
             sign_in(service)
 
@@ -310,18 +476,19 @@ class TestSignIn:
             signed_in.session,
         )
 
-    def test_with_a_link_works_once(self, administrators, invitation):
-        link = administrators.create_sign_in_link(invitation.administrator.id)
+    def test_with_a_link_works_once(self, administrators, dana):
+        link = administrators.create_sign_in_link(dana.administrator.id)
         token = link.token.reveal()
-        assert link.administrator == invitation.administrator
+        assert link.administrator == dana.administrator
         with pytest.raises(LinkNotValid):
             administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
         signed_in = administrators.sign_in_with_link(token, user_agent="")
         assert administrators.authenticate(signed_in.token.reveal()) is not None
         with pytest.raises(LinkNotValid):
             administrators.sign_in_with_link(token, user_agent="")
+        reset = administrators.reset(EMAIL, by=OPERATOR)
         with pytest.raises(LinkNotValid):
-            administrators.sign_in_with_link(invitation.token.reveal(), user_agent="")
+            administrators.sign_in_with_link(reset.token.reveal(), user_agent="")
 
     def test_with_a_link_requires_an_account(self, administrators):
         with pytest.raises(AdministratorNotFound):
@@ -329,6 +496,7 @@ class TestSignIn:
 
     def test_fails_in_the_same_way_for_every_reason(self, administrators, acme, hasher, dana):
         administrators.invite(acme, "new@acme.example", Role.VIEWER, by=OPERATOR)
+        verified = hasher.verifications
         failures = [
             (EMAIL, "wrong"),
             (EMAIL, ""),
@@ -345,14 +513,12 @@ class TestSignIn:
             with pytest.raises(SignInFailed) as failed:
                 sign_in(administrators, email, password, f"192.0.2.{number}")
             messages.add(str(failed.value))
-            assert hasher.verifications == number
+            assert hasher.verifications == verified + number
         assert len(messages) == 1
 
     def test_accepts_every_normal_form_of_a_password(self, administrators, invitation):
         password = "größe größe größe"
-        administrators.set_password(
-            invitation.token.reveal(), password, address=ADDRESS, user_agent=""
-        )
+        accept(administrators, invitation, password)
         sign_in(administrators, password=password.replace("ö", "o\u0308"))
 
     def test_stores_a_new_hash_if_the_parameters_have_changed(
@@ -388,7 +554,7 @@ class TestThrottling:
         with pytest.raises(SignInThrottled) as throttled:
             sign_in(administrators, EMAIL.upper())
         assert throttled.value.retry_after == 14 * 60
-        assert hasher.verifications == 5
+        assert hasher.verifications == 1 + 5
         sign_in(administrators, address="192.0.2.2")
         clock.move(14 * MINUTE)
         sign_in(administrators)
@@ -403,7 +569,7 @@ class TestThrottling:
         with pytest.raises(SignInThrottled) as throttled:
             sign_in(administrators, EMAIL.upper(), address="198.51.100.1")
         assert throttled.value.retry_after == 14 * 60
-        assert hasher.verifications == 100
+        assert hasher.verifications == 1 + 100
         clock.move(14 * MINUTE)
         sign_in(administrators)
 
@@ -569,10 +735,12 @@ class TestTheAuditLog:
         self, administrators, acme, invitation, caplog
     ):
         caplog.set_level("INFO", logger=AUDIT)
-        administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
-        (alex,) = (each for each in administrators.list_administrators(acme) if each.id == 2)
         token = invitation.token.reveal()
-        signed_in = administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
+        signed_in = accept(administrators, invitation)
+        alex = administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        alex = accept(administrators, alex).administrator
+        withdrawn = administrators.invite(acme, "kim@acme.example", Role.VIEWER, by=EMAIL)
+        administrators.withdraw_invitation(acme, withdrawn.invitation.id, by=EMAIL)
         sign_in(administrators)
         with pytest.raises(SignInFailed):
             sign_in(administrators, password="wrong password")
@@ -580,17 +748,33 @@ class TestTheAuditLog:
             sign_in(administrators, email="eve@acme.example")
         administrators.change_role(acme, alex.id, Role.ADMIN, by=EMAIL)
         administrators.end_all_sessions(signed_in.administrator.id, by=EMAIL)
-        administrators.reset(EMAIL, by=OPERATOR)
+        reset = administrators.reset(EMAIL, by=OPERATOR)
+        set_password(administrators, reset, "eight orange tractors")
         administrators.revoke(acme, alex.id, by=EMAIL)
 
         records = [record for record in caplog.records if record.name == AUDIT]
         assert [record.levelno for record in records] == [logging.INFO] * len(records)
         assert [record.getMessage() for record in records] == [
             (
-                f"Administrator invited: by {EMAIL}, administrator 2, email alex@acme.example,"
+                f"Administrator accepted an invitation: by {EMAIL}, administrator 1, email {EMAIL},"
+                f" organization 1, role admin, address {ADDRESS}"
+            ),
+            (
+                f"Administrator invited: by {EMAIL}, email alex@acme.example,"
                 " organization 1, role viewer"
             ),
-            f"Administrator set a password: by {EMAIL}, administrator 1, email {EMAIL}",
+            (
+                "Administrator accepted an invitation: by alex@acme.example, administrator 2,"
+                f" email alex@acme.example, organization 1, role viewer, address {ADDRESS}"
+            ),
+            (
+                f"Administrator invited: by {EMAIL}, email kim@acme.example,"
+                " organization 1, role viewer"
+            ),
+            (
+                f"Administrator invitation withdrawn: by {EMAIL}, email kim@acme.example,"
+                " organization 1, role viewer"
+            ),
             (
                 f"Administrator signed in: by {EMAIL}, administrator 1, email {EMAIL},"
                 f" address {ADDRESS}"
@@ -606,6 +790,7 @@ class TestTheAuditLog:
             ),
             f"Administrator signed out everywhere: by {EMAIL}, administrator 1, sessions 2",
             f"Administrator reset: by operator, administrator 1, email {EMAIL}",
+            f"Administrator set a password: by {EMAIL}, administrator 1, email {EMAIL}",
             (
                 f"Administrator revoked: by {EMAIL}, administrator 2, email alex@acme.example,"
                 " organization 1"

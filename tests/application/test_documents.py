@@ -92,7 +92,7 @@ def test_an_integration_shows_its_last_sync():
             "/integration_id",
             "Send either `esp` or `integration_id`.",
         ),
-        (parse_content_export, {"content": "x"}, "/esp", "Send this member or `integration_id`."),
+        (parse_content_export, {"content": "x"}, "/esp", "Add this member or `integration_id`."),
         (
             parse_content_export,
             {"content": "x", "integration_id": "1"},

@@ -80,7 +80,7 @@ def test_a_document_defines_fields_in_its_order():
     [
         (None, (), "This must be an object."),
         ([], (), "This must be an object."),
-        ({}, ("fields",), "Send this member."),
+        ({}, ("fields",), "Add this member."),
         ({"fields": []}, ("fields",), "This must be an object."),
         ({"fields": None}, ("fields",), "This must be an object."),
         ({"fields": {}, "field": {}}, ("field",), "There is no such member."),
@@ -88,7 +88,7 @@ def test_a_document_defines_fields_in_its_order():
         (
             {"fields": {"tier": {"name": "Tier"}}},
             ("fields", "tier", "data_type"),
-            "Send this member.",
+            "Add this member.",
         ),
         (
             {"fields": {"tier": {**TIER, "source": "api"}}},

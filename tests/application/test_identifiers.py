@@ -17,6 +17,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import DataType, FieldDraft, FieldReplacement, Role
 from recipient_fields.domain.esp import Esp
+from recipient_fields.testing.examples import grant
 
 SERVICES = {
     "fields": RecipientFieldService,
@@ -30,6 +31,7 @@ IDENTIFIERS = {
     "ApiKeyId",
     "FieldReference",
     "AdministratorId",
+    "InvitationId",
     "SessionId",
 }
 
@@ -58,9 +60,10 @@ def owners(core):
     field = core.fields.create_field(
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
-    administrator = core.administrators.invite(
-        organization.id, "dana@acme.example", Role.ADMIN, by=OPERATOR
-    ).administrator
+    administrator = grant(core.storage.administrators, organization.id)
+    invited = core.administrators.invite(
+        organization.id, "eve@acme.example", Role.ADMIN, by=OPERATOR
+    )
     token = core.administrators.create_sign_in_link(administrator.id).token.reveal()
     return {
         "organization_id": organization,
@@ -70,6 +73,7 @@ def owners(core):
         "key_id": core.administration.issue_key(organization.id, name="Backend").api_key,
         "reference": field,
         "administrator_id": administrator,
+        "invitation_id": invited.invitation,
         "session_id": core.administrators.sign_in_with_link(token, user_agent="").session,
     }
 

@@ -76,8 +76,9 @@ def test_a_key_is_valid_until_it_expires(issued, validator, clock):
     clock.move(90 * DAY - SECOND)
     assert isinstance(validator.validate(issued.plain.reveal()), Credential)
     clock.move(SECOND)
-    rejection = Rejection(RejectionReason.EXPIRED, issued.api_key.id)
-    assert validator.validate(issued.plain.reveal()) == rejection
+    outcome = validator.validate(issued.plain.reveal())
+    assert outcome == Rejection(RejectionReason.EXPIRED, issued.api_key.id)
+    assert outcome.since == issued.api_key.expires_at
 
 
 def test_a_revoked_key_is_rejected_as_revoked_even_after_it_expires(

@@ -6,10 +6,11 @@ from contextlib import closing
 from functools import partial
 from statistics import median
 
-from recipient_fields.application import OPERATOR, Core
-from recipient_fields.domain import OrganizationId, Role
+from recipient_fields.application import Core
+from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.console.fields import PAGE_SIZE
 from recipient_fields.entrypoints.selection import open_storage
+from recipient_fields.testing.examples import grant
 
 from .data import Database, Tenant
 from .measuring import Bench
@@ -58,9 +59,8 @@ def _begin_session(database: Database, tenant: Tenant) -> str:
     with closing(open_storage(database.url)) as storage:
         administrators = Core.over(storage).administrators
         organization_id = OrganizationId(tenant.id)
-        invited = administrators.invite(organization_id, _EMAIL, Role.ADMIN, by=OPERATOR)
-        link = administrators.create_sign_in_link(invited.administrator.id)
-        assert link.token is not None
+        administrator = grant(storage.administrators, organization_id, _EMAIL)
+        link = administrators.create_sign_in_link(administrator.id)
         return administrators.sign_in_with_link(link.token.reveal(), user_agent="").token.reveal()
 
 

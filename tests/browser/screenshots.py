@@ -15,7 +15,7 @@ from attrs import define, evolve
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from recipient_fields.application import OPERATOR, Core, system_clock
+from recipient_fields.application import Core, system_clock
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -25,10 +25,10 @@ from recipient_fields.domain import (
     DataType,
     FieldDraft,
     OrganizationId,
-    Role,
 )
 from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.selection import migrate_storage, open_storage
+from recipient_fields.testing.examples import grant
 
 from ..support.service import Service
 from .page_audit import LAPTOP, PHONE, set_view
@@ -96,7 +96,6 @@ def window(storage: str, browser: Chrome) -> Iterator[Window]:
         token = core.administrators.create_sign_in_link(dana.id).token
     finally:
         core.storage.close()
-    assert token is not None
     service = Service(storage, "--console")
     try:
         window = Window(browser, service.url, runs_scripts=True, is_phone=False, axe=None)
@@ -180,7 +179,7 @@ def _prepare(browser: Chrome, width: int, scheme: str, height: int, scale: int =
 def _fill(core: Core, clock: PastClock) -> OrganizationId:
     """Add an organization with fields of all origins, API keys and integrations."""
     organization_id = core.administration.create_organization("Acme Outdoor").id
-    core.administrators.invite(organization_id, EMAIL, Role.ADMIN, by=OPERATOR)
+    grant(core.storage.administrators, organization_id, EMAIL)
     for days, channel, draft in FIELDS:
         clock.days = days
         core.fields.by(Author(channel)).create_field(organization_id, draft)

@@ -48,8 +48,9 @@ def allowed(values: str, data_type: str) -> tuple[object, ...]:
     return values_of(only(f"    allowed_values: {values}\n", data_type))
 
 
-MISSING = "Send this member."
+MISSING = "Add this member."
 NOT_A_NUMBER = "A number field allows numbers here."
+TWO_AS_TEXT = "This is a text. Write the number 2 without quotes."
 KEY_RULE = "Use lower-case letters, digits and single underscores, beginning with a letter."
 
 
@@ -122,7 +123,7 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
                 '    - 1\n    - "2"\n    - 3_0\n    - 0x1F\n    - no\n'
             ),
             [
-                (7, 7, f"fields.size.allowed_values.1: {NOT_A_NUMBER}"),
+                (7, 7, f"fields.size.allowed_values.1: {TWO_AS_TEXT}"),
                 (8, 7, f"fields.size.allowed_values.2: {NOT_A_NUMBER}"),
                 (9, 7, f"fields.size.allowed_values.3: {NOT_A_NUMBER}"),
                 (10, 7, f"fields.size.allowed_values.4: {NOT_A_NUMBER}"),

@@ -162,7 +162,7 @@ class TestSync:
         [
             ("", "The document is not JSON: line 1, column 1."),
             ("[]", 'This must be an object. A report looks like {"fields": [{"name": '),
-            ("{}", "fields: Send this member. A report looks like "),
+            ("{}", "fields: Add this member. A report looks like "),
             ('{"fields": [], "next": 2}', "next: There is no such member. A report looks like "),
             ('{"fields": {}}', "fields: This must be an array. A report looks like "),
             (r'{"fields": [], "\u0000": 1}', "There is no such member."),
@@ -171,7 +171,7 @@ class TestSync:
                 report({**FNAME, "nmae": 1}),
                 "fields.0.nmae: There is no such member. Did you mean name?",
             ),
-            (report({"data_type": "text"}), "fields.0.name: Send this member."),
+            (report({"data_type": "text"}), "fields.0.name: Add this member."),
             (report({**FNAME, "name": 5}), "fields.0.name: This must be a string."),
             (report({**FNAME, "data_type": "txt"}), "fields.0.data_type: "),
             (report({**FNAME, "standard": "no"}), "fields.0.standard: This must be true or false."),

@@ -163,7 +163,7 @@ class TestTypes:
         [
             ("tier", pa.array([1]), "A text field allows strings here."),
             ("shoe_size", pa.array([float("nan")]), "A number must be finite."),
-            ("shoe_size", pa.array(["1"]), "A number field allows numbers here."),
+            ("shoe_size", pa.array(["1"]), "This is a text. Write the number 1 without quotes."),
             (
                 "born",
                 pa.array([2**31 - 1], pa.int32()).cast(pa.date32()),
@@ -245,8 +245,8 @@ class TestCheck:
             (
                 ["teir"],
                 (
-                    "These columns are not recipient fields: teir. Did you mean tier? Remove them,"
-                    " or add --additional."
+                    "These columns are not recipient fields: teir (did you mean tier?). Remove"
+                    " them, or add --additional."
                 ),
             ),
             (["tier", "tier"], "Columns 1 and 2 have the same name, tier."),
@@ -419,16 +419,16 @@ class TestOutputs:
         valid, invalid = pq.read_table(out), pq.read_table(rejects)
         assert valid.equals(stored.take([*range(0, 40_000, 2)]), check_metadata=True)
         reasons = ["tier: Use one of gold, silver. Did you mean gold?"]
-        assert invalid.column("violations")[0].as_py() == reasons
-        assert invalid.column("violations")[-1].as_py() == [reasons[0].partition(" Did")[0]]
-        assert invalid.drop("violations").equals(stored.take([*range(1, 40_000, 2)]))
+        assert invalid.column("_violations").to_pylist() == [reasons] * 20_000
+        assert invalid.column("_line").to_pylist() == [*range(2, 40_001, 2)]
+        assert invalid.drop(["_line", "_violations"]).equals(stored.take([*range(1, 40_000, 2)]))
 
     def test_outputs_without_rows_have_the_columns(
         self, check: Callable[..., Run], tmp_path: Path
     ) -> None:
         rejects = tmp_path / "bad.parquet"
         check(pa.table({"tier": ["gold"]}), "--rejects", rejects)
-        assert pq.read_table(rejects).to_pydict() == {"tier": [], "violations": []}
+        assert pq.read_table(rejects).to_pydict() == {"tier": [], "_line": [], "_violations": []}
 
     def test_the_outputs_have_the_format_of_the_file(
         self, cli: CommandLine, check: Callable[..., Run], tmp_path: Path, acme: OrganizationId

@@ -88,6 +88,7 @@ def test_plan_shows_new_fields_and_changes_nothing(plan, document, defined):
     run = plan(document)
     assert (run.status, run.out.splitlines(), run.err) == (CHANGES, CREATED, "")
     assert defined() == {}
+    assert plan(document, "--exit-zero").status == 0
 
 
 def test_apply_creates_the_fields_and_a_second_one_has_nothing_to_do(

@@ -30,6 +30,7 @@ from ..support.command_line import CommandLine, Run, Script
 from ..support.waiting import TIMEOUT
 
 INVALID = 3
+TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
 
 
@@ -127,7 +128,7 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         (
             b"teir\n",
             (
-                "list.csv:1: These columns are not recipient fields: teir. Did you mean tier?"
+                "list.csv:1: These columns are not recipient fields: teir (did you mean tier?)."
                 " Remove them, or add --additional."
             ),
         ),
@@ -225,9 +226,9 @@ def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
     checked = check('{"tier": "gold", "born": null}\n{"shoe_size": "1"}\n[]\n{\n', name="a.jsonl")
     assert checked.status == INVALID
     assert checked.out.splitlines()[:3] == [
-        "a.jsonl:2: shoe_size: A number field allows numbers here.",
+        "a.jsonl:2: shoe_size: This is a text. Write the number 1 without quotes.",
         "a.jsonl:3: The line must be a JSON object.",
-        "a.jsonl:4: The document is not JSON: line 1, column 2.",
+        "a.jsonl:4: The line is not JSON: column 2.",
     ]
 
 
@@ -249,8 +250,40 @@ def test_two_columns_of_one_field_are_rejected(check: Callable[..., Run]) -> Non
     assert check("tier,born,Tier\n").failure() == message
 
 
+def test_equal_violations_of_equal_values_are_one_line(check: Callable[..., Run]) -> None:
+    checked = check("tier,born\n" + "golf,\n" * 2060 + "gold,never\nGold,\n")
+    assert checked.out.splitlines()[:3] == [
+        f'list.csv:2: tier: "golf" {TIMES} 2,060: Use one of gold, silver. Did you mean gold?',
+        "list.csv:2062: born: Write a date like 2026-11-20.",
+        "list.csv:2063: tier: Use one of gold, silver. Did you mean gold?",
+    ]
+
+
+def test_equal_violations_of_rows_are_one_line(check: Callable[..., Run]) -> None:
+    assert check("tier,born\n" + "gold\n" * 3).out.splitlines()[0] == (
+        "list.csv:2: 3 times: The row has 1 cell, and the header has 2."
+    )
+
+
+def test_each_unknown_column_has_its_suggestion(check: Callable[..., Run]) -> None:
+    assert check("teir,shoesize,xyz\n").failure() == (
+        "list.csv:1: These columns are not recipient fields: teir (did you mean tier?), shoesize"
+        " (did you mean shoe_size?), xyz. Remove them, or add --additional."
+    )
+
+
+def test_dates_and_booleans_can_be_written_as_in_europe(
+    check: Callable[..., Run], core: Core, acme: OrganizationId
+) -> None:
+    core.fields.create_field(acme, FieldDraft(name="VIP", data_type=DataType.BOOLEAN))
+    content = "shoe_size;born;vip\n42,5;31.1.1990;Ja\n43;1.2.1991;nein\n"
+    words = ("--true", "ja", "--false", "nein")
+    checked = check(content, "--decimal", ",", "--date-format", "D.M.YYYY", *words)
+    assert (checked.status, checked.err) == (0, summary(2))
+
+
 def test_only_the_first_100_violations_are_shown(check: Callable[..., Run]) -> None:
-    lines = check("tier\n" + "x\n" * 102).out.splitlines()
+    lines = check("tier\n" + "".join(f"x{n}\n" for n in range(102))).out.splitlines()
     assert lines[99:101] == [
         "list.csv:101: tier: Use one of gold, silver.",
         "… and 2 more violations.",
@@ -263,17 +296,18 @@ def test_the_valid_and_the_invalid_rows_are_written_to_two_files(
 ) -> None:
     out, rejects = tmp_path / "good.csv", tmp_path / "bad.csv"
     arguments = ("--out", out, "--rejects", rejects)
-    check(HEADER + 'gold,1,\n"go,ld",1,\nsilver\n', *arguments)
+    check(HEADER + 'gold,1,\n"go,ld",1,\nsilver\n=1+1,-2,\n', "--spreadsheet-safe", *arguments)
     assert out.read_text() == HEADER + "gold,1,\n"
     assert rejects.read_text() == (
-        "tier,shoe_size,born,violations\n"
-        '"go,ld",1,,"tier: Use one of gold, silver. Did you mean gold?"\n'
-        'silver,,,"The row has 1 cell, and the header has 3."\n'
+        "tier,shoe_size,born,_line,_violations\n"
+        '"go,ld",1,,3,"tier: Use one of gold, silver. Did you mean gold?"\n'
+        'silver,,,4,"The row has 1 cell, and the header has 3."\n'
+        '\'=1+1,-2,,5,"tier: Use one of gold, silver."\n'
     )
     check('{"tier": "gold"}\n{"tier": 1}\n', *arguments, name="list.jsonl")
     assert out.read_text() == '{"tier": "gold"}\n'
     [reject] = map(json.loads, rejects.read_text().splitlines())
-    assert reject["recipient"] == {"tier": 1}
+    assert reject.items() > {"tier": 1, "_line": 2}.items()
 
 
 def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(
@@ -360,6 +394,14 @@ def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) ->
     ("arguments", "message"),
     [
         (("--delimiter", "ab"), "Invalid value for '--delimiter': use one character, or tab."),
+        (
+            ("--date-format", "dd.mm.yy"),
+            "Use YYYY, MM and DD, once each and separated, such as DD.MM.YYYY.",
+        ),
+        (
+            ("--true", "FALSE"),
+            "Use different words for true and false, at least one for each.",
+        ),
         (("--encoding", "x"), "use an encoding such as utf-8, utf-16 or cp1252."),
         (("--out", "a", "--rejects", "a"), "FILE, --out and --rejects must be different files."),
     ],
@@ -368,3 +410,15 @@ def test_wrong_options_are_usage_errors(
     check: Callable[..., Run], arguments: tuple[str, ...], message: str
 ) -> None:
     assert check("tier\n", *arguments).usage_error().endswith(message)
+
+
+def test_with_exit_zero_invalid_recipients_are_no_failure(check: Callable[..., Run]) -> None:
+    assert check("tier\nGold\n", "--exit-zero").status == 0
+
+
+@pytest.mark.parametrize("command", ["check", "infer"])
+def test_a_file_that_can_not_be_opened_is_a_failure(
+    run: Callable[..., Run], acme: OrganizationId, tmp_path: Path, command: str
+) -> None:
+    failure = run(acme, "recipients", command, tmp_path / "none.csv").failure()
+    assert failure.endswith("none.csv': No such file or directory")

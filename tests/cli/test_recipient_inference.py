@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientSchema,
     RecipientTexts,
+    TextFormats,
     column_name,
     match_columns,
 )
@@ -79,8 +80,8 @@ NOTES = [
     ),
     "umsatz: Its data type would be number without the value in line 7.",
     (
-        "seit: Its values look like dates. For a date field, write them like 2026-11-20; for a"
-        " datetime field, like 2026-11-20T09:15:00Z."
+        "seit: Its values look like dates. For a date field, write them like 2026-11-20, or"
+        " set --date-format for a CSV file; for a datetime field, like 2026-11-20T09:15:00Z."
     ),
     (
         "field_7: No valid, unused key can be derived from its name. Choose a key before you create"
@@ -231,7 +232,7 @@ def infer_and_create(
     recipients: Iterable[Mapping[str, object]], mark: DecimalMark | None
 ) -> RecipientSchema:
     """Return the schema of an organization with the fields that are proposed for recipients."""
-    inference = FieldInference(mark)
+    inference = FieldInference(None if mark is None else TextFormats(decimal_mark=mark))
     for number, values in enumerate(recipients, start=1):
         inference.add(values, number)
     document = render_draft_document(each.draft for each in inference.propose())
@@ -256,7 +257,7 @@ def test_the_proposed_fields_accept_each_row_of_a_csv_file(table: list[list[str]
     assert len({*keys.values()}) == len(header)
     for recipient in recipients:
         values: Any = {keys[title]: cell for title, cell in recipient.items()}
-        assert RecipientTexts(schema, ",").check(values).violations == ()
+        assert RecipientTexts(schema, TextFormats(decimal_mark=",")).check(values).violations == ()
 
 
 json_values = st.sampled_from(

@@ -101,8 +101,8 @@ class TestFailures:
     @pytest.mark.parametrize("key", [KEY, "not a key"])
     def test_a_refused_key(self, plan, serve, key):
         assert plan(*serve.options(), key=key).failure() == (
-            "The service rejected the API key in RECIPIENT_FIELDS_API_KEY. Use a valid key of this"
-            " service."
+            "RECIPIENT_FIELDS_API_KEY: The service rejected the API key of this organization. Use a"
+            " valid key."
         )
 
     def test_an_unreachable_service(self, plan):

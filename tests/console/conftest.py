@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
-from recipient_fields.application import OPERATOR, Core
+from recipient_fields.application import OPERATOR, Core, IssuedInvitation
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Author,
@@ -63,8 +63,8 @@ class Console:
         """Invite an administrator, and return the path of the link."""
         organization_id = organization_id or self.acme.id
         invitation = self.core.administrators.invite(organization_id, email, role, by=OPERATOR)
-        assert invitation.token is not None
-        return f"/console/links/{invitation.token.reveal()}"
+        assert isinstance(invitation, IssuedInvitation)
+        return f"/console/invitations/{invitation.token.reveal()}"
 
     def signed_in(
         self,

@@ -10,7 +10,7 @@ import falcon
 from falcon import inspect
 
 ORGANIZATION = "organization_id"
-PUBLIC = ("/console/static/", "/console/sign-in", "/console/links/")
+PUBLIC = ("/console/static/", "/console/sign-in", "/console/links/", "/console/invitations/")
 _PARAMETER = re.compile(r"{(\w+)(?::id)?}")
 
 

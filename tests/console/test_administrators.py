@@ -8,6 +8,7 @@ import re
 import pytest
 
 from recipient_fields.domain import Administrator, Role
+from recipient_fields.testing.examples import grant
 
 from ..http.conftest import Clock
 from .browser import ORIGIN, Browser, Response
@@ -34,7 +35,7 @@ def roles(console: Console) -> dict[str, Role | None]:
 
 def link(page: Response, origin: str = ORIGIN) -> str:
     """Return the path of the link that the page shows."""
-    found = re.findall(rf"{origin}(/console/links/\S{{43}}) ", page.text)
+    found = re.findall(rf"{origin}(/console/(?:links|invitations)/\S{{43}}) ", page.text)
     assert len(found) == 1
     return str(found[0])
 
@@ -49,8 +50,9 @@ def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
     assert page.headers["cache-control"] == "no-store"
     assert f"Send this link to {INVITED} now" in page.text
     assert "works once, and expires on 21 Nov 2026, 09:15 UTC" in page.text
-    assert f"{INVITED} No password yet" in page.text
-    assert "/links/" not in dana.get(path).text
+    assert f"{INVITED} Invited Viewer" in page.text
+    assert "/invitations/" not in dana.get(path).text
+    assert roles(console) == {EMAIL: Role.ADMIN}
     invited = console.browser()
     invited.follow(invited.submit(invited.get(link(page)), {"password": PASSWORD}))
     assert invited.get(console.fields).status == 200
@@ -91,31 +93,89 @@ def test_an_invalid_input_creates_no_administrator(
     assert dana.submit(response, {"email": INVITED, "role": "viewer"}).status == 200
 
 
-def test_an_administrator_of_another_organization_is_not_invited(
+def test_an_invitation_does_not_reveal_accounts_of_other_organizations(
     console: Console, dana: Browser, path: str
 ) -> None:
     other = console.core.administration.create_organization("Brewery")
-    console.invite("bob@brewery.example", Role.ADMIN, other.id)
+    console.signed_in("bob@brewery.example", Role.ADMIN, other.id)
 
-    response = dana.submit(
-        dana.get(f"{path}/new"), {"email": "bob@brewery.example", "role": "viewer"}
-    )
+    pages = []
+    for email in ("BOB@brewery.example", "new@brewery.example"):
+        invited = dana.submit(dana.get(f"{path}/new"), {"email": email, "role": "viewer"})
+        (invitation,) = console.core.administrators.list_invitations(console.acme.id)
+        visitor = console.browser()
+        page = visitor.get(link(invited))
+        renewal = f"{path}/invitations/{invitation.id}"
+        withdraw = dana.get(f"{renewal}/withdraw")
+        shown = [
+            (invited.status, invited.text.replace(link(invited), "")),
+            dana.get(path).text,
+            page.text,
+            visitor.submit(page, {"password": "short"}).text,
+            dana.get(f"{renewal}/link").text,
+            withdraw.text,
+        ]
+        pages.append(repr(shown).replace(email, "EMAIL"))
+        dana.submit(withdraw)
 
-    assert response.status == 422
-    assert "belongs to an administrator of another organization" in response.text
+    assert pages[0] == pages[1]
     assert roles(console) == {EMAIL: Role.ADMIN}
 
 
-def test_an_administrator_with_a_password_gets_the_role_without_a_link(
+def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
     console: Console, dana: Browser, viewer: Browser, path: str
 ) -> None:
     form = dana.get(f"{path}/new")
 
-    page = dana.follow(dana.submit(form, {"email": "vic@acme.example", "role": "admin"}))
+    page = dana.follow(dana.submit(form, {"email": "VIC@acme.example", "role": "admin"}))
 
-    assert "vic@acme.example has a password already, and the role admin" in page.text
+    assert "vic@acme.example belongs to this organization already, and has this role" in page.text
     assert roles(console)["vic@acme.example"] is Role.ADMIN
     assert viewer.get(f"{console.fields}/new").status == 200
+
+
+def test_a_new_link_replaces_the_one_of_an_invitation(
+    console: Console, dana: Browser, path: str
+) -> None:
+    first = console.invite(INVITED, Role.VIEWER)
+    console.clock.advance(hours=24)
+    console.sign_in(dana)
+    listed = dana.get(path)
+    assert f"{INVITED} Invited, link expired Viewer" in listed.text
+    form = dana.get(listed.links[f"New link for {INVITED}"])
+    assert f"Create a new link for {INVITED}?" in form.text
+
+    page = dana.submit(form)
+    again = dana.follow(dana.submit(form))
+
+    assert "create a new link for the invitation" in again.text
+    assert console.browser().get(first).status == 410
+    browser = console.browser()
+    browser.submit(browser.get(link(page)), {"password": PASSWORD})
+    assert roles(console)[INVITED] is Role.VIEWER
+
+
+def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser, path: str) -> None:
+    pending = console.invite(INVITED)
+    browser = console.browser()
+    opened = browser.get(pending)
+    form = dana.get(dana.get(path).links[f"Withdraw the invitation of {INVITED}"])
+
+    page = dana.follow(dana.submit(form))
+
+    assert f"The invitation of {INVITED} was withdrawn." in page.text
+    assert browser.submit(opened, {"password": PASSWORD}).location == "/console/sign-in"
+    assert roles(console) == {EMAIL: Role.ADMIN}
+
+
+def test_a_pending_admin_is_not_an_administrator_who_can_act(
+    console: Console, dana: Browser, path: str
+) -> None:
+    console.invite(INVITED)
+    own = administrators(console)[EMAIL]
+
+    assert dana.submit(dana.get(f"{path}/{own.id}/revoke")).status == 409
+    assert dana.submit(dana.get(f"{path}/{own.id}/role"), {"role": "viewer"}).status == 422
 
 
 def test_the_link_has_the_public_origin(clock: Clock) -> None:
@@ -182,13 +242,13 @@ def test_the_password_of_a_shared_account_is_not_reset(
     console: Console, dana: Browser, path: str
 ) -> None:
     other = console.core.administration.create_organization("Brewery")
-    console.core.administrators.invite(other.id, EMAIL, Role.ADMIN, by="operator")
+    dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, other.id)), {"password": PASSWORD})
     own = administrators(console)[EMAIL]
 
     response = dana.submit(dana.get(f"{path}/{own.id}/reset"))
 
     assert response.status == 409
-    assert "belongs to an administrator of another organization" in response.text
+    assert "This account belongs to another organization too." in response.text
     assert "/links/" not in response.text
 
 
@@ -242,7 +302,7 @@ def test_changes_are_in_the_audit_log_and_links_are_not(
     caplog.set_level(logging.DEBUG)
     page = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer"})
 
-    assert f"Administrator invited: by {EMAIL}, administrator 2, email {INVITED}" in caplog.text
+    assert f"Administrator invited: by {EMAIL}, email {INVITED}" in caplog.text
     assert link(page).rpartition("/")[2] not in caplog.text
 
 
@@ -252,12 +312,19 @@ def test_changes_are_in_the_audit_log_and_links_are_not(
 def test_an_address_is_shown_as_text(console: Console, dana: Browser, path: str, kind: str) -> None:
     email = HOSTILE[kind].replace(" ", "")[:200] + "@acme.example"
     pages = [dana.submit(dana.get(f"{path}/new"), {"email": email, "role": "viewer"})]
-    invited = administrators(console)[email]
+    (invited,) = console.core.administrators.list_invitations(console.acme.id)
+    member = grant(console.core.storage.administrators, console.acme.id, f"member.{email}")
     pages += [
         dana.get(f"{path}{suffix}")
-        for suffix in ("", *(f"/{invited.id}/{act}" for act in ("role", "reset", "revoke")))
+        for suffix in (
+            "",
+            *(f"/{member.id}/{act}" for act in ("role", "reset", "revoke")),
+            f"/invitations/{invited.id}/link",
+            f"/invitations/{invited.id}/withdraw",
+        )
     ]
-    pages.append(dana.follow(dana.submit(pages[-1])))
+    pages.append(console.browser().get(link(pages[0])))
+    pages.append(dana.follow(dana.submit(pages[-2])))
 
     for page in pages:
         assert page.status == 200

@@ -297,3 +297,11 @@ def test_unusual_content_has_a_page(
     console: Console, dana: Browser, path: str, content: str
 ) -> None:
     assert export(dana, path, content, "braze").status in {200, 422}
+
+
+def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) -> None:
+    page = export(dana, path, "{{recipient.first_nam}}", braze)
+
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert dana.get(path).links["Skip to content"] == "#main"

@@ -94,7 +94,7 @@ def test_every_violation_is_next_to_its_input_and_the_input_is_preserved(
     assert stored(console) == ()
     assert "The field was not created: correct 6 values" in page.text
     assert [path for path in page.links.values() if path.startswith("#")] == [
-        "#content",
+        "#main",
         "#name",
         "#key",
         "#allowed_value-3",

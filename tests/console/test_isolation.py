@@ -9,6 +9,7 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, Role
 from recipient_fields.domain.esp import Esp
+from recipient_fields.testing.examples import grant
 
 from .browser import Browser, Response
 from .conftest import Console
@@ -33,12 +34,15 @@ def brewery(console: Console) -> dict[str, Any]:
     console.signed_in("bob@brewery.example", Role.ADMIN, organization.id)
     administrator = core.administrators.list_administrators(organization.id)[0]
     session = core.administrators.list_sessions(administrator.id)[0]
+    console.invite("eve@brewery.example", Role.ADMIN, organization.id)
+    invitation = core.administrators.list_invitations(organization.id)[0]
     return {
         ORGANIZATION: organization.id,
         "field_id": field.id,
         "integration_id": integration.id,
         "key_id": key.id,
         "administrator_id": administrator.id,
+        "invitation_id": invitation.id,
         "session_id": session.id,
         "token": "A" * 43,
     }
@@ -113,7 +117,7 @@ def test_a_viewer_sees_fields_without_buttons(
 
 
 def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> None:
-    console.invite("erin@acme.example")
+    grant(console.core.storage.administrators, console.acme.id, "erin@acme.example")
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators
     account = administrators.list_administrators(console.acme.id)[0]

@@ -78,10 +78,10 @@ def test_violations_are_reported_by_line_field_and_rule(upload: Upload) -> None:
 
 
 def test_the_first_100_violations_are_shown_and_all_are_counted(upload: Upload) -> None:
-    page = upload("tier\n" + "x\n" * 250)
+    page = upload("tier\n" + "".join(f"x{n}\n" for n in range(250)))
 
     assert page.text.count("Use one of gold, silver.") == 100
-    assert "The first 100. There are 150 more violations." in page.text
+    assert "The first 100 with different values. There are 150 more violations." in page.text
     assert "tier unknown_value 250" in page.text
 
 
@@ -92,8 +92,8 @@ def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload: Upload) -> None:
     assert response.headers["content-disposition"] == 'attachment; filename="rejects.csv"'
     assert response.headers["cache-control"] == "no-store"
     assert response.html == (
-        "tier;shoe_size;violations\n"
-        "golf;large;tier: Use one of gold, silver. Did you mean gold? shoe_size: Write a number"
+        "tier;shoe_size;_line;_violations\n"
+        "golf;large;3;tier: Use one of gold, silver. Did you mean gold? shoe_size: Write a number"
         " like 1234.5.\n"
     )
 
@@ -103,8 +103,15 @@ def test_rejects_of_json_lines_contain_the_recipient_and_the_reasons(upload: Upl
 
     assert response.headers["content-disposition"] == 'attachment; filename="rejects.jsonl"'
     rejects = [json.loads(line) for line in response.html.splitlines()]
-    assert [each["recipient"] for each in rejects] == [{"tier": 1}, "[]"]
-    assert all(each["violations"] for each in rejects)
+    assert all(each.pop("_violations") for each in rejects)
+    assert rejects == [{"tier": 1, "_line": 2}, {"_text": "[]", "_line": 3}]
+
+
+@pytest.mark.parametrize(("purpose", "cell"), [("spreadsheets", "'=1+1"), ("programs", "=1+1")])
+def test_rejects_for_spreadsheets_have_no_formulas(upload: Upload, purpose: str, cell: str) -> None:
+    response = upload("tier\n=1+1\n", REJECTS, rejects=purpose)
+
+    assert response.html.splitlines()[1].startswith(f"{cell},2,")
 
 
 def test_a_list_without_rejects_shows_its_report_instead_of_an_empty_file(upload: Upload) -> None:
@@ -117,7 +124,13 @@ def test_a_list_without_rejects_shows_its_report_instead_of_an_empty_file(upload
 def test_options_are_applied_and_stay_chosen(upload: Upload) -> None:
     content = "tier;shoe_size;city\ngold;42,5;Zürich\n".encode("cp1252")
     assert "The text is not utf-8. Set the encoding" in upload(content).text
-    options = {"decimal": "comma", "encoding": "cp1252", "additional": "true"}
+    options = {
+        "date_format": "D.M.YYYY",
+        "true": "ja, wahr",
+        "decimal": "comma",
+        "encoding": "cp1252",
+        "additional": "true",
+    }
 
     page = upload(content, **options)
 
@@ -172,7 +185,7 @@ def _zip() -> bytes:
         (b'tier\n"never closed\n', "a quote is not closed"),
         (bytes(range(256)) * 100, "is not utf-8"),
         (b"tier\nx\0y\n", "The line has a null character."),
-        (b"tier,teir\n", "These columns are not recipient fields: teir. Did you mean tier?"),
+        (b"tier,teir\n", "These columns are not recipient fields: teir (did you mean tier?)."),
     ],
     ids=[
         "empty",

@@ -177,7 +177,7 @@ def test_the_log_names_the_administrator_and_no_secret(
 
     facts = [record.facts for record in caplog.records if hasattr(record, "facts")]
     lines = [each for each in facts if "route" in each]
-    assert lines[0]["route"] == "/console/links/{token}"
+    assert lines[0]["route"] == "/console/invitations/{token}"
     assert {"administrator": 1, "organization": console.acme.id, "status": 200}.items() <= (
         next(each for each in lines if each["route"].endswith("fields"))
     ).items()

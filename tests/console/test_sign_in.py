@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from recipient_fields.domain import Role
+
 from ..http.conftest import Clock
 from .browser import Browser, browser_at
 from .conftest import EMAIL, PASSWORD, Console, open_console
@@ -14,13 +16,74 @@ from .conftest import EMAIL, PASSWORD, Console, open_console
 def test_an_invitation_sets_a_password_and_signs_in(console: Console) -> None:
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
-    assert EMAIL in page.text
+    assert f"Acme invites {EMAIL} to its recipient fields, with the role admin." in page.text
 
     home = browser.follow(browser.submit(page, {"password": PASSWORD}))
 
     assert home.path == console.fields
-    assert "Your password was set." in home.text
+    assert "You have accepted the invitation." in home.text
     assert console.sign_in(console.browser()).location == "/console"
+
+
+def test_an_invitation_to_another_organization_requires_the_password_of_the_account(
+    console: Console, dana: Browser
+) -> None:
+    brewery = console.core.administration.create_organization("Brewery")
+    link = console.invite(EMAIL, Role.VIEWER, brewery.id)
+    fields = f"/console/o/{brewery.id}/fields"
+    assert dana.get(fields).status == 404
+    other = console.browser()
+
+    page = dana.get(link)
+    assert f"Brewery invites {EMAIL} to its recipient fields, with the role viewer." in page.text
+    assert f"You are signed in as {EMAIL}." in page.text
+    refused = dana.submit(page, {"password": "another long password"})
+    assert refused.status == 422
+    assert "This email address has an account with another password." in refused.text
+    assert dana.get(fields).status == 404
+    for path, inputs in (("reset", {"password": PASSWORD}), ("sign in", {})):
+        administrators = console.core.administrators
+        (account,) = administrators.list_administrators(console.acme.id)
+        used = (
+            administrators.reset(EMAIL, by="operator")
+            if path == "reset"
+            else administrators.create_sign_in_link(account.id)
+        )
+        other.submit(other.get(f"/console/links/{used.token.reveal()}"), inputs)
+        assert other.get(console.fields).status == 200
+        assert other.get(fields).status == 404
+
+    third = console.browser()
+    third.submit(third.get(link), {"password": PASSWORD})
+    assert third.get(fields).status == 200
+    assert other.get(console.fields).status == 303
+
+
+def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: Browser) -> None:
+    brewery = console.core.administration.create_organization("Brewery")
+    browser = console.browser()
+    page = browser.get(console.invite(EMAIL, Role.VIEWER, brewery.id))
+
+    statuses = [
+        browser.submit(page, {"password": "another long password"}).status for _ in range(6)
+    ]
+
+    assert statuses == [*[422] * 5, 429]
+
+
+def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: Browser) -> None:
+    reset = console.core.administrators.reset(EMAIL, by="operator")
+    browser = console.browser()
+    page = browser.get(f"/console/links/{reset.token.reveal()}")
+
+    refused = browser.submit(page, {"password": "short"})
+    assert refused.status == 422
+    assert "The password was not set" in refused.text
+    home = browser.follow(browser.submit(refused, {"password": "another long password"}))
+    assert home.path == console.fields
+    assert "Your password was set." in home.text
+    assert browser.get(f"/console/links/{reset.token.reveal()}").status == 303
+    assert dana.get(console.fields).status == 303
 
 
 def test_opening_a_link_does_not_use_it(console: Console) -> None:
@@ -55,8 +118,9 @@ def test_a_link_expires(console: Console) -> None:
 
 
 @pytest.mark.parametrize("token", ["xyz0", "A" * 43, "%00", "{{7*7}}"])
-def test_an_unknown_link_looks_like_a_used_one(console: Console, token: str) -> None:
-    response = console.browser().get(f"/console/links/{token}")
+@pytest.mark.parametrize("kind", ["links", "invitations"])
+def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, token: str) -> None:
+    response = console.browser().get(f"/console/{kind}/{token}")
 
     assert response.status == 410
     assert token not in response.html
@@ -69,7 +133,7 @@ def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, passw
     refused = browser.submit(browser.get(link), {"password": password})
 
     assert refused.status == 422
-    assert "The password was not set" in refused.text
+    assert "The invitation was not accepted" in refused.text
     assert browser.submit(refused, {"password": PASSWORD}).status == 303
 
 
@@ -123,7 +187,6 @@ def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(
 def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser) -> None:
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
-    assert token is not None
     browser, link = console.browser(), f"/console/links/{token.reveal()}"
 
     page = browser.get(link)
@@ -241,7 +304,6 @@ def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
     browser = console.browser()
     assert console.sign_in(browser).status == 429
     reset = console.core.administrators.reset(EMAIL, by="operator")
-    assert reset.token is not None
 
     page = browser.get(f"/console/links/{reset.token.reveal()}")
 
@@ -255,7 +317,6 @@ def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
     for _ in range(6):
         throttled = console.sign_in(console.browser(), "wrong password")
     reset = console.core.administrators.reset(EMAIL, by="operator")
-    assert reset.token is not None
     browser = console.browser()
 
     browser.submit(browser.get(f"/console/links/{reset.token.reveal()}"), {"password": PASSWORD})
@@ -298,7 +359,6 @@ def test_signing_in_again_ends_the_previous_session_of_the_browser(
     previous = Browser(console.app, dict(dana.cookies))
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
-    assert token is not None
 
     dana.submit(dana.get(f"/console/links/{token.reveal()}"))
 
@@ -346,9 +406,7 @@ def test_over_https_cookies_are_secure(clock: Clock) -> None:
 
 def test_an_administrator_of_two_organizations_chooses_one(console: Console, dana: Browser) -> None:
     brewery = console.core.administration.create_organization("Brewery")
-    admins = console.core.administrators
-    account = admins.list_administrators(console.acme.id)[0]
-    admins.invite(brewery.id, EMAIL, account.memberships[0].role, by="operator")
+    dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, brewery.id)), {"password": PASSWORD})
 
     page = dana.open("/console")
 

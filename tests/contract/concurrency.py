@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     ApiKeyNotFound,
     Catalog,
     DataType,
+    EmailAddress,
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
@@ -39,6 +40,7 @@ from recipient_fields.domain import (
     FoundKey,
     KeyGrant,
     KeyTaken,
+    LinkNotValid,
     OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
@@ -58,6 +60,7 @@ from .examples import (
     a_grant,
     an_esp_field,
     an_integration_draft,
+    an_invitation_draft,
     changing,
     grant,
     permit,
@@ -190,7 +193,12 @@ ADDITIONS: dict[str, Addition] = {
     "integrations.add": lambda storage, key: storage.integrations.add(
         key.organization_id, an_integration_draft()
     ),
-    "administrators.grant": lambda storage, key: grant(storage.administrators, key.organization_id),
+    "administrators.invite": lambda storage, key: storage.administrators.invite(
+        key.organization_id, an_invitation_draft(EmailAddress("dana@acme.example"))
+    ),
+    "administrators.accept_invitation": lambda storage, key: grant(
+        storage.administrators, key.organization_id
+    ),
 }
 """Every method that adds a row to the organization of an API key."""
 
@@ -778,7 +786,13 @@ class ConcurrencyCases:
         *outcomes, deleted = race(*[adding] * self.threads, deletion)
         assert isinstance(deleted, OrganizationContents)
         refusals = {type(outcome) for outcome in outcomes if isinstance(outcome, Exception)}
-        assert refusals <= {OrganizationNotFound, ApiKeyNotFound, KeyTaken, ApiKeyNotActive}
+        assert refusals <= {
+            OrganizationNotFound,
+            ApiKeyNotFound,
+            KeyTaken,
+            ApiKeyNotActive,
+            LinkNotValid,
+        }
         assert_gone(storage, ours)
         assert storage.api_keys.find(key.digest) is None
 

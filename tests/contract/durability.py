@@ -13,6 +13,7 @@ import pytest
 from recipient_fields.application import Storage
 from recipient_fields.domain import (
     Administrator,
+    EmailAddress,
     IntegrationId,
     LinkNotValid,
     SecretToken,
@@ -30,6 +31,7 @@ from .examples import (
     a_link,
     an_esp_field,
     an_integration_draft,
+    an_invitation_draft,
     grant,
     permit,
     permit_change,
@@ -78,6 +80,8 @@ class StorageDurabilityContract:
             )
             link = a_link(dana, SecretToken.generate())
             storage.administrators.add_link(link)
+            draft = an_invitation_draft(EmailAddress("eve@acme.example"))
+            invitation = storage.administrators.invite(ours, draft)
             session = storage.sessions.add(dana, SecretToken.generate().digest, NOW, "Firefox")
             assert storage.sessions.use_form(session.id, session.digest)
         with opened() as storage:
@@ -87,6 +91,7 @@ class StorageDurabilityContract:
             assert storage.integrations.all(ours) == integrations
             assert storage.administrators.all(ours) == (dana,)
             assert storage.administrators.find_link(link.digest, NOW) is not None
+            assert storage.administrators.invitations(ours) == (invitation,)
             assert storage.sessions.all(dana.id) == (session,)
             assert not storage.sessions.use_form(session.id, session.digest)
 

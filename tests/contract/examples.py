@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     HistoryQuery,
     HistoryRecord,
     IntegrationId,
+    InvitationDraft,
     KeyGrant,
     Link,
     LinkPurpose,
@@ -155,9 +156,24 @@ def grant(
     email: str = "",
     role: Role = Role.ADMIN,
 ) -> Administrator:
-    """Store and return an administrator, by default one that no other organization has."""
+    """Store and return an administrator, by default one that no other organization has.
+
+    An existing account joins the organization.
+    """
     address = EmailAddress(email or f"Dana@{organization_id}.example")
-    return administrators.grant(organization_id, address, role, NOW, permit_change)
+    account = administrators.find(address)
+    draft = an_invitation_draft(address, role=role)
+    administrators.invite(organization_id, draft)
+    return administrators.accept_invitation(
+        organization_id, draft.digest, NOW, None if account is None else account.password_hash
+    )
+
+
+def an_invitation_draft(email: EmailAddress, **members: Any) -> InvitationDraft:
+    """Return a draft of an invitation with a new digest; `members` are those of InvitationDraft."""
+    usual = {"role": Role.ADMIN, "created_at": NOW, "expires_at": LATER}
+    usual |= {"digest": SecretToken.generate().digest}
+    return InvitationDraft(email=email, **{**usual, **members})
 
 
 def a_link(administrator: Administrator, token: SecretToken, **members: Any) -> Link:

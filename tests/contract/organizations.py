@@ -12,6 +12,7 @@ from attrs import evolve
 from recipient_fields.application import FieldRepository, OrganizationRepository, Storage
 from recipient_fields.domain import (
     Catalog,
+    EmailAddress,
     FieldKey,
     FieldNotFound,
     InvalidOrganization,
@@ -34,6 +35,7 @@ from .examples import (
     a_grant,
     an_esp_field,
     an_integration_draft,
+    an_invitation_draft,
     grant,
     must_not_be_called,
     permit_organization,
@@ -70,6 +72,8 @@ class OrganizationCases:
         storage.api_keys.update(
             ours, storage.api_keys.all(ours)[0].id, lambda key: key.revoked(NOW)
         )
+        email = EmailAddress(f"invited@{ours}.example")
+        storage.administrators.invite(ours, an_invitation_draft(email))
         synced = storage.integrations.all(ours)[0].id
         storage.integrations.sync(
             ours, synced, reporting(an_esp_field("ZIP")), author=AUTHOR, at=LATER
@@ -241,8 +245,11 @@ def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[
     key = storage.api_keys.add(a_grant(organization_id))
     integration = storage.integrations.add(organization_id, an_integration_draft())
     administrator = grant(storage.administrators, organization_id)
+    email = EmailAddress(f"invited@{organization_id}.example")
+    invitation = storage.administrators.invite(organization_id, an_invitation_draft(email))
+    assert invitation is not None
     session = storage.sessions.add(administrator, SecretToken.generate().digest, NOW, "")
-    return field.id, key.id, integration.id, administrator.id, session.id
+    return field.id, key.id, integration.id, administrator.id, invitation.id, session.id
 
 
 def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[object, ...]:
@@ -253,6 +260,7 @@ def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[ob
         storage.api_keys.all(organization_id),
         storage.integrations.all(organization_id),
         storage.administrators.all(organization_id),
+        storage.administrators.invitations(organization_id),
     )
 
 
@@ -265,6 +273,7 @@ def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
         storage.api_keys.all,
         storage.integrations.all,
         storage.administrators.all,
+        storage.administrators.invitations,
     ):
         with pytest.raises(OrganizationNotFound):
             read(organization_id)

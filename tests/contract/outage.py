@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     FieldQuery,
     HistoryQuery,
     IntegrationId,
+    InvitationId,
     LinkPurpose,
     Membership,
     OrganizationId,
@@ -39,6 +40,8 @@ from .examples import (
     a_link,
     an_esp_field,
     an_integration_draft,
+    an_invitation_draft,
+    grant,
     permit,
     permit_change,
     permit_integration,
@@ -68,6 +71,7 @@ _ADMINISTRATOR = Administrator(
     created_at=NOW,
     memberships=(Membership(_OURS, Role.ADMIN),),
 )
+_INVITATION = an_invitation_draft(EmailAddress("eve@acme.example"))
 _LINK = a_link(_ADMINISTRATOR, SecretToken("x" * 43))
 
 READS: Final[dict[str, Call]] = {
@@ -88,6 +92,10 @@ READS: Final[dict[str, Call]] = {
     "administrators.all": lambda storage: storage.administrators.all(_OURS),
     "administrators.get": lambda storage: storage.administrators.get(_OURS, _DANA),
     "administrators.find": lambda storage: storage.administrators.find(_EMAIL),
+    "administrators.invitations": lambda storage: storage.administrators.invitations(_OURS),
+    "administrators.find_invitation": (
+        lambda storage: storage.administrators.find_invitation(_DIGEST, NOW)
+    ),
     "administrators.find_link": lambda storage: storage.administrators.find_link(_DIGEST, NOW),
     "sessions.find": lambda storage: storage.sessions.find(_DIGEST),
     "sessions.all": lambda storage: storage.sessions.all(_DANA),
@@ -133,8 +141,14 @@ WRITES: Final[dict[str, Call]] = {
     "integrations.delete": lambda storage: storage.integrations.delete(
         _OURS, _INTEGRATION, permit_integration, author=AUTHOR, at=LATER
     ),
-    "administrators.grant": lambda storage: storage.administrators.grant(
-        _OURS, _EMAIL, Role.VIEWER, NOW, permit_change
+    "administrators.invite": lambda storage: storage.administrators.invite(
+        _OURS, an_invitation_draft(EmailAddress("alex@acme.example"))
+    ),
+    "administrators.accept_invitation": lambda storage: storage.administrators.accept_invitation(
+        _OURS, _INVITATION.digest, NOW, "hash"
+    ),
+    "administrators.withdraw_invitation": (
+        lambda storage: storage.administrators.withdraw_invitation(_OURS, InvitationId(ID + 1))
     ),
     "administrators.change_role": lambda storage: storage.administrators.change_role(
         _OURS, _DANA, Role.VIEWER, permit_change
@@ -183,9 +197,12 @@ def fill_for_calls(storage: Storage) -> None:
     delete_field(storage.fields, _OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
     storage.api_keys.add(a_grant(_OURS))
     storage.integrations.add(_OURS, an_integration_draft())
-    dana = storage.administrators.grant(_OURS, _EMAIL, Role.ADMIN, NOW, permit_change)
+    dana = grant(storage.administrators, _OURS, _EMAIL.text)
     dana = set_password_hash(storage.administrators, dana, "hash")
     storage.administrators.add_link(_LINK)
+    withdrawn = an_invitation_draft(EmailAddress("withdrawn@acme.example"))
+    storage.administrators.invite(_OURS, withdrawn)
+    storage.administrators.invite(_OURS, _INVITATION)
     storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
     storage.sessions.use_form(_SESSION, _USED_FORM)
     WRITES["sessions.count_attempt"](storage)

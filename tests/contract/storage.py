@@ -19,7 +19,11 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import Administrator, OrganizationId
 
-from .administrators import AdministratorCases, LinkCases
+from .administrators import (
+    AdministratorCases,
+    InvitationCases,
+    LinkCases,
+)
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
 from .catalog_sizes import CatalogSizeCases
@@ -109,6 +113,7 @@ class StorageContract(
     IntegrationCases,
     SyncCases,
     AdministratorCases,
+    InvitationCases,
     LinkCases,
     SessionCases,
     OrganizationCases,

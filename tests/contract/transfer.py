@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     API,
     MILLISECOND,
     Access,
+    EmailAddress,
     FieldKey,
     OrganizationId,
     RecipientField,
@@ -41,6 +42,7 @@ from .examples import (
     a_link,
     an_esp_field,
     an_integration_draft,
+    an_invitation_draft,
     grant,
     permit,
     permit_integration,
@@ -90,15 +92,21 @@ class StorageTransferContract:
         for key in source.api_keys.all(ours):
             assert_found(target.api_keys, key)
 
-    def test_sessions_and_links_are_not_copied(self, source: Storage, target: Storage) -> None:
+    def test_sessions_links_and_invitations_are_not_copied(
+        self, source: Storage, target: Storage
+    ) -> None:
         ours = _fill(source)
         dana = grant(source.administrators, ours)
         link = a_link(dana, SecretToken.generate())
         source.administrators.add_link(link)
+        invited = an_invitation_draft(EmailAddress("invited@acme.example"))
+        source.administrators.invite(ours, invited)
         session = source.sessions.add(dana, SecretToken.generate().digest, NOW, "")
         _transfer(source, target)
         assert target.administrators.get(ours, dana.id) == dana
         assert target.administrators.find_link(link.digest, NOW) is None
+        assert target.administrators.find_invitation(invited.digest, NOW) is None
+        assert target.administrators.invitations(ours) == ()
         assert target.sessions.find(session.digest) is None
         assert target.sessions.all(dana.id) == ()
 

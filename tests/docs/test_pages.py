@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 
 from recipient_fields.application.condition_documents import parse_condition_document
 from recipient_fields.domain.conditions import parse_condition
-from recipient_fields.entrypoints.http.openapi.document import document
 
+from ..openapi.conftest import published_document
 from .blocks import PAGES, ROOT, RUN, SHOWN, Block, blocks_of
 from .printed import assert_shown
 from .running import run_blocks
@@ -83,7 +83,7 @@ def test_an_example_can_be_parsed(block: Block) -> None:
 def test_the_example_of_a_request_body_fits_its_schema(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     examples = re.findall(r"`POST (/\S+)`[^`]*\n\n```json\n(.*?)```", text, re.S)
-    described = document()
+    described = published_document()
 
     assert len(examples) == 1
     for path, example in examples:

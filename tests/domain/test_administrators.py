@@ -19,6 +19,8 @@ from recipient_fields.domain import (
     AdministratorShared,
     EmailAddress,
     InvalidAdministrator,
+    Invitation,
+    InvitationId,
     LastAdministrator,
     Membership,
     OrganizationId,
@@ -139,9 +141,26 @@ class TestRoles:
     def test_an_account_of_several_organizations_is_not_of_one_alone(self) -> None:
         own, shared = administrator(1), administrator(2).with_role(THEIRS, Role.VIEWER)
         with pytest.raises(AdministratorShared):
-            require_unshared(shared.email, (own, shared))
-        require_unshared(own.email, (own, shared))
-        require_unshared(DANA, (own, shared))
+            require_unshared(shared)
+        require_unshared(own)
+
+    def test_an_invitation_adds_its_role_and_changes_no_other(self) -> None:
+        invitation = Invitation(
+            id=InvitationId(1),
+            organization_id=THEIRS,
+            email=DANA,
+            role=Role.ADMIN,
+            digest=bytes(32),
+            created_at=NOW,
+            expires_at=NOW + LINK_LIFETIME,
+        )
+        viewer = administrator(1).with_role(THEIRS, Role.VIEWER)
+        assert administrator(1).joining(invitation) == administrator(1).with_role(
+            THEIRS, Role.ADMIN
+        )
+        assert viewer.joining(invitation) == viewer
+        ages = (LINK_LIFETIME - MILLISECOND, LINK_LIFETIME)
+        assert [invitation.is_expired(NOW + age) for age in ages] == [False, True]
 
     def test_a_hash_is_not_shown(self) -> None:
         assert "secret" not in repr(administrator())

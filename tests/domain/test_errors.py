@@ -45,7 +45,7 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import IntegrationRequired, NoFieldSource
+from recipient_fields.domain.esp import IntegrationRequired, NoFieldSource, NotExpressible
 
 from ..support.messages import are_sentences
 
@@ -70,7 +70,7 @@ CORE_S_OWN_WORDS = sorted(
         for e in leaves(RecipientFieldsError)
         if "__init__" in vars(e)
         and e.__module__ in CORE_S_ERRORS
-        and e is not StorageUnavailable  # Its callers pass the message.
+        and e not in {NotExpressible, StorageUnavailable}  # Their callers pass the message.
     ),
     key=lambda error: error.__name__,
 )

@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     FieldInference,
     OrganizationId,
     ProposedField,
+    TextFormats,
 )
 from recipient_fields.testing.examples import NOW
 
@@ -22,7 +23,8 @@ def propose(
     *values: object, mark: DecimalMark | None = ".", max_allowed_values: int = 20
 ) -> ProposedField:
     """Return the field for a column with these values."""
-    inference = FieldInference(mark, max_allowed_values)
+    formats = None if mark is None else TextFormats(decimal_mark=mark)
+    inference = FieldInference(formats, max_allowed_values)
     for row, value in enumerate(values, start=1):
         inference.add({"Column": value}, row)
     (proposed,) = inference.propose()
@@ -178,7 +180,7 @@ def test_a_text_in_a_column_of_numbers_is_no_choice() -> None:
 def test_columns_that_are_fields_are_left_out_and_their_keys_are_not_proposed() -> None:
     draft = FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)
     field = draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
-    inference = FieldInference(".")
+    inference = FieldInference(TextFormats())
     inference.add({"Tier": "gold", "Level": "1"}, 1)
     (proposed,) = inference.propose([field])
     assert (proposed.title, proposed.draft.name, proposed.draft.key) == (

@@ -19,6 +19,7 @@ from recipient_fields.domain import (
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
+    TextFormats,
 )
 from recipient_fields.testing.examples import NOW
 
@@ -55,7 +56,9 @@ def require_same_violations(
     keys: Sequence[str], rows: Sequence[Sequence[str]], mark: DecimalMark, *, additional: bool
 ) -> None:
     """Check that the rows have the violations of their texts."""
-    checked = RecipientTexts(RecipientSchema.of(FIELDS, additional=additional), mark)
+    checked = RecipientTexts(
+        RecipientSchema.of(FIELDS, additional=additional), TextFormats(decimal_mark=mark)
+    )
     checked_rows = RecipientRows(checked, keys)
     for row in [*rows, *rows]:  # the second time, texts are remembered
         expected = checked.check(dict(zip(keys, row, strict=True))).violations

@@ -13,10 +13,12 @@ from recipient_fields.domain import (
     DecimalMark,
     FieldDraft,
     FieldId,
+    InvalidInput,
     OrganizationId,
     RecipientSchema,
     RecipientTexts,
     Rule,
+    TextFormats,
     Violation,
 )
 from recipient_fields.testing.examples import NOW
@@ -31,7 +33,11 @@ def schema(**data_types: DataType) -> RecipientSchema:
 
 
 def check_one(data_type: DataType, text: str, decimal_mark: DecimalMark = ".") -> CheckedRecipient:
-    return RecipientTexts(schema(value=data_type), decimal_mark).check({"value": text})
+    return check_with(TextFormats(decimal_mark=decimal_mark), data_type, text)
+
+
+def check_with(formats: TextFormats, data_type: DataType, text: str) -> CheckedRecipient:
+    return RecipientTexts(schema(value=data_type), formats).check({"value": text})
 
 
 @pytest.mark.parametrize(
@@ -61,6 +67,58 @@ def test_other_texts_are_no_numbers(text: str) -> None:
 def test_numbers_can_have_decimal_commas() -> None:
     assert check_one(DataType.NUMBER, "1,5", ",").values == {"value": 1.5}
     assert check_one(DataType.NUMBER, "1.5", ",").violations
+
+
+@pytest.mark.parametrize(
+    ("date_format", "text"),
+    [
+        ("DD.MM.YYYY", "05.11.2026"),
+        ("D.M.YYYY", "5.11.2026"),
+        ("D.M.YYYY", "05.11.2026"),
+        ("M/D/YYYY", "11/5/2026"),
+        ("YYYY-MM-DD", "2026-11-05"),
+    ],
+)
+def test_dates_can_have_another_format(date_format: str, text: str) -> None:
+    checked = check_with(TextFormats(date_format=date_format), DataType.DATE, text)
+    assert checked.values == {"value": "2026-11-05"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["5.11.2026", "05/11/2026", "31.02.2026", "05.11.26", "05.11.2026 "],
+)
+def test_other_texts_are_no_dates(text: str) -> None:
+    checked = check_with(TextFormats(date_format="DD.MM.YYYY"), DataType.DATE, text)
+    violation = Violation(Rule.FORMAT, "Write a date like 20.11.2026.", ("value",))
+    assert checked.violations == (violation,)
+
+
+def test_booleans_can_be_other_words() -> None:
+    formats = TextFormats(true=("ja", "Wahr"), false=("nein",))
+    texts = ["Ja", "wahr", "NEIN"]
+    values = [check_with(formats, DataType.BOOLEAN, each).values["value"] for each in texts]
+    assert values == [True, True, False]
+    violation = Violation(Rule.TYPE, "Write ja or nein.", ("value",))
+    assert check_with(formats, DataType.BOOLEAN, "true").violations == (violation,)
+
+
+@pytest.mark.parametrize(
+    "formats",
+    [
+        {"date_format": "DD.MM"},
+        {"date_format": "DDMMYYYY"},
+        {"date_format": "D.M.YY"},
+        {"date_format": "DD.MM.YYYY.DD"},
+        {"date_format": "DD-M4-YYYY"},
+        {"true": ("ja",), "false": ("JA",)},
+        {"true": ()},
+    ],
+    ids=str,
+)
+def test_formats_that_can_not_be_read_are_rejected(formats: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        TextFormats(**formats)
 
 
 def test_an_empty_text_is_not_set() -> None:

@@ -77,7 +77,8 @@ def test_a_permitted_value_is_returned_in_canonical_form(
         ("tier", "bronze", Rule.UNKNOWN_VALUE, "Use one of gold, silver."),
         ("tier", "", Rule.UNKNOWN_VALUE, "Use one of gold, silver."),
         ("tier", ["gold"], Rule.TYPE, "A text field allows strings here."),
-        ("size", "3", Rule.TYPE, "A number field allows numbers here."),
+        ("size", "3", Rule.TYPE, "This is a text. Write the number 3 without quotes."),
+        ("size", "03", Rule.TYPE, "A number field allows numbers here."),
         ("size", True, Rule.TYPE, "A number field allows numbers here."),
         ("size", float("nan"), Rule.OUT_OF_RANGE, "A number must be finite."),
         ("size", 2**53, Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991."),
@@ -105,7 +106,7 @@ def test_all_violations_are_reported_in_order_next_to_the_permitted_values() -> 
     checked = SCHEMA.check({"size": "3", "name": "Ada", "teir": "gold", "tier": "Gold"})
     assert checked.values == {"name": "Ada"}
     assert checked.violations == (
-        Violation(Rule.TYPE, "A number field allows numbers here.", ("size",)),
+        Violation(Rule.TYPE, "This is a text. Write the number 3 without quotes.", ("size",)),
         Violation(
             Rule.UNKNOWN_FIELD, "There is no recipient field with this key.", ("teir",), "tier"
         ),

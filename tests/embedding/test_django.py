@@ -101,6 +101,7 @@ def test_repeated_migration_creates_the_tables_once_in_their_schema(
         (name,)
         for name in (
             "administrator_forms",
+            "administrator_invitations",
             "administrator_links",
             "administrator_memberships",
             "administrator_sessions",

@@ -31,7 +31,7 @@ Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, 
 _MEMBERS = {"code", "message", "request_id", "reason", "details"}
 _DETAIL = {
     *("pointer", "code", "message", "line", "column"),
-    *("suggestion", "existing_id", "existing_key"),
+    *("suggestion", "existing_id", "existing_key", "reason"),
 }
 _INTERNAL = re.compile(
     r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT INTO\b|psycopg|falcon"

@@ -202,6 +202,7 @@ class TestFailure:
             "/operations/5/recipient_field/key: immutable",
         ]
         forbidden, _, taken, repeated, *_ = response.error["details"]
+        assert forbidden["reason"] == "field_not_api_managed"
         assert forbidden["message"] == api.patch("shop", {"name": "A"}).error["message"]
         assert (taken["existing_id"], taken["existing_key"]) == (city["id"], "city")
         assert "existing_id" not in repeated

@@ -195,11 +195,19 @@ def test_null_in_a_tree_is_reported_with_its_pointer(
     assert " ".join(response.violations) == violation
 
 
+def test_a_misspelled_esp_has_a_suggestion(reader: Api):
+    (detail,) = compile_condition(reader, GOLD, esp="brase").error["details"]
+    assert detail["suggestion"] == "braze"
+
+
 def test_a_refusal_states_the_reason(reader: Api, api: Api):
     api.put("plan", {"name": "Plan", "data_type": "text"})
     response = compile_condition(reader, 'plan = "pro"')
     assert response.status_and_code == (422, "not_expressible")
-    assert response.error["message"] == "plan: this field has no value expression."
+    reason = "plan: this field has no value expression."
+    (detail,) = response.error["details"]
+    assert detail == {"pointer": "/condition", "code": "not_applicable", "message": reason}
+    assert response.error["message"] == reason
 
 
 def test_a_body_has_at_most_64_kib(reader: Api):

@@ -221,6 +221,8 @@ class TestRestoration:
         api.delete("city")
         response = api.send("POST", f"{FIELDS}/{reference}/restore")
         assert response.status_and_code == (404, "not_found")
+        by_id = response.error["message"].startswith("A deleted field is restored by its id")
+        assert by_id is (reference != "999")
 
     def test_a_field_of_another_origin_is_not_restored(
         self, api: Api, harness: Harness, bakery: OrganizationId, foreign: RecipientField

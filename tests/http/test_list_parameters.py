@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
-from recipient_fields.entrypoints.http.list_parameters import NAMES, checksum
+from recipient_fields.entrypoints.http.list_parameters import LIST_PARAMETERS, checksum
 
 from .api import FIELDS, Api, ApiResponse
 from .conftest import CHANNELS, Harness
@@ -157,7 +157,7 @@ class TestFilters:
         assert message.isprintable()
 
     def test_no_message_repeats_a_value(self, api: Api):
-        for name in NAMES:
+        for name in LIST_PARAMETERS:
             for query in (
                 f"{name}=vvv%00",
                 f"{name}=VVV{101 * 'v'},",
@@ -229,7 +229,9 @@ class TestPages:
         query = next_of(get_list(api, "limit=2"))
         assert query is not None
         (cursor,) = re.findall("cursor=[^&]+", query)
-        assert get_list(api, f"{cursor}&{other}").status_and_code == BAD_REQUEST
+        response = get_list(api, f"{cursor}&{other}")
+        assert response.status_and_code == BAD_REQUEST
+        assert "it belongs to other filters or another order" in response.error["message"]
 
     def test_a_cursor_of_another_organization_is_rejected(self, api: Api, brewery: Api):
         query = next_of(get_list(api, "limit=2"))
@@ -269,7 +271,9 @@ class TestPages:
         query = next_of(get_list(api, "limit=2"))
         assert query is not None
         (cursor,) = re.findall("cursor=([^&]+)", query)
-        assert get_list(api, f"limit=2&cursor={junk.format(cursor)}").status_and_code == BAD_REQUEST
+        response = get_list(api, f"limit=2&cursor={junk.format(cursor)}")
+        assert response.status_and_code == BAD_REQUEST
+        assert "Invalid value for `cursor`: it is damaged." in response.error["message"]
 
     def test_a_cursor_is_valid_after_the_deletion_of_its_field(self, api: Api):
         query = next_of(get_list(api, "source=api&limit=1"))

@@ -69,6 +69,11 @@ def test_other_paths_are_not_found(api: Api, city, path: str):
     assert api.state() == before
 
 
+def test_a_trailing_slash_is_named(api: Api):
+    message = api.send("GET", f"{FIELDS}/").error["message"]
+    assert message == "The path must not end with a slash. Remove it."
+
+
 @pytest.mark.parametrize("path", [f"/{FIELDS}", "/nothing", "/", "/healthz%2F"])
 def test_other_paths_outside_of_the_api_get_404_without_a_key(harness: Harness, path: str):
     assert harness.client().send("GET", path).status_and_code == (404, "not_found")

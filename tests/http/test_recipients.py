@@ -12,6 +12,7 @@ from recipient_fields.domain import closest_match
 from ..support.growth import count_calls
 from .api import RECIPIENT_CHECKS, RECIPIENT_SCHEMA, Api, ApiResponse
 
+QUOTED = "This is a text. Write the number 3 without quotes."
 TIER = {"name": "Loyalty tier", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
 
@@ -88,7 +89,7 @@ class TestChecks:
                 {
                     "pointer": "/size",
                     "code": "type",
-                    "message": "A number field allows numbers here.",
+                    "message": QUOTED,
                 },
                 {
                     "pointer": "/sise",

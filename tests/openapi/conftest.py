@@ -109,4 +109,8 @@ def _new_service() -> Service:
 @pytest.fixture(scope="session")
 def contract() -> dict[str, Any]:
     """Return the published document."""
-    return document()
+    return published_document()
+
+
+def published_document() -> dict[str, Any]:
+    return document(create_app(Core.over(open_storage("memory:"))).routes)

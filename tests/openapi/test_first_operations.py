@@ -7,12 +7,12 @@ import re
 import subprocess
 import sys
 from html import unescape
+from typing import Any
 
 import httpx2
 import pytest
 
-from recipient_fields.entrypoints.http.openapi.document import FIELDS, document
-from recipient_fields.entrypoints.http.openapi.examples import FIRST_OPERATIONS
+from recipient_fields.entrypoints.http.openapi.examples import FIELDS, FIRST_OPERATIONS
 
 from ..support.node import NODE
 from .live import live_service
@@ -48,8 +48,8 @@ def test_the_examples_run_in_the_order_of_the_page(language: str) -> None:
     assert statuses == [STATUSES[request.method] for request in FIRST_OPERATIONS]
 
 
-def test_the_page_shows_the_six_operations_on_fields_first() -> None:
-    paths = document()["paths"]
+def test_the_page_shows_the_six_operations_on_fields_first(contract: dict[str, Any]) -> None:
+    paths = contract["paths"]
     operations = [
         (method.upper(), path)
         for path in (FIELDS, f"{FIELDS}/{{id_or_key}}")

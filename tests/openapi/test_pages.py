@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import Rule
-from recipient_fields.entrypoints.http.history_parameters import HISTORY_NAMES
-from recipient_fields.entrypoints.http.list_parameters import NAMES
+from recipient_fields.entrypoints.http.history_parameters import HISTORY_PARAMETERS
+from recipient_fields.entrypoints.http.list_parameters import LIST_PARAMETERS
 from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -70,7 +70,7 @@ def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, An
     ]
     schemas = contract["components"]["schemas"]
     members = schemas["RecipientField"]["required"] + schemas["HistoryRecord"]["required"]
-    names = (*members, *NAMES, *HISTORY_NAMES)
+    names = (*members, *LIST_PARAMETERS, *HISTORY_PARAMETERS)
 
     assert [name for name in (*requests, *(f"`{n}`" for n in names)) if name not in guide] == []
 

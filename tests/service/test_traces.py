@@ -21,7 +21,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from recipient_fields.application import Core, IssuedKey
+from recipient_fields.application import (
+    Core,
+    IssuedInvitation,
+    IssuedKey,
+)
 from recipient_fields.domain import OrganizationId, Role
 
 from ..support.command_line import Script, environment_with
@@ -166,7 +170,7 @@ class TestRequests:
         self, traced: Start, collector: Collector, core: Core, acme: OrganizationId, key: str
     ) -> None:
         invitation = core.administrators.invite(acme, "ada@example.com", Role.ADMIN, by="Tests")
-        assert invitation.token is not None
+        assert isinstance(invitation, IssuedInvitation)
         token = invitation.token.reveal()
         service = traced("--console")
         client = service.client(key)
@@ -175,8 +179,8 @@ class TestRequests:
         client("GET", f"{FIELDS}/sentinel_path")
         client("GET", FIELDS, tracestate=f"a={key}", traceparent=f"00-{TRACE}-{PARENT}-01")
         client("GET", f"/unknown/{key}")
-        service.anonymous("GET", f"/console/links/{token}")
-        eventually(lambda: "GET /console/links/{token}" in {s.name for s in collector.spans})
+        service.anonymous("GET", f"/console/invitations/{token}")
+        eventually(lambda: "GET /console/invitations/{token}" in {s.name for s in collector.spans})
         service.stop()
 
         assert len([s for s in collector.spans if s.kind == Span.SPAN_KIND_SERVER]) == 6

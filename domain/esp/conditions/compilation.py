@@ -53,7 +53,8 @@ def compile_condition(
         if re.search(language.inseparable, text) is not None:
             raise NotExpressible(
                 f"{DIALECTS[esp].title} would read a part of the text for {name} as code. Add a"
-                " space at its ends, or complete its tags."
+                " space at its ends, or complete its tags.",
+                name,
             )
     translation = Translation(esp, language, {str(field.key): field for field in fields})
     formula = translation.formula(condition)

@@ -8,7 +8,7 @@ from html import escape
 
 from attrs import frozen
 
-from .document import FIELDS
+FIELDS = "/api/v1/recipient_fields"
 
 _CURL_AUTHORIZATION = '-H "Authorization: Bearer $API_KEY"'
 _CURL_JSON = '-H "Content-Type: application/json"'

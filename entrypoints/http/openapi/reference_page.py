@@ -6,7 +6,7 @@ it is not installed, the page shows how to install it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -19,9 +19,11 @@ from recipient_fields.application.strict_json import render_json
 
 from ..media_types import HTML, JSON, admits_html
 from ..mount_path import mount_path
+from ..operations import Result, operation
 from ..problems import RequestRejected, entity_tag
 from ..request_context import precondition
 from ..resource import READS, Resource
+from ..resources import SERVICE_TAG
 from .document import document
 from .examples import render_examples
 
@@ -106,11 +108,24 @@ _OWN_FILES = {"page.css": _STYLE, "start.js": _START}
 
 
 class OpenApiDocument(Resource):
-    """`/openapi.json`."""
+    """`/openapi.json`. The document describes these routes."""
 
+    def __init__(self, routes: Mapping[str, Resource]) -> None:
+        @lru_cache(maxsize=16)  # An application may mount the API at several paths.
+        def render(mount_path: str) -> bytes:
+            return render_json(document(routes, mount_path))
+
+        self._render = render
+
+    @operation(
+        "get_openapi",
+        SERVICE_TAG,
+        Result(description="The OpenAPI document.", document={"type": "object"}),
+        is_conditional=True,
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the OpenAPI document."""
-        _send_file(req, resp, _document(mount_path(req)), JSON)
+        """Read this document."""
+        _send_file(req, resp, self._render(mount_path(req)), JSON)
 
     on_head = on_get
 
@@ -120,8 +135,14 @@ class ReferencePage(Resource):
 
     media_types: ClassVar[tuple[str, ...]] = (HTML,)
 
+    @operation(
+        "get_docs",
+        SERVICE_TAG,
+        Result(description="The page.", document=str, headers=("Content-Security-Policy",)),
+        is_conditional=True,
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
+        """Read the reference page."""
         resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         resp.set_header("Referrer-Policy", "no-referrer")
         _send_file(req, resp, _page(), f"{HTML}; charset=utf-8")
@@ -167,11 +188,6 @@ def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media
         return
     resp.content_type = media_type
     resp.data = content
-
-
-@lru_cache(maxsize=16)  # An application may mount the API at several paths.
-def _document(mount_path: str) -> bytes:
-    return render_json(document(mount_path))
 
 
 @cache

@@ -124,6 +124,14 @@ BATCH_EXAMPLES: list[RecipientFieldsError] = [
 ]
 
 
+@pytest.mark.parametrize("sentence", ["The API key expired on 2026-10-01.", "It was lost."])
+def test_a_refused_key_has_the_explanation_of_the_service(sentence: str):
+    challenge = f'Bearer realm="a", error="invalid_token", error_description="{sentence}"'
+    refused = problem("unauthorized", headers={"WWW-Authenticate": challenge})
+    error = error_of(response_with(refused), FieldNotFound)
+    assert (type(error), str(error)) == (KeyRefused, f"{sentence} Use a valid key.")
+
+
 def test_the_examples_contain_every_error_with_a_response():
     only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
     of_other_paths = {

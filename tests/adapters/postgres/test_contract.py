@@ -109,7 +109,8 @@ class TestMissingTables(StorageOutageContract):
                 url,
                 "DROP TABLE recipient_fields, recipient_field_changes, api_keys, integrations,"
                 " organizations, administrators, administrator_memberships, administrator_links,"
-                " administrator_sessions, administrator_forms, sign_in_attempts,"
+                " administrator_sessions, administrator_forms, administrator_invitations,"
+                " sign_in_attempts,"
                 " schema_migrations",
             )
             yield storage

@@ -123,13 +123,13 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 10
+    assert migrate(empty_database) == 11
     assert migrate(empty_database) == 0
 
 
 WITHOUT_HISTORY = """
     DELETE FROM schema_migrations WHERE name >= '0004_history';
-    DROP TABLE recipient_field_changes;
+    DROP TABLE recipient_field_changes, administrator_invitations;
     ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at,
         DROP COLUMN api_field_count, DROP COLUMN counted_revision,
         DROP COLUMN fields_size, DROP COLUMN measured_revision;
@@ -142,7 +142,7 @@ WITHOUT_HISTORY = """
     CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
 """Undoes the last migrations."""
-UNDONE = 7
+UNDONE = 8
 """The number of migrations that this undoes."""
 
 MIGRATING = (
@@ -168,7 +168,8 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0007_integration_key",),
         ("0008_api_key_index",),
         ("0009_api_key_key",),
-        ("0010_catalog_size",),
+        ("0010_invitations",),
+        ("0011_catalog_size",),
     ]
 
 
@@ -279,7 +280,7 @@ WRITE = """
 
 @pytest.fixture
 def without_history(empty_database: str) -> str:
-    """Return a database with 200,000 fields and the schema before the last six migrations."""
+    """Return a database with 200,000 fields and the schema before the last seven migrations."""
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     execute(

@@ -9,8 +9,10 @@ from attrs import frozen
 
 from recipient_fields.adapters.row_mapping import (
     administrator_values,
+    invitation_values,
     membership_values,
     stored_administrator,
+    stored_invitation,
 )
 from recipient_fields.application import AdministratorsCheck
 from recipient_fields.domain import (
@@ -19,6 +21,10 @@ from recipient_fields.domain import (
     AdministratorNotFound,
     EmailAddress,
     FoundLink,
+    Invitation,
+    InvitationDraft,
+    InvitationId,
+    InvitationNotFound,
     Link,
     LinkNotValid,
     LinkPurpose,
@@ -50,6 +56,12 @@ _FIND_LINK = f"""
     WHERE digest = ? AND expires_at > ?
 """
 
+# The columns have the order that `stored_invitation` expects.
+_INVITATIONS = """
+    SELECT id, organization_id, email, role, digest, created_at, expires_at
+    FROM administrator_invitations
+"""
+
 
 @frozen
 class DuckdbAdministratorRepository:
@@ -72,35 +84,84 @@ class DuckdbAdministratorRepository:
         with self._database.reading() as connection:
             return _find(connection, email)
 
-    def grant(
+    def invite(
+        self, organization_id: OrganizationId, draft: InvitationDraft, /
+    ) -> Invitation | None:
+        with self._database.writing() as connection:
+            current_revision(connection, organization_id)
+            if any(each.email == draft.email for each in _all(connection, organization_id)):
+                return None
+            replaced = connection.execute(
+                "DELETE FROM administrator_invitations"
+                " WHERE organization_id = ? AND folded_email = ? RETURNING id",
+                [organization_id, draft.email.folded],
+            ).fetchone()
+            row = {
+                "id": replaced[0] if replaced else next_id(connection, "invitation_ids"),
+                "organization_id": organization_id,
+                **invitation_values(draft),
+                "created_at": epoch_milliseconds(draft.created_at),
+                "expires_at": epoch_milliseconds(draft.expires_at),
+            }
+            insert(connection, "administrator_invitations", row)
+            return _find_invitation(connection, draft.digest)
+
+    def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
+        with self._database.reading() as connection:
+            current_revision(connection, organization_id)
+            ours = f"{_INVITATIONS} WHERE organization_id = ? ORDER BY folded_email"
+            rows = connection.execute(ours, [organization_id]).fetchall()
+            return tuple(map(_read_invitation, rows))
+
+    def find_invitation(self, digest: bytes, at: datetime, /) -> Invitation | None:
+        with self._database.reading() as connection:
+            found = _find_invitation(connection, digest)
+            return None if found is None or found.is_expired(at) else found
+
+    def withdraw_invitation(
+        self, organization_id: OrganizationId, invitation_id: InvitationId, /
+    ) -> Invitation:
+        with self._database.writing() as connection:
+            ours = f"{_INVITATIONS} WHERE organization_id = ? AND id = ?"
+            row = connection.execute(ours, [organization_id, invitation_id]).fetchone()
+            if row is None:
+                raise InvitationNotFound
+            _delete_invitation(connection, invitation_id)
+            return _read_invitation(row)
+
+    def accept_invitation(
         self,
         organization_id: OrganizationId,
-        email: EmailAddress,
-        role: Role,
+        digest: bytes,
         at: datetime,
-        check: AdministratorsCheck,
+        password_hash: str | None,
         /,
     ) -> Administrator:
         with self._database.writing() as connection:
-            current_revision(connection, organization_id)
-            before = _all(connection, organization_id)
-            found = _find(connection, email)
+            invitation = _find_invitation(connection, digest)
+            if invitation is None or invitation.is_expired(at):
+                raise LinkNotValid
+            if invitation.organization_id != organization_id:
+                raise LinkNotValid
+            found = _find(connection, invitation.email)
+            if found is not None and found.password_hash != password_hash:
+                raise AdministratorNotFound
             if found is None:
                 administrator = Administrator(
                     id=AdministratorId(next_id(connection, "administrator_ids")),
-                    email=email,
-                    password_hash=None,
+                    email=invitation.email,
+                    password_hash=password_hash,
                     created_at=at,
-                    memberships=(Membership(organization_id, role),),
+                    memberships=(Membership(organization_id, invitation.role),),
                 )
                 row = {**administrator_values(administrator), "created_at": epoch_milliseconds(at)}
                 insert(connection, "administrators", row)
             else:
-                administrator = found.with_role(organization_id, role)
+                administrator = found.joining(invitation)
+            _delete_invitation(connection, invitation.id)
             _store_memberships(connection, administrator)
-            if not any(each.id == administrator.id for each in before):
-                _delete_from(connection, "administrator_links", administrator.id)
-            check(before, _all(connection, organization_id))
+            for table in ("administrator_links", "administrator_sessions"):
+                _delete_from(connection, table, administrator.id)
             return administrator
 
     def change_role(
@@ -221,6 +282,19 @@ def _find_link(connection: Connection, digest: bytes, at: datetime) -> FoundLink
         purpose=LinkPurpose(row[5]),
         expires_at=instant(row[6]),
     )
+
+
+def _find_invitation(connection: Connection, digest: bytes) -> Invitation | None:
+    row = connection.execute(f"{_INVITATIONS} WHERE digest = ?", [digest]).fetchone()
+    return None if row is None else _read_invitation(row)
+
+
+def _read_invitation(row: tuple[Any, ...]) -> Invitation:
+    return stored_invitation(*row[:5], instant(row[5]), instant(row[6]))
+
+
+def _delete_invitation(connection: Connection, invitation_id: InvitationId) -> None:
+    connection.execute("DELETE FROM administrator_invitations WHERE id = ?", [invitation_id])
 
 
 def _store_memberships(connection: Connection, administrator: Administrator) -> None:

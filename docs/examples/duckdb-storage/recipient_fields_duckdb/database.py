@@ -26,6 +26,7 @@ TABLES = (
     "api_keys",
     "administrators",
     "administrator_memberships",
+    "administrator_invitations",
     "administrator_links",
     "administrator_sessions",
     "administrator_forms",

@@ -5,6 +5,7 @@ CREATE SEQUENCE IF NOT EXISTS field_ids;
 CREATE SEQUENCE IF NOT EXISTS integration_ids;
 CREATE SEQUENCE IF NOT EXISTS api_key_ids;
 CREATE SEQUENCE IF NOT EXISTS administrator_ids;
+CREATE SEQUENCE IF NOT EXISTS invitation_ids;
 CREATE SEQUENCE IF NOT EXISTS session_ids;
 
 CREATE TABLE IF NOT EXISTS organizations (
@@ -84,6 +85,17 @@ CREATE TABLE IF NOT EXISTS administrator_memberships (
     organization_id BIGINT NOT NULL,
     administrator_id BIGINT NOT NULL,
     role VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS administrator_invitations (
+    id BIGINT NOT NULL,
+    organization_id BIGINT NOT NULL,
+    email VARCHAR NOT NULL,
+    folded_email VARCHAR NOT NULL,
+    role VARCHAR NOT NULL,
+    digest BLOB NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
 );
 
 CREATE TABLE IF NOT EXISTS administrator_links (
