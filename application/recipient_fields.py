@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -153,8 +153,18 @@ class RecipientFieldService(RecipientFields):
         self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
-        self, organization_id: OrganizationId, batch: Batch
+        self,
+        organization_id: OrganizationId,
+        batch: Batch,
+        *,
+        accept: Callable[[Iterable[RecipientField | None]], None] | None = None,
     ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations, as `RecipientFields.apply_batch` says.
+
+        If there is `accept`, it is called with the results before anything is stored. New fields
+        have provisional ids in them. Nothing is stored if it raises. It may be called several
+        times.
+        """
         require_ids(organization_id=organization_id)
         for operation in batch.operations:
             require_reference(operation.reference)
@@ -170,6 +180,8 @@ class RecipientFieldService(RecipientFields):
                 limit=self.limit,
                 size_limit=self.size_limit,
             )
+            if accept is not None:
+                accept(staged.provisional_results())
             return staged.changes()
 
         applied = self.fields.change(organization_id, plan, author=self.author, at=at)

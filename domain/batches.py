@@ -277,6 +277,10 @@ class StagedBatch:
         assigned = dict(zip(self._created, created, strict=True))
         return tuple(assigned.get(each) or self._changed.get(each) for each in self._targets)
 
+    def provisional_results(self) -> tuple[RecipientField | None, ...]:
+        """Return the results, in which the created fields have provisional ids."""
+        return self.results(self._created.values())
+
     def _create(self, draft: FieldDraft, holder: RecipientField | None) -> RecipientField:
         definition = draft.define(by=self._by, at=self._at)
         if holder is not None and holder.id in self._created:

@@ -15,6 +15,7 @@ from .console import MAX_FORM_SIZE
 from .console import ROOT as CONSOLE
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
+from .http.heavy_requests import HeavyRequests
 from .http.host_rejections import HostRejections
 from .http.openapi.reference_page import REFERENCE_PATH
 from .http.readiness import CheckWithDeadline, PeriodicCheck
@@ -26,6 +27,7 @@ from .http.request_log import (
     sender_of,
 )
 from .http.resource import MAX_BODY_SIZE
+from .http.unread_responses import UnreadResponses
 from .log import BufferedHandler
 from .selection import open_core, open_permitted_source, storage_kind
 from .settings import MEBIBYTE, STORED_KEYS, Settings
@@ -93,14 +95,17 @@ def create_service(
         hooks += (admin.metrics.record_response,)
     if traces is not None:
         hooks += (traces.record_response,)
-    counted = core
+    counted, heavy, unread = core, HeavyRequests(settings.threads), UnreadResponses()
     if admin is not None:
+        admin.metrics.watch_large_responses(heavy, unread)
         counted = evolve(core, validator=admin.metrics.counting(core.validator))
     api = create_app(
         counted,
         hooks,
         check=readiness,
         cache_bytes=settings.cache * MEBIBYTE,
+        heavy=heavy,
+        unread=unread,
         request_log=request_log,
         home=CONSOLE if settings.console else REFERENCE_PATH,
     )

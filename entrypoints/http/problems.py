@@ -95,7 +95,7 @@ MEANINGS: Mapping[str, str] = {
     "not_implemented": "the service does not support the transfer coding of the request",
     "api_key_validation_unavailable": "API keys can't be checked at the moment",
     "service_unavailable": "the storage does not respond",
-    "overloaded": "the request waited too long for a thread",
+    "overloaded": "the request waited too long for a thread, or too many are large",
 }
 """The cause of each code, for the OpenAPI document."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -58,6 +59,8 @@ from .field_examples import (
     example_body,
     example_field,
 )
+from .heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
+from .history_pages import read_page
 from .history_parameters import (
     FIELD_HISTORY_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -76,6 +79,7 @@ from .responses import (
     catalog_response,
     field_response,
     history_response,
+    in_slot,
     page_response,
     send,
     send_created,
@@ -147,6 +151,7 @@ class FieldCollection(Resource):
 
     service: RecipientFieldService
     cache: ResponseCache
+    heavy: HeavyRequests
 
     @operation(
         "list_recipient_fields",
@@ -185,7 +190,8 @@ class FieldCollection(Resource):
         if as_of is not None:
             send(req, resp, self._find_as_of(req, as_of))
             return
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, find))
+        create = in_slot(self.heavy, credential(req), find)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
 
     on_head = on_get
 
@@ -193,8 +199,11 @@ class FieldCollection(Resource):
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
-        catalog = self.service.list_fields_as_of(organization_id, as_of)
-        return page_response(req, query, query.select(catalog))
+        with self.heavy.reading_catalog(credential(req)) as request:
+            page = query.select(self.service.list_fields_as_of(organization_id, as_of))
+            # The catalog could be larger then than it is now.
+            request.require_slot_above(HEAVY_SIZE, field_sizes(page.fields))
+            return page_response(req, query, page)
 
     @operation(
         "create_recipient_field",
@@ -383,6 +392,7 @@ class BatchCollection(Resource):
     max_body_values: ClassVar[int] = 100_000
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation(
         "apply_recipient_field_batch",
@@ -422,8 +432,14 @@ class BatchCollection(Resource):
         one gets 412.
         """
         batch = parse_batch(read_json(req, self))
-        results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
-        resp.data = render_json(render_batch_results(results))
+        organization_id = credential(req).organization_id
+        with self.heavy.request(organization_id) as request:
+            results = self.service.by(author(req)).apply_batch(
+                organization_id,
+                batch,
+                accept=lambda results: request.require_slot_above(HEAVY_SIZE, field_sizes(results)),
+            )
+            resp.data = render_json(render_batch_results(results))
 
 
 @frozen
@@ -433,6 +449,7 @@ class History(Resource):
     parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation(
         "list_recipient_field_changes",
@@ -447,8 +464,11 @@ class History(Resource):
         sequence number: this misses no record and returns none twice.
         """
         query = parse_history_query(parameters(req))
-        page = self.service.list_changes(credential(req).organization_id, query)
-        send(req, resp, history_response(req, page))
+        organization_id = credential(req).organization_id
+        read = partial(self.service.list_changes, organization_id)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 
@@ -461,6 +481,7 @@ class FieldHistory(Resource):
     parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation("list_changes_of_recipient_field", _HISTORY_TAG, _records(), is_conditional=True)
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
@@ -469,10 +490,11 @@ class FieldHistory(Resource):
         The changes of the field with this id, or of all fields that have had this key.
         """
         query = parse_history_query(parameters(req))
-        page = self.service.list_field_changes(
-            credential(req).organization_id, parse_reference(id_or_key), query
-        )
-        send(req, resp, history_response(req, page))
+        organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
+        read = partial(self.service.list_field_changes, organization_id, reference)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 
