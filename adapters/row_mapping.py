@@ -54,6 +54,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     format_instant,
     from_epoch_milliseconds,
+    list_size,
     member_reader,
     parse_instant,
 )
@@ -556,8 +557,13 @@ def found_key(
     expires_at: datetime | None,
     revoked_at: datetime | None,
     last_used_at: datetime | None,
+    fields_size: int | None = None,
 ) -> FoundKey:
-    """Return the look-up of an API key. The last three columns are times."""
+    """Return the look-up of an API key. Three columns are times.
+
+    `fields_size` is the sum of the sizes of the fields of its organization, or None if that is not
+    known.
+    """
     with RowMapping("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),
@@ -567,4 +573,5 @@ def found_key(
             expires_at=expires_at,
             revoked_at=revoked_at,
             last_used_at=last_used_at,
+            catalog_size=None if fields_size is None else list_size(fields_size),
         )

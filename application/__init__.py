@@ -42,12 +42,17 @@ from .ports import (
     Transferable,
 )
 from .publication import PublishedCatalog, published
-from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .recipient_fields import (
+    DEFAULT_CATALOG_SIZE,
+    DEFAULT_FIELD_LIMIT,
+    RecipientFieldService,
+)
 from .snapshots import OrganizationRecord, Records, Snapshot
 from .strict_json import NotJson, TooManyValues
 
 __all__ = [
     "AUDIT",
+    "DEFAULT_CATALOG_SIZE",
     "DEFAULT_FIELD_LIMIT",
     "DEFAULT_HISTORY_LIMIT",
     "OPERATOR",

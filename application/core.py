@@ -16,7 +16,11 @@ from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import Clock, KeyValidator, PasswordHasher, Storage
-from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .recipient_fields import (
+    DEFAULT_CATALOG_SIZE,
+    DEFAULT_FIELD_LIMIT,
+    RecipientFieldService,
+)
 
 
 @frozen
@@ -38,14 +42,16 @@ class Core:
         *,
         clock: Clock = system_clock,
         field_limit: int = DEFAULT_FIELD_LIMIT,
+        catalog_size: int = DEFAULT_CATALOG_SIZE,
         history_limit: HistoryLimit | None = DEFAULT_HISTORY_LIMIT,
         validator: KeyValidator | None = None,
         hasher: PasswordHasher | None = None,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
-        `field_limit` is the maximum number of API-managed fields per organization. `history_limit`
-        is the maximum size of its history, from which a thread removes the oldest records; None: it
+        `field_limit` is the maximum number of API-managed fields per organization, and
+        `catalog_size` that of the bytes of the list of all its fields as JSON. `history_limit` is
+        the maximum size of its history, from which a thread removes the oldest records; None: it
         has no limit. Without a
         `validator`, the API keys in the storage are valid. Without a `hasher`, no administrator can
         set a password or sign in with one.
@@ -60,6 +66,7 @@ class Core:
                 history=storage.history,
                 clock=clock,
                 limit=field_limit,
+                size_limit=catalog_size,
                 note_change=note_change,
             ),
             IntegrationService(
@@ -67,6 +74,7 @@ class Core:
                 fields=storage.fields,
                 history=storage.history,
                 clock=clock,
+                size_limit=catalog_size,
                 note_change=note_change,
             ),
             AdministrationService(

@@ -38,6 +38,7 @@ from .clock import system_clock
 from .history_limits import ignore_change
 from .identifiers import require_ids
 from .ports import Clock, FieldRepository, HistoryRepository, IntegrationRepository
+from .recipient_fields import DEFAULT_CATALOG_SIZE
 
 _MAX_REMOVALS = 10_000
 """Deletions that `list_removals` reads. An account of an ESP has at most some thousand fields."""
@@ -59,6 +60,8 @@ class Removal:
 class IntegrationService:
     """The use cases of integrations.
 
+    `size_limit` is the maximum of the bytes of the list of all fields of an organization as JSON.
+
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
@@ -66,6 +69,7 @@ class IntegrationService:
     fields: FieldRepository
     history: HistoryRepository
     clock: Clock = system_clock
+    size_limit: int = DEFAULT_CATALOG_SIZE
     note_change: Callable[[OrganizationId], None] = ignore_change
     """Called after each call that can have changed fields."""
 
@@ -171,7 +175,8 @@ class IntegrationService:
 
         Raises: IntegrationNotFound if the organization has no such integration, EmptyReport if the
         report has no fields and `allow_empty` is false, SyncOvertaken if a run that began later has
-        been stored, SyncPlanChanged if `confirmed` is the digest of another plan, and
+        been stored, CatalogTooLarge if the run increases the size of the list of all fields beyond
+        its limit, SyncPlanChanged if `confirmed` is the digest of another plan, and
         RemovalsNotConfirmed if the plan removes more fields than `max_removals`. The last two are
         SyncNotConfirmed and contain the plan.
         """
@@ -181,10 +186,11 @@ class IntegrationService:
         run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
         if dry_run:
             integration = self.integrations.get(organization_id, integration_id)
-            return run.plan(integration, self.fields.all(organization_id).fields)
+            catalog = self.fields.all(organization_id)
+            return run.plan(integration, catalog.fields, size_limit=self.size_limit)
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> SyncPlan:
-            planned = run.plan(integration, fields)
+            planned = run.plan(integration, fields, size_limit=self.size_limit)
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned
 
@@ -239,7 +245,7 @@ class IntegrationService:
         Raises: IntegrationNotFound if the organization has no such integration, FieldNotFound if
         the history has no removal of a field from it, KeyTaken if a field is not removed or another
         field has its key, EspFieldTaken if another field of the integration is for the same field
-        of the ESP.
+        of the ESP, CatalogTooLarge if the list of all fields would exceed its limit.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
         integration = self.integrations.get(organization_id, integration_id)
@@ -253,7 +259,9 @@ class IntegrationService:
         plan = self.integrations.sync(
             organization_id,
             integration_id,
-            lambda integration, catalog: plan_restorations(integration, catalog, fields, at=at),
+            lambda integration, catalog: plan_restorations(
+                integration, catalog, fields, at=at, size_limit=self.size_limit
+            ),
             author=by,
             at=at,
         )

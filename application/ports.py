@@ -165,6 +165,7 @@ class FieldCreator(Protocol):
         /,
         *,
         limit: int | None = None,
+        size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
         """Store a new field, and return it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -52,6 +52,9 @@ from .publication import PublishedCatalog
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
 
+DEFAULT_CATALOG_SIZE = 8 * 1024 * 1024
+"""The default maximum of the bytes of the list of all fields of an organization."""
+
 _API_CLIENT = Author(API)
 
 
@@ -59,9 +62,10 @@ _API_CLIENT = Author(API)
 class RecipientFieldService(RecipientFields):
     """The use cases of recipient fields, for one author.
 
-    `limit` is the maximum of API-managed fields per organization. `create_field` sets the author's
-    channel as the origin of the field. The rules of the channel decide which fields it can change.
-    The history records the author of each change.
+    `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
+    bytes of the list of all its fields as JSON. `create_field` sets the author's channel as the
+    origin of the field. The rules of the channel decide which fields it can change. The history
+    records the author of each change.
     """
 
     fields: FieldRepository
@@ -69,6 +73,7 @@ class RecipientFieldService(RecipientFields):
     clock: Clock = system_clock
     author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
+    size_limit: int = DEFAULT_CATALOG_SIZE
     note_change: Callable[[OrganizationId], None] = ignore_change
     """Called after each call that can have changed fields."""
 
@@ -98,16 +103,18 @@ class RecipientFieldService(RecipientFields):
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
         definition = draft.define(by=self.author.channel, at=self.clock())
-        limit, author = self._limit(), self.author
+        limit, size_limit, author = self._limit(), self.size_limit, self.author
         # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
         if hasattr(self.fields, "create"):
             creator = cast(FieldCreator, self.fields)
-            field = creator.create(organization_id, definition, limit=limit, author=author)
+            field = creator.create(
+                organization_id, definition, limit=limit, size_limit=size_limit, author=author
+            )
             self.note_change(organization_id)
             return field
         applied = self._store(
             organization_id,
-            lambda catalog: plan_creation(catalog, definition, limit=limit),
+            lambda catalog: plan_creation(catalog, definition, limit=limit, size_limit=size_limit),
             at=definition.created_at,
         )
         return applied.created[0]
@@ -151,8 +158,18 @@ class RecipientFieldService(RecipientFields):
         self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
-        self, organization_id: OrganizationId, batch: Batch
+        self,
+        organization_id: OrganizationId,
+        batch: Batch,
+        *,
+        accept: Callable[[Iterable[RecipientField | None]], None] | None = None,
     ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations, as `RecipientFields.apply_batch` says.
+
+        If there is `accept`, it is called with the results before anything is stored. New fields
+        have provisional ids in them. Nothing is stored if it raises. It may be called several
+        times.
+        """
         require_ids(organization_id=organization_id)
         for operation in batch.operations:
             require_reference(operation.reference)
@@ -161,7 +178,15 @@ class RecipientFieldService(RecipientFields):
 
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal staged
-            staged = batch.stage(catalog.all(), by=self.author.channel, at=at, limit=self.limit)
+            staged = batch.stage(
+                catalog,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
+            )
+            if accept is not None:
+                accept(staged.provisional_results())
             return staged.changes()
 
         applied = self._store(organization_id, plan, at=at)
@@ -175,12 +200,19 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
-        at, by, limit = self.clock(), self.author.channel, self._limit()
-        applied = self._store(
-            organization_id,
-            lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
-            at=at,
-        )
+        at = self.clock()
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_restoration(
+                catalog,
+                field_id,
+                by=self.author.channel,
+                at=at,
+                limit=self._limit(),
+                size_limit=self.size_limit,
+            )
+
+        applied = self._store(organization_id, plan, at=at)
         return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -239,7 +271,12 @@ class RecipientFieldService(RecipientFields):
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal changed
             staged = StagedBatch(
-                catalog, organization_id, by=self.author.channel, at=at, limit=self.limit
+                catalog,
+                organization_id,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
             )
             changed = change(staged)
             return staged.changes()

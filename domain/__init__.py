@@ -53,6 +53,7 @@ from .batches import (
     ReplaceField,
     StagedBatch,
     UpdateField,
+    view_of,
 )
 from .catalog_changes import (
     AppliedChanges,
@@ -62,6 +63,7 @@ from .catalog_changes import (
     plan_creation,
     plan_restoration,
     require_addable,
+    require_room,
 )
 from .errors import (
     AdministratorNotFound,
@@ -70,6 +72,7 @@ from .errors import (
     ApiKeyNotFound,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     DigestTaken,
     FieldLimitReached,
     FieldNotFound,
@@ -213,6 +216,7 @@ from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
 )
+from .sizes import id_size, list_size
 from .suggestions import (
     closest_match,
 )
@@ -223,6 +227,7 @@ from .text import (
 from .values import (
     KEY_PATTERN,
     MAX_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES_SIZE,
     MAX_KEY_LENGTH,
     MAX_SAFE_INTEGER,
     RESERVED_KEYS,
@@ -253,6 +258,7 @@ __all__ = [
     "KEY_PATTERN",
     "LINK_LIFETIME",
     "MAX_ALLOWED_VALUES",
+    "MAX_ALLOWED_VALUES_SIZE",
     "MAX_BATCH_OPERATIONS",
     "MAX_EMAIL_LENGTH",
     "MAX_ESP_FIELD_NAME_LENGTH",
@@ -296,6 +302,7 @@ __all__ = [
     "Catalog",
     "CatalogChanged",
     "CatalogChanges",
+    "CatalogTooLarge",
     "CatalogView",
     "Channel",
     "CheckedRecipient",
@@ -424,7 +431,9 @@ __all__ = [
     "format_instant",
     "from_epoch_milliseconds",
     "grant_key",
+    "id_size",
     "item_count_violation",
+    "list_size",
     "match_columns",
     "member_reader",
     "normalize_password",
@@ -444,9 +453,11 @@ __all__ = [
     "require_boolean",
     "require_password",
     "require_remaining_admin",
+    "require_room",
     "require_string",
     "require_unshared",
     "sync_channel",
     "undo",
+    "view_of",
     "whole_milliseconds",
 ]

@@ -34,6 +34,7 @@ class Rule(Enum):
     UNKNOWN_FIELD = "unknown_field"
     EMPTY = "empty"
     TOO_MANY_ITEMS = "too_many_items"
+    TOO_LARGE = "too_large"
     DUPLICATE_ITEM = "duplicate_item"
     NOT_APPLICABLE = "not_applicable"
     INVALID_CHARACTERS = "invalid_characters"
@@ -283,6 +284,21 @@ class FieldLimitReached(RecipientFieldsError):
         super().__init__(
             f"The limit of {limit:,} fields of this source is reached."
             " Delete one that is not needed."
+        )
+
+
+class CatalogTooLarge(RecipientFieldsError):
+    """The change would make the list of the organization's fields larger than its limit.
+
+    `limit` and `used` are bytes of the list as JSON. `used` is its size before the change.
+    """
+
+    def __init__(self, limit: int, used: int) -> None:
+        self.limit = limit
+        self.used = used
+        super().__init__(
+            f"The list of all fields would have more than {limit:,} bytes as JSON. It has"
+            f" {used:,} now. Delete fields that are not needed, or list fewer allowed values."
         )
 
 

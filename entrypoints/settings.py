@@ -10,13 +10,15 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_
 from attrs import Attribute, field, fields, frozen, resolve_types
 from cattrs import ClassValidationError, Converter
 
-from recipient_fields.application import DEFAULT_FIELD_LIMIT
+from recipient_fields.application import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import OrganizationId, RecipientFieldsError
 
 from .server.addresses import authority
 from .server.limits import MAX_CONNECTIONS
+
+MEBIBYTE = 1024 * 1024
 
 STORED_KEYS = "stored:"
 """The URL of the key validator that uses the API keys in the storage."""
@@ -130,6 +132,13 @@ class Settings:
         metadata={
             "help": "The maximum number of API-managed fields per organization.",
             "metavar": "NUMBER",
+        },
+    )
+    catalog_size: Annotated[int, Range(1, 65_536)] = field(
+        default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
+        metadata={
+            "help": "The maximum size of the list of an organization's fields in MiB.",
+            "metavar": "MIB",
         },
     )
     history_size: MebibytesOrDefault = field(

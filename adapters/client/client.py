@@ -44,6 +44,7 @@ from recipient_fields.domain import (
     RecipientField,
     StorageUnavailable,
     format_instant,
+    view_of,
 )
 
 from ..network import Connections, Request, Response
@@ -268,7 +269,8 @@ class RecipientFieldsClient(RecipientFields):
         for operation in batch.operations:
             require_reference(operation.reference)
         if not batch.operations:  # The API requires at least one.
-            batch.stage(self.list_fields(organization_id), by=API, at=system_clock())
+            catalog = self.list_fields(organization_id)
+            batch.stage(view_of(catalog), by=API, at=system_clock())
             return None
         body = batch_body(batch)
         try:

@@ -124,6 +124,10 @@ class MemoryFieldRepository(FieldRepository):
             organization_id, StoredCatalog(organization_id, organization.first_revision)
         )
 
+    def next_id(self) -> FieldId:
+        """Return the id of the next created field, under the lock."""
+        return FieldId(self._ids.last + 1)
+
     def delete_all(self, organization_id: OrganizationId) -> None:
         """Delete all fields of the organization, and their history."""
         self._catalogs.pop(organization_id, None)
@@ -179,6 +183,12 @@ class _CatalogView(CatalogView):
 
     def count(self, source: Source, /) -> int:
         return self._fields.catalog(self._organization_id).count(source)
+
+    def fields_size(self) -> int:
+        return self._fields.catalog(self._organization_id).fields_size
+
+    def next_id(self) -> FieldId:
+        return self._fields.next_id()
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return self._fields.find_deleted(self._organization_id, field_id)

@@ -28,6 +28,9 @@ _ROW_TYPES: Mapping[str, str] = {
     "bytes": "bigint",
 }
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
+_ORGANIZATION_EXISTS = "EXISTS (SELECT FROM organizations WHERE id = %(organization_id)s)"
+_ASSIGNED_IDS = "(SELECT sum(length(stored.id::text)) FROM stored)"
+"""The number of digits of the ids of a batch that were assigned."""
 
 
 @cache
@@ -45,13 +48,17 @@ def insert_field() -> str:
         WITH holder AS (
             SELECT id FROM recipient_fields
             WHERE organization_id = %(organization_id)s AND key = %(key)s
-        ), catalog AS (
-            {advance_for_new_field()}
+        ), locked AS (
+            SELECT id FROM organizations WHERE {can_add_field()} FOR NO KEY UPDATE
         ), added AS (
             INSERT INTO recipient_fields (organization_id, {field_columns()})
             SELECT %(organization_id)s, {field_parameters()}
-            FROM catalog
+            FROM locked
             RETURNING id
+        ), catalog AS (
+            {advance_for_new_field("added.id")}
+            FROM added WHERE organizations.id = %(organization_id)s
+            RETURNING last_sequence, last_change_at
         ), recorded AS (
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
@@ -78,10 +85,10 @@ def store_changes(change: ChangeStatement) -> str:
         WITH change AS (
             SELECT * FROM ROWS FROM (json_to_recordset(%(rows)s::json) AS ({row_types()}))
                 WITH ORDINALITY AS change ({row_members()}, place)
-        ), catalog AS (
-            {advance_for_changes()}
         ), stored AS (
             {change()}
+        ), catalog AS (
+            {advance_for_changes(_ASSIGNED_IDS if change is insert_fields else "0")}
         ), recorded AS (
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
@@ -122,7 +129,7 @@ def insert_fields() -> str:
     return f"""
         INSERT INTO recipient_fields (organization_id, {field_columns()})
         SELECT %(organization_id)s, {field_values()}
-        FROM catalog, change ORDER BY place
+        FROM change WHERE {_ORGANIZATION_EXISTS} ORDER BY place
         RETURNING id, key
     """
 
@@ -133,39 +140,51 @@ def restore_fields() -> str:
         INSERT INTO recipient_fields (organization_id, id, {field_columns()})
         OVERRIDING SYSTEM VALUE
         SELECT %(organization_id)s, id, {field_values()}
-        FROM catalog, change
+        FROM change WHERE {_ORGANIZATION_EXISTS}
         RETURNING id, key
     """
 
 
-def advance_for_new_field() -> str:
-    """Advance the catalog for a new field, in a statement that has its `holder`.
+def can_add_field() -> str:
+    """Return the condition of an organization that can have a new field, if `holder` has its key.
 
-    Change nothing if the key is taken, if the limit is reached, or if only a count could decide
-    whether it is.
+    It is false if the key is taken, if a limit is reached, or if only a plan could decide that: it
+    reads the counters that are not current, and the digits of the id.
     """
+    return """
+        id = %(organization_id)s
+            AND counted_revision = revision AND measured_revision = revision
+            AND NOT EXISTS (SELECT FROM holder)
+            AND (%(limit)s::bigint IS NULL OR
+                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
+            AND (%(max_fields_size)s::bigint IS NULL OR
+                fields_size <= %(max_fields_size)s::bigint)
+    """
+
+
+def advance_for_new_field(new_id: str) -> str:
+    """Advance the catalog for a new field with the id of this expression."""
     return f"""
         UPDATE organizations SET
             revision = {next_revision()},
             counted_revision = {next_revision()},
             api_field_count = api_field_count + %(added_api_fields)s,
+            measured_revision = {next_revision()},
+            fields_size = fields_size + %(added_size)s + length({new_id}::text),
             {counted_records()},
             last_sequence = last_sequence + %(count)s,
             last_change_at = {next_change_at()}
-        WHERE id = %(organization_id)s
-            AND counted_revision = revision AND NOT EXISTS (SELECT FROM holder)
-            AND (%(limit)s::bigint IS NULL OR
-                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
-        RETURNING last_sequence, last_change_at
     """
 
 
-def advance_for_changes() -> str:
+def advance_for_changes(assigned_ids: str = "0") -> str:
     """Advance the locked catalog for the changes of a batch.
 
     Only API-managed fields have a limit in the service, so the others have no counter. If the
-    counter is not current, the statement counts the fields, which are those before it.
+    counter is not current, the statement counts the fields, which are those before it. If the size
+    of the catalog is not current, the next plan that needs it measures the fields.
 
+    `assigned_ids` is the expression of the number of digits of the ids that the statement assigns.
     `occurred_at` is the time of the transaction's records, or NULL in its first batch.
     """
     return f"""
@@ -180,6 +199,10 @@ def advance_for_changes() -> str:
                 )
             ),
             {counted_records()},
+            measured_revision = CASE WHEN measured_revision = revision
+                THEN {next_revision()} ELSE measured_revision END,
+            fields_size = fields_size + CASE WHEN measured_revision = revision
+                THEN %(added_size)s + {assigned_ids} ELSE 0 END,
             last_sequence = last_sequence + %(count)s,
             last_change_at = coalesce(to_timestamp(%(occurred_at)s / 1000.0), {next_change_at()})
         WHERE id = %(organization_id)s

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row
 from ..relational.history import (
     SHARED_VALUES,
@@ -127,6 +128,7 @@ class Transfer:
                 _store(connection, _FIELDS, snapshot.fields)
                 _store_history(connection, snapshot.history)
                 _store(connection, ADMINISTRATORS, snapshot.administrators)
+                measure_catalogs(PostgresConnection(connection))
 
     @contextmanager
     def _connected(self) -> Iterator[LongRunningConnection]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavailable
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import NO_VALUES, Values, Work
 from ..relational.database import Database as RelationalDatabase
 from .dialect import SqliteConnection, provide_functions, stored
@@ -103,6 +104,8 @@ class Database(RelationalDatabase):
     def migrate(self) -> int:
         """Apply the missing migrations, one transaction each. Return their number.
 
+        Then store the sizes of the catalogs that have none.
+
         Raises: StorageUnavailable if a newer version of this package has migrated the file.
         """
         steps = 0
@@ -110,11 +113,14 @@ class Database(RelationalDatabase):
             with self.writing() as connection:
                 version = self._version(connection)
                 if version == len(self._migrations):
-                    return steps
+                    break
                 for statement in _statements(self._migrations[version]):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
             steps += 1
+        with _translated_errors(self._path), self._connection() as connection:
+            measure_catalogs(SqliteConnection(connection))
+        return steps
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""

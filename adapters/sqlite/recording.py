@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from datetime import datetime
 
-from recipient_fields.domain import Author, OrganizationId, RecordedChange
+from recipient_fields.domain import AppliedChanges, Author, OrganizationId
 
 from ..relational.columns import RECORD_COLUMNS
 from ..relational.history import store_values
@@ -23,20 +22,25 @@ _INSERT = f"""
 def record_changes(
     connection: sqlite3.Connection,
     organization_id: OrganizationId,
-    changes: Sequence[RecordedChange],
+    applied: AppliedChanges,
     *,
     author: Author,
     at: datetime,
 ) -> None:
-    """Record the changes of one transaction, and increase the revision of the catalog.
+    """Record the changes of one transaction, and update the revision and the size of the catalog.
 
     Every change of a field must be recorded by this function. The sequence numbers are in the order
     of the commits, because SQLite runs only one write transaction at a time.
     """
+    changes = tuple(applied.recorded())
     if not changes:
         return
     last_sequence, occurred_at = advance_catalog(
-        connection, organization_id, records=len(changes), at=at
+        connection,
+        organization_id,
+        records=len(changes),
+        added_size=applied.added_size(),
+        at=at,
     )
     first_sequence = last_sequence - len(changes) + 1
     records = [

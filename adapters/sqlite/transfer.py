@@ -10,6 +10,7 @@ from typing import TypeVar
 from recipient_fields.application import Records, Snapshot
 from recipient_fields.domain import HistoryRecord, StorageNotEmpty, epoch_milliseconds
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row, Values
 from ..relational.history import (
     SHARED_VALUES,
@@ -31,7 +32,7 @@ from ..relational.tables import (
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
 from .database import Database
-from .dialect import SQLITE, render
+from .dialect import SQLITE, SqliteConnection, render
 
 T = TypeVar("T")
 
@@ -91,6 +92,7 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _store(connection, FIELDS, snapshot.fields)
     _store_history(connection, snapshot.history)
     _store(connection, ADMINISTRATORS, snapshot.administrators)
+    measure_catalogs(SqliteConnection(connection))
 
 
 def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T]) -> None:

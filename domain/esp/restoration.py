@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from ..catalog_changes import CatalogChanges, require_key_free
+from ..catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields import RecipientField
 from .dialects import DIALECTS
 from .errors import EspFieldTaken
@@ -19,6 +19,7 @@ def plan_restorations(
     removed: Iterable[RecipientField],
     *,
     at: datetime,
+    size_limit: int | None = None,
 ) -> SyncPlan:
     """Return the plan that stores removed fields again, as they were before their removal.
 
@@ -26,9 +27,11 @@ def plan_restorations(
     deleted integration could never change again. The next sync run updates them, or removes them if
     the ESP still does not report them.
 
+    `size_limit` is the maximum of the bytes of the list of all fields.
+
     Raises: OperationForbidden if a field came from elsewhere; KeyTaken if a field is not deleted or
     if another one has its key; EspFieldTaken if the integration has another field for the same
-    field of its ESP.
+    field of its ESP; CatalogTooLarge if the list would exceed its limit.
     """
     fields = tuple(catalog)
     holders = {each.key: each for each in fields}
@@ -42,9 +45,13 @@ def plan_restorations(
             raise EspFieldTaken(field.id, counterpart.id)
         holders[field.key] = counterparts[_place(integration, field)] = field
         restored.append(field)
+    changes = CatalogChanges(restored=tuple(restored))
+    if size_limit is not None:
+        size = sum(each.size for each in fields)
+        require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
     return SyncPlan(
         integration=integration,
-        changes=CatalogChanges(restored=tuple(restored)),
+        changes=changes,
         unchanged=0,
         refused=(),
     )

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..catalog_changes import CatalogChanges, FieldUpdate
+from ..catalog_changes import CatalogChanges, FieldUpdate, require_room
 from ..errors import InvalidField, InvalidInput, Violations
 from ..field_members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
 from ..fields import FieldDefinition, FieldDraft, RecipientField
@@ -184,10 +184,19 @@ class SyncRun:
             raise EmptyReport
         return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated))
 
-    def plan(self, integration: Integration, catalog: Iterable[RecipientField]) -> SyncPlan:
+    def plan(
+        self,
+        integration: Integration,
+        catalog: Iterable[RecipientField],
+        *,
+        size_limit: int | None = None,
+    ) -> SyncPlan:
         """Return the changes to the integration and to the fields of its organization.
 
-        Raises: SyncOvertaken if a run that began later has been stored.
+        `size_limit` is the maximum of the bytes of the list of its fields. New fields have no ids
+        yet, so the greatest one is counted for each.
+        Raises: SyncOvertaken if a run that began later has been stored; CatalogTooLarge if the
+        changes increase the size of the list, and exceed the limit.
         """
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
@@ -215,9 +224,13 @@ class SyncRun:
         taken = {each.key for each in fields} - {each.key for each in removed}
         new = [each for each, before in matches if before is None]
         created, without_free_key = _with_free_keys(new, taken)
+        changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
+        if size_limit is not None:
+            size = sum(each.size for each in fields)
+            require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
         return SyncPlan(
             integration=integration.synced(self._at),
-            changes=CatalogChanges(deleted=removed, updated=updated, created=tuple(created)),
+            changes=changes,
             unchanged=len(updates) - len(updated),
             refused=(*refused, *without_free_key),
         )
@@ -254,7 +267,7 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> _Va
     allowed = None
     with violations.collect("allowed_values"):
         if reported.allowed_values is not None:
-            allowed = AllowedValues(reported.data_type, reported.allowed_values)
+            allowed = AllowedValues(reported.data_type, reported.allowed_values).require_size()
     with violations.collect("label"):
         name = FieldName((reported.label or "").strip() or reported.name)
     if violations:

@@ -33,7 +33,7 @@ from recipient_fields.domain.esp import (
 from ..counts import counted
 from ..selection import esp_variables, open_field_source
 from .command_group import CommandGroup
-from .options import Identifier, esp_option, json_option, option
+from .options import Identifier, esp_option, json_option, option, setting_option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_table, table_lines
 from .prompts import confirm, is_at_terminal, yes_option
@@ -110,7 +110,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
-@integrations.command()
+@integrations.command(params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option(
@@ -136,6 +136,7 @@ def sync(
     storage: str,
     integration_id: int,
     organization: str,
+    catalog_size: int,
     report: BinaryIO | None,
     allow_removals: int | None,
     *,
@@ -154,7 +155,7 @@ def sync(
     """
     if yes and allow_removals is not None:
         raise click.UsageError("Use either --yes or --allow-removals.")
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         began_at = core.integrations.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
@@ -178,18 +179,20 @@ def sync(
             ) from error
 
 
-@integrations.command()
+@integrations.command(params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @json_option
 @click.pass_obj
-def restore(storage: str, integration_id: int, organization: str, *, as_json: bool) -> None:
+def restore(
+    storage: str, integration_id: int, organization: str, catalog_size: int, *, as_json: bool
+) -> None:
     """Restore the fields that the last sync with removals has removed.
 
     The command restores all of them, or none. If it is repeated, it restores those of the sync
     before. To restore one field, use `fields restore`.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         removals = core.integrations.list_removals(tenant.id, integration.id)
         if not removals:

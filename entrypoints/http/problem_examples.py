@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from recipient_fields.domain import (
     BatchRejected,
+    CatalogTooLarge,
     FieldId,
     FieldKey,
     FieldNotFound,
@@ -87,6 +88,7 @@ EXAMPLES: Mapping[str, Problem] = {
         "field_limit_reached",
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
+    "catalog_too_large": problem_of(CatalogTooLarge(8_388_608, 8_388_500)),
     "history_removed": problem_of(HistoryRemoved()),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."

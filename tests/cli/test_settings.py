@@ -56,6 +56,7 @@ def test_every_setting_has_a_variable() -> None:
         "reuse_port": ("yes", True),
         "field_limit": ("0", 0),
         "history_size": ("1024", 1024),
+        "catalog_size": ("16", 16),
         "keys": ("introspection+https://issuer.example", "introspection+https://issuer.example"),
         "cache": ("0", 0),
         "console": ("on", True),

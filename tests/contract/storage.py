@@ -26,6 +26,7 @@ from .administrators import (
 )
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
+from .catalog_sizes import CatalogSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases
@@ -128,6 +129,7 @@ class StorageContract(
     CatalogChangesCases,
     CreationCases,
     FieldLimitCases,
+    CatalogSizeCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage.
 

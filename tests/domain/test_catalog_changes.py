@@ -46,6 +46,12 @@ class View(CatalogView):
     def count(self, source: Source, /) -> int:
         return sum(field.origin.source is source for field in self.catalog.fields)
 
+    def fields_size(self) -> int:
+        return sum(field.size for field in self.catalog.fields)
+
+    def next_id(self) -> FieldId:
+        return FieldId(9)
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return self.deleted if field_id == self.deleted.id else None
 

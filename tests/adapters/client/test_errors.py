@@ -19,6 +19,7 @@ from recipient_fields.domain import (
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     CreateField,
     DeleteField,
     FieldDraft,
@@ -73,6 +74,7 @@ EXAMPLES: list[RecipientFieldsError] = [
     InsufficientAccess(),
     KeyTaken(FieldKey("city"), FieldId(2**53 - 1)),
     FieldLimitReached(1_000_000),
+    CatalogTooLarge(8_388_608, 8_388_500),
     VersionConflict("7-19c8a1f5b7b"),
     VersionConflict(None),
     VersionConflict("7-19c8a1f5b7b", "The field already exists."),
@@ -111,6 +113,7 @@ BATCH_EXAMPLES: list[RecipientFieldsError] = [
     CatalogChanged("1-19c8a1f5b7b"),
     BatchRejected({0: KeyRepeated(FieldKey("city")), 1: FieldNotFound()}),
     BatchRejected({0: KeyTaken(FieldKey("city"), FieldId(7)), 1: VersionConflict(None)}),
+    BatchRejected({1: CatalogTooLarge(8_388_608, 8_388_500)}),
     BatchRejected({1: OperationForbidden("Manual fields are changed by administrators.")}),
     BatchRejected(
         {

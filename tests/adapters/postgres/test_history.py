@@ -324,7 +324,7 @@ def test_the_undo_of_shared_values_stores_them_in_each_document_again(
     delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
     expected = storage.history.select(ours, HistoryQuery()).records
     assert execute(database, "SELECT count(*) FROM recipient_field_values") == [(3,)]
-    execute(database, undo_statements()["0011_history_size"])
+    execute(database, undo_statements()["0012_history_size"])
     assert migrate(database) == 1
     with closing(PostgresStorage(database)) as again:
         assert again.history.select(ours, HistoryQuery()).records == expected

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from recipient_fields.adapters.row_mapping import read_record, record_values
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     FieldId,
     HistoryRecord,
     OrganizationId,
     RecipientField,
-    RecordedChange,
 )
 
 from .database import Connection, insert
@@ -28,16 +27,21 @@ _SELECT = """
 def record_changes(
     connection: Connection,
     organization_id: OrganizationId,
-    changes: Sequence[RecordedChange],
+    applied: AppliedChanges,
     *,
     author: Author,
     at: datetime,
 ) -> None:
-    """Record the changes of one transaction, and increase the revision of the catalog."""
+    """Record the changes of one transaction, and update the catalog's revision and size."""
+    changes = tuple(applied.recorded())
     if not changes:
         return
     last_sequence, occurred_at = advance_catalog(
-        connection, organization_id, records=len(changes), at=at
+        connection,
+        organization_id,
+        records=len(changes),
+        added_size=applied.added_size(),
+        at=at,
     )
     first_sequence = last_sequence - len(changes) + 1
     for sequence, change in enumerate(changes, start=first_sequence):
