@@ -74,6 +74,7 @@ class Interrupted(tuple[Any, ...]):
         yield from super().__iter__()
         raise KeyboardInterrupt
 
+
 _REPORTABLE = {name: each for name, each in ALLOWED_VALUES.items() if name != "1000 long texts"}
 """A sync run refuses values that are too large."""
 
