@@ -13,12 +13,14 @@ from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCr
 from .esp_code import EspCodeService, Target, TargetFields
 from .esp_code_documents import ConditionCompilation, ContentExport
 from .extras import MissingExtra
+from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
 from .integrations import IntegrationService, Removal
 from .key_validation import StoredKeyValidator
 from .ports import (
     AdministratorRepository,
     AdministratorsCheck,
     ApiKeyRepository,
+    CallingThreadStorage,
     CatalogPlanner,
     Clock,
     EspFieldSource,
@@ -52,6 +54,7 @@ __all__ = [
     "AUDIT",
     "DEFAULT_CATALOG_SIZE",
     "DEFAULT_FIELD_LIMIT",
+    "DEFAULT_HISTORY_LIMIT",
     "OPERATOR",
     "OPERATOR_AUTHOR",
     "ActorDocument",
@@ -60,6 +63,7 @@ __all__ = [
     "AdministratorService",
     "AdministratorsCheck",
     "ApiKeyRepository",
+    "CallingThreadStorage",
     "CatalogPlanner",
     "Clock",
     "ConditionCompilation",
@@ -74,6 +78,7 @@ __all__ = [
     "FieldCreator",
     "FieldDocument",
     "FieldRepository",
+    "HistoryLimits",
     "HistoryRecordDocument",
     "HistoryRepository",
     "IntegrationCheck",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
@@ -35,6 +35,7 @@ from recipient_fields.domain.esp import (
 
 from .audit import OPERATOR_AUTHOR
 from .clock import system_clock
+from .history_limits import ignore_change
 from .identifiers import require_ids
 from .ports import Clock, FieldRepository, HistoryRepository, IntegrationRepository
 from .recipient_fields import DEFAULT_CATALOG_SIZE
@@ -69,6 +70,8 @@ class IntegrationService:
     history: HistoryRepository
     clock: Clock = system_clock
     size_limit: int = DEFAULT_CATALOG_SIZE
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
 
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str
@@ -139,9 +142,11 @@ class IntegrationService:
             if expected is not None and {field.id for field in fields} != set(expected):
                 raise IntegrationChanged
 
-        return self.integrations.delete(
+        deleted = self.integrations.delete(
             organization_id, integration_id, check, author=by, at=self.clock()
         )
+        self.note_change(organization_id)
+        return deleted
 
     def sync_fields(
         self,
@@ -190,9 +195,11 @@ class IntegrationService:
             return planned
 
         author = Author(integration.channel, name=integration.name, request_id=request_id)
-        return self.integrations.sync(
+        stored = self.integrations.sync(
             organization_id, integration_id, plan, author=author, at=self.clock()
         )
+        self.note_change(organization_id)
+        return stored
 
     def list_removals(
         self, organization_id: OrganizationId, integration_id: IntegrationId
@@ -258,6 +265,7 @@ class IntegrationService:
             author=by,
             at=at,
         )
+        self.note_change(organization_id)
         return plan.changes.restored
 
     def _deletions(

@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldNotFound,
     FieldPage,
@@ -43,8 +44,9 @@ from recipient_fields.domain import (
 from .audit import OPERATOR, audit
 from .clock import system_clock
 from .driving_ports import RecipientFields
+from .history_limits import ignore_change
 from .identifiers import require_ids, require_reference
-from .ports import Clock, FieldCreator, FieldRepository, HistoryRepository
+from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
@@ -72,6 +74,8 @@ class RecipientFieldService(RecipientFields):
     author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
     size_limit: int = DEFAULT_CATALOG_SIZE
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
@@ -103,13 +107,14 @@ class RecipientFieldService(RecipientFields):
         # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
         if hasattr(self.fields, "create"):
             creator = cast(FieldCreator, self.fields)
-            return creator.create(
+            field = creator.create(
                 organization_id, definition, limit=limit, size_limit=size_limit, author=author
             )
-        applied = self.fields.change(
+            self.note_change(organization_id)
+            return field
+        applied = self._store(
             organization_id,
             lambda catalog: plan_creation(catalog, definition, limit=limit, size_limit=size_limit),
-            author=author,
             at=definition.created_at,
         )
         return applied.created[0]
@@ -184,8 +189,14 @@ class RecipientFieldService(RecipientFields):
                 accept(staged.provisional_results())
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return staged.results(applied.created)
+
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        fields = self.apply_batch(organization_id, batch)
+        return tuple(None if each is None else FieldIdentity(each.id, each.key) for each in fields)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
@@ -201,7 +212,7 @@ class RecipientFieldService(RecipientFields):
                 size_limit=self.size_limit,
             )
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -226,6 +237,16 @@ class RecipientFieldService(RecipientFields):
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
         return self.history.catalog_at(organization_id, whole_milliseconds(at))
+
+    def find_fields_as_of(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery
+    ) -> FieldPage:
+        """Return the page of fields that the query selects in `list_fields_as_of`.
+
+        Raises: the errors of `list_fields_as_of`.
+        """
+        require_ids(organization_id=organization_id)
+        return self.history.select_at(organization_id, whole_milliseconds(at), query)
 
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
@@ -260,8 +281,15 @@ class RecipientFieldService(RecipientFields):
             changed = change(staged)
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return changed, applied
+
+    def _store(
+        self, organization_id: OrganizationId, plan: CatalogPlanner, *, at: datetime
+    ) -> AppliedChanges:
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        self.note_change(organization_id)
+        return applied
 
     def _limit(self) -> int | None:
         return self.limit if self.author.channel.source is Source.API else None

@@ -91,6 +91,14 @@ class DeleteField:
 BatchOperation: TypeAlias = CreateField | UpdateField | ReplaceField | DeleteField
 
 
+@frozen
+class FieldIdentity:
+    """The id and the key of a field, which never change."""
+
+    id: FieldId
+    key: FieldKey
+
+
 class BatchRejected(RecipientFieldsError):
     """Operations of a batch failed, so none took effect.
 
@@ -394,6 +402,9 @@ class _ReadCatalog(CatalogView):
 
     def last_deletion(self, _: FieldId, /) -> RecipientField | None:
         return None
+
+    def removed_records(self) -> int:
+        return 0
 
     def all(self) -> Catalog:
         return self._catalog

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, KeyTaken
+from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .fields import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .identity import FieldId
@@ -136,6 +136,12 @@ class CatalogView(Protocol):
         Return None if the history has no record of a deletion.
         """
 
+    def removed_records(self) -> int:
+        """Return the number of records that were removed from the history, which are the oldest.
+
+        Return 0 if the organization does not exist.
+        """
+
     def all(self) -> Catalog:
         """Return all fields by ascending id, and the revision."""
 
@@ -173,13 +179,14 @@ def plan_restoration(
 
     If the field is not deleted, it has its own key, so KeyTaken is raised.
 
-    Raises, in this order: FieldNotFound if the organization has no such field and the history has
-    no deletion of it; OperationForbidden if the channel may not create fields of its origin; the
-    errors of `require_addable`, then those of `require_room`.
+    Raises, in this order: if the organization has no such field and the history has no deletion of
+    it, HistoryRemoved if records were removed, otherwise FieldNotFound; OperationForbidden if the
+    channel may not create fields of its origin; the errors of `require_addable`,
+    then those of `require_room`.
     """
     field = catalog.last_deletion(field_id) or catalog.find(field_id)
     if field is None:
-        raise FieldNotFound
+        raise HistoryRemoved if catalog.removed_records() else FieldNotFound
     restored = field.restored(by=by, at=at)
     require_key_free(restored, catalog.find(restored.key))
     require_addable(restored, holder=None, count=catalog.count, limit=limit)

@@ -125,12 +125,26 @@ class FieldNotFound(RecipientFieldsError):
 
 
 class BeforeHistory(RecipientFieldsError):
-    """The history of the organization has no record up to the instant."""
+    """The history of the organization does not go back that far.
+
+    It has no record up to the instant, or records after the position of a page were removed.
+    """
+
+    def __init__(
+        self,
+        message: str = "The history of this organization has no record up to this time. Use a later"
+        " time, or list the current fields.",
+    ) -> None:
+        super().__init__(message)
+
+
+class HistoryRemoved(RecipientFieldsError):
+    """The history has no deletion of the field, but its oldest records were removed."""
 
     def __init__(self) -> None:
         super().__init__(
-            "The history of this organization has no record up to this time. Use a later time, or"
-            " list the current fields."
+            "The oldest records of this organization's history were removed, and the others contain"
+            " no deletion of this field. Create the field again."
         )
 
 

@@ -9,7 +9,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import evolve, frozen
 
-from recipient_fields.application import Core, Pooled
+from recipient_fields.application import DEFAULT_HISTORY_LIMIT, Core, Pooled
+from recipient_fields.domain import HistoryLimit
 
 from .console import MAX_FORM_SIZE
 from .console import ROOT as CONSOLE
@@ -79,6 +80,7 @@ def create_service(
         settings.storage,
         field_limit=settings.field_limit,
         catalog_size=settings.catalog_size,
+        history_limit=_history_limit(settings),
         keys_url=settings.keys,
         environment=environment,
         hashes_passwords=settings.console,
@@ -120,6 +122,13 @@ def create_service(
         admin=admin,
         traces=traces,
     )
+
+
+def _history_limit(settings: Settings) -> HistoryLimit:
+    """Return the limit. Only one that the operator has set applies to histories above it."""
+    if settings.history_size is None:
+        return DEFAULT_HISTORY_LIMIT
+    return HistoryLimit(settings.history_size * MEBIBYTE, keeps_inherited=False)
 
 
 def _create_traces(settings: Settings) -> Traces | None:

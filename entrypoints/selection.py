@@ -22,6 +22,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
 from recipient_fields.domain import (
+    HistoryLimit,
     InvalidStorageUrl,
     OrganizationId,
     RecipientFieldsError,
@@ -58,6 +59,7 @@ def open_core(
     *,
     field_limit: int = DEFAULT_FIELD_LIMIT,
     catalog_size: int = DEFAULT_CATALOG_SIZE // MEBIBYTE,
+    history_limit: HistoryLimit | None = None,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
     hashes_passwords: bool = False,
@@ -79,6 +81,7 @@ def open_core(
         wrapped,
         field_limit=field_limit,
         catalog_size=catalog_size * MEBIBYTE,
+        history_limit=history_limit,
         validator=validator,
         hasher=hasher,
     )

@@ -69,6 +69,8 @@ class Range(NamedTuple):
 WebOrigin = NewType("WebOrigin", str)
 """The scheme and the host of an address for browsers: `https://fields.example.com`."""
 
+Mebibytes: TypeAlias = Annotated[int, Range(1, 1_048_576)]
+MebibytesOrDefault: TypeAlias = Mebibytes | None
 OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -136,6 +138,15 @@ class Settings:
         default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
         metadata={
             "help": "The maximum size of the list of an organization's fields in MiB.",
+            "metavar": "MIB",
+        },
+    )
+    history_size: MebibytesOrDefault = field(
+        default=None,
+        metadata={
+            "help": "The maximum size of each organization's history in MiB: 256 by default. The"
+            " service removes the oldest records. Unless it is set, histories that were larger at"
+            " an upgrade have no limit.",
             "metavar": "MIB",
         },
     )
@@ -335,6 +346,9 @@ _converter.register_structure_hook(bool, _parse_boolean)
 _converter.register_structure_hook(str, lambda text, _: text)
 _converter.register_structure_hook(Address, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
+_converter.register_structure_hook_func(
+    lambda kind: kind == MebibytesOrDefault, _number_parser(Mebibytes)
+)
 _converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
 _converter.register_structure_hook_func(
     lambda kind: kind == OrganizationIds, _parse_organization_ids

@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    HistoryRemoved,
     InsufficientAccess,
     InvalidField,
     KeyRefused,
@@ -131,13 +132,15 @@ def _convert(
         case "validation_failed":
             return _invalid_field(_details(error))
         case "not_found":
-            return BeforeHistory() if error.reason == "before_history" else not_found()
+            return BeforeHistory(message) if error.reason == "before_history" else not_found()
         case "forbidden":
             return _forbidden(error, message)
         case "key_already_exists":
             return _key_taken(_details(error))
         case "field_limit_reached":
             return _limit_reached(message)
+        case "history_removed":
+            return HistoryRemoved()
         case "catalog_too_large":
             return _catalog_too_large(error.limit, error.used)
         case "precondition_failed":

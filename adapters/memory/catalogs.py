@@ -21,6 +21,8 @@ from recipient_fields.domain import (
     Source,
 )
 
+from .history_counter import HistoryCounter
+
 
 class StoredCatalog:
     """The fields of one organization by ascending id and by key, their revision and history.
@@ -33,6 +35,7 @@ class StoredCatalog:
         self.revision: int = revision
         self.fields_size: int = 0
         self.history: list[HistoryRecord] = []
+        self.history_counter: HistoryCounter = HistoryCounter()
         self._last_sequence = 0
         self._last_change_at: datetime | None = None
         self._by_id: dict[FieldId, RecipientField] = {}
@@ -67,6 +70,11 @@ class StoredCatalog:
         """Return the field as it was before its deletion, or None if that is not recorded."""
         records = (each for each in reversed(self.history) if each.field_id == field_id)
         return next((each.before for each in records if each.after is None), None)
+
+    @property
+    def removed_records(self) -> int:
+        """The number of records that were removed, which are the oldest ones."""
+        return self._last_sequence - len(self.history)
 
     def insert(self, field: RecipientField) -> None:
         holder = self._by_key.get(field.key)

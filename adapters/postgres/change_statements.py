@@ -20,7 +20,13 @@ from .columns import FIELD_TYPES, milliseconds, stored_expression
 ChangeStatement: TypeAlias = Callable[[], str]
 """Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
 
-_ROW_TYPES: Mapping[str, str] = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
+_ROW_TYPES: Mapping[str, str] = {
+    **FIELD_TYPES,
+    "id": "bigint",
+    "before": "text",
+    "after": "text",
+    "bytes": "bigint",
+}
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
 _ORGANIZATION_EXISTS = "EXISTS (SELECT FROM organizations WHERE id = %(organization_id)s)"
 _ASSIGNED_IDS = "(SELECT sum(length(stored.id::text)) FROM stored)"
@@ -57,7 +63,8 @@ def insert_field() -> str:
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, last_sequence, last_change_at, %(operation)s, added.id,
-                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json
+                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json,
+                %(bytes)s
             FROM catalog, added
         )
         SELECT id FROM added
@@ -86,7 +93,8 @@ def store_changes(change: ChangeStatement) -> str:
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, previous_sequence + place, last_change_at, %(operation)s,
-                stored.id, key, source, %(author)s::json, before::json, after::json
+                stored.id, key, source, %(author)s::json, before::json, after::json,
+                bytes + %(author_bytes)s
             FROM catalog, stored JOIN change USING (key)
         )
         SELECT {milliseconds("last_change_at")},
@@ -163,7 +171,8 @@ def advance_for_new_field(new_id: str) -> str:
             api_field_count = api_field_count + %(added_api_fields)s,
             measured_revision = {next_revision()},
             fields_size = fields_size + %(added_size)s + length({new_id}::text),
-            last_sequence = last_sequence + 1,
+            {counted_records()},
+            last_sequence = last_sequence + %(count)s,
             last_change_at = {next_change_at()}
     """
 
@@ -189,6 +198,7 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
                     WHERE organization_id = %(organization_id)s AND source = 'api'
                 )
             ),
+            {counted_records()},
             measured_revision = CASE WHEN measured_revision = revision
                 THEN {next_revision()} ELSE measured_revision END,
             fields_size = fields_size + CASE WHEN measured_revision = revision
@@ -198,6 +208,19 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
         WHERE id = %(organization_id)s
         RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
     """
+
+
+def counted_records() -> str:
+    """Return the assignments that add the new records to the size of the history.
+
+    If a process of an older version has stored records, these must be counted first, and the new
+    ones with them.
+    """
+    is_counted = "CASE WHEN sized_sequence = last_sequence THEN"
+    return (
+        f"record_bytes = record_bytes + {is_counted} %(bytes)s::bigint ELSE 0 END,"
+        f" sized_sequence = sized_sequence + {is_counted} %(count)s::bigint ELSE 0 END"
+    )
 
 
 def next_revision() -> str:

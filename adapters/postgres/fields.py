@@ -42,6 +42,7 @@ from ..relational.fields import (
 )
 from ..relational.locks import lock_catalog
 from ..row_mapping import read_field
+from ..shared_values import share_values
 from .change_statements import insert_field
 from .changes import PlannedRows, bind_creation
 from .limits import CALL_TIMEOUT
@@ -104,18 +105,31 @@ class PostgresFieldRepository(RelationalFields):
         size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        """Create the field in one statement. If that stores nothing, do what `change` does."""
+        """Create the field in one statement. If that stores nothing, do what `change` does.
+
+        So does a field with values that the history shares, because these are stored first.
+        """
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
+
+        document = share_values(definition)
+        if document.values:
+            at = definition.created_at
+            return self.change(organization_id, plan, author=author, at=at).created[0]
         values = bind_creation(
-            organization_id, definition, limit=limit, size_limit=size_limit, author=author
+            organization_id,
+            definition,
+            document.text,
+            limit=limit,
+            size_limit=size_limit,
+            author=author,
         )
         deadline = monotonic() + CALL_TIMEOUT
         server = self._transactions.server
         row = self._transactions.try_statement(insert_field(), values)
         if row is not None:
             return definition.with_id(FieldId(row[0]), organization_id)
-
-        def plan(catalog: CatalogView) -> CatalogChanges:
-            return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
 
         def create(connection: Connection[Any]) -> RecipientField:
             field_id = server.try_creation(connection, values)

@@ -16,7 +16,7 @@ from psycopg.errors import LockNotAvailable
 from recipient_fields.domain import StorageUnavailable
 
 from ..relational.catalogs import measure_catalogs
-from .citus.schema import distribute, require_citus
+from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
 from .connection import (
     DeadlineConnection,
     LongRunningConnection,
@@ -56,6 +56,7 @@ _TABLES = [
     "organizations",
     "recipient_fields",
     "recipient_field_changes",
+    "recipient_field_values",
     "api_keys",
     "integrations",
     "administrators",
@@ -110,6 +111,10 @@ def migrate(url: str, *, distributed: bool = False) -> int:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 distribute(connection, LOCK_TIMEOUT)
+        elif is_distributed(connection):
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                distribute_new_tables(connection)
         return applied
 
 

@@ -26,7 +26,7 @@ from .columns import storable_id
 from .database import Connection
 from .dialect import Dialect
 from .fields import find_field, read_catalog, select_fields
-from .history import find_deleted_field
+from .history import count_removed, find_deleted_field
 
 _FIELDS_AT_ONCE = 100
 """Few enough for the memory: an older version stored fields of 1 MB."""
@@ -54,6 +54,9 @@ class RelationalCatalogView(CatalogView):
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def removed_records(self) -> int:
+        return count_removed(self._connection, self._organization_id)
 
     def all(self) -> Catalog:
         return read_catalog(self._connection, self._organization_id)

@@ -177,7 +177,7 @@ def rename_organization(sql: Dialect) -> str:
 
 
 def delete_organization(_: Dialect) -> str:
-    """Delete an organization, which has no other rows any more."""
+    """Delete an organization, which has no other rows any more except shared values."""
     return "DELETE FROM organizations WHERE id = :organization_id"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 from time import time_ns
 
@@ -11,6 +12,8 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     from_epoch_milliseconds,
 )
+
+from ..shared_values import SharedRecord
 
 _ADVANCE = """
     UPDATE organizations SET
@@ -22,6 +25,22 @@ _ADVANCE = """
         last_change_at = max(:at, coalesce(last_change_at + 1, :at))
     WHERE id = :id RETURNING last_sequence, last_change_at
 """
+
+
+# Unless a process of an older version has stored records, which are not counted yet.
+_COUNT = """
+    UPDATE organizations SET record_bytes = record_bytes + :bytes, sized_sequence = last_sequence
+    WHERE id = :id AND sized_sequence = last_sequence - :records
+"""
+
+
+def count_records(
+    connection: sqlite3.Connection, organization_id: OrganizationId, records: Sequence[SharedRecord]
+) -> None:
+    """Add the size of the last records to that of the history."""
+    size = sum(each.bytes for each in records)
+    values = {"id": organization_id, "records": len(records), "bytes": size}
+    connection.execute(_COUNT, values)
 
 
 def advance_catalog(

@@ -8,8 +8,10 @@ from datetime import datetime
 from recipient_fields.domain import AppliedChanges, Author, OrganizationId
 
 from ..relational.columns import RECORD_COLUMNS
-from ..row_mapping import record_values
-from .organizations import advance_catalog
+from ..relational.history import store_values
+from ..shared_values import shared_record
+from .dialect import SqliteConnection
+from .organizations import advance_catalog, count_records
 
 _INSERT = f"""
     INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
@@ -41,8 +43,12 @@ def record_changes(
         at=at,
     )
     first_sequence = last_sequence - len(changes) + 1
-    records = (
-        change.with_sequence(sequence, occurred_at=occurred_at, author=author)
+    records = [
+        shared_record(change.with_sequence(sequence, occurred_at=occurred_at, author=author))
         for sequence, change in enumerate(changes, start=first_sequence)
-    )
-    connection.executemany(_INSERT, map(record_values, records))
+    ]
+    values = {digest: value for each in records for digest, value in each.values.items()}
+    shared = SqliteConnection(connection)
+    store_values(shared, organization_id, values, last_sequence=last_sequence)
+    connection.executemany(_INSERT, [each.row for each in records])
+    count_records(connection, organization_id, records)

@@ -146,5 +146,8 @@ class KeyValueView:
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return None  # The skeleton does not record deletions.
 
+    def removed_records(self) -> int:
+        return 0
+
     def all(self) -> Catalog:
         return self._fields.all(self._organization_id)

@@ -52,7 +52,8 @@ FIELD_HISTORY_PARAMETERS: Mapping[str, Parameter] = {
         schema=RecordedOperation,
     ),
     "after": Parameter(
-        description="Only records with a greater sequence number. The default is all.",
+        description="Only records with a greater sequence number. If such records were removed, the"
+        " response is 404 `before_history`. The default is all that are left.",
         schema={"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER},
         parse=_after,
         rule="use `0` or the sequence number of a record, such as `17`.",

@@ -10,6 +10,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldNotFound,
+    HistoryRemoved,
     KeyTaken,
 )
 from recipient_fields.domain.esp import NotExpressible
@@ -88,6 +89,7 @@ EXAMPLES: Mapping[str, Problem] = {
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
     "catalog_too_large": problem_of(CatalogTooLarge(8_388_608, 8_388_500)),
+    "history_removed": problem_of(HistoryRemoved()),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
@@ -14,9 +14,9 @@ from attrs import field, frozen
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.batch_documents import (
     BatchResultListDocument,
+    MinimalBatchResultListDocument,
     RecipientFieldBatchDocument,
     parse_batch,
-    render_batch_results,
 )
 from recipient_fields.application.documents import (
     FieldChangesEnvelopeDocument,
@@ -42,7 +42,9 @@ from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    HistoryRemoved,
     KeyTaken,
+    RecipientField,
 )
 
 from .bodies import read_json
@@ -70,6 +72,7 @@ from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 from .media_types import JSON, MERGE_PATCH
 from .operations import Body, PathParameter, Result, Tag, operation
 from .parameters import ID_PARAMETER, Parameter
+from .preferences import prefers_minimal
 from .problems import RequestRejected
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
@@ -83,6 +86,7 @@ from .responses import (
     page_response,
     send,
     send_created,
+    send_results,
 )
 
 _RESTORED_BY_ID = (
@@ -200,7 +204,7 @@ class FieldCollection(Resource):
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
         with self.heavy.reading_catalog(credential(req)) as request:
-            page = query.select(self.service.list_fields_as_of(organization_id, as_of))
+            page = self.service.find_fields_as_of(organization_id, as_of, query)
             # The catalog could be larger then than it is now.
             request.require_slot_above(HEAVY_SIZE, field_sizes(page.fields))
             return page_response(req, query, page)
@@ -368,14 +372,15 @@ class FieldRestoration(Resource):
         "restore_recipient_field",
         FIELDS_TAG,
         _one_field("The restored field, with its id and a new version.", tier=TIER),
-        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge, HistoryRemoved),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Restore a deleted field.
 
         The field gets back its id, its key and its other members, except `updated_at`. If a field
-        has its key, or if it is not deleted, the response is 409. The request needs no body: the
-        service ignores it.
+        has its key, or if it is not deleted, the response is 409, and also if the record of its
+        deletion can have been removed (`history_removed`). The request needs no body: the service
+        ignores it.
         """
         if not is_id(id_or_key):
             raise RequestRejected("not_found", _RESTORED_BY_ID)
@@ -398,8 +403,9 @@ class BatchCollection(Resource):
         "apply_recipient_field_batch",
         FIELDS_TAG,
         Result(
-            description="The field of each operation after the batch, in order.",
-            document=BatchResultListDocument,
+            description="The field of each operation after the batch, in order, or its id and key.",
+            document=BatchResultListDocument | MinimalBatchResultListDocument,
+            headers=("Preference-Applied",),
             examples={
                 "create_and_update": {
                     "results": [example_field(**SHOE_SIZE, key="shoe_size"), RENAMED_TIER]
@@ -421,6 +427,7 @@ class BatchCollection(Resource):
                 }
             },
         ),
+        headers=("Prefer",),
         errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogTooLarge, CatalogChanged),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
@@ -429,17 +436,21 @@ class BatchCollection(Resource):
         If an operation fails, none takes effect: the response has the status of the first failed
         operation, and `details` contains all failures, with pointers below `/operations/N`. With
         `if_revision`, the request can be repeated safely: if the first one took effect, the second
-        one gets 412.
+        one gets 412. If the fields would have more bytes than a list may have, 8 MiB by default,
+        the response contains only their ids and keys, as with `Prefer: return=minimal`.
         """
+
+        def require_slot(results: Iterable[RecipientField | None]) -> None:
+            if not prefers_minimal(req):
+                request.require_slot_above(HEAVY_SIZE, field_sizes(results))
+
         batch = parse_batch(read_json(req, self))
         organization_id = credential(req).organization_id
         with self.heavy.request(organization_id) as request:
             results = self.service.by(author(req)).apply_batch(
-                organization_id,
-                batch,
-                accept=lambda results: request.require_slot_above(HEAVY_SIZE, field_sizes(results)),
+                organization_id, batch, accept=require_slot
             )
-            resp.data = render_json(render_batch_results(results))
+            send_results(req, resp, results, max_bytes=self.service.size_limit)
 
 
 @frozen

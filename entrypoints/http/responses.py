@@ -9,6 +9,10 @@ import falcon
 from attrs import Factory, frozen
 
 from recipient_fields.application import PublishedCatalog
+from recipient_fields.application.batch_documents import (
+    render_batch_results,
+    render_minimal_results,
+)
 from recipient_fields.application.documents import (
     render_field,
     render_fields,
@@ -21,6 +25,7 @@ from .history_pages import RenderedPage
 from .history_parameters import next_history_page
 from .list_parameters import next_page
 from .mount_path import mount_path
+from .preferences import MINIMAL, prefers_minimal
 from .problems import entity_tag
 from .request_context import parameters, precondition
 from .resource import READS
@@ -90,6 +95,24 @@ def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
     send(req, resp, field_response(field))
     resp.status = falcon.HTTP_201
     resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")
+
+
+def send_results(
+    req: falcon.Request,
+    resp: falcon.Response,
+    results: tuple[RecipientField | None, ...],
+    *,
+    max_bytes: int,
+) -> None:
+    """Send the fields of a batch, or only their ids and keys.
+
+    These are sent if the client prefers it, or if the fields would have more than `max_bytes`.
+    """
+    body = None if prefers_minimal(req) else render_batch_results(results, max_bytes)
+    if body is None:
+        body = render_json(render_minimal_results(results))
+        resp.set_header("Preference-Applied", MINIMAL)
+    resp.data = body
 
 
 def _link(req: falcon.Request, next_query: str | None) -> Mapping[str, str]:

@@ -34,6 +34,7 @@ from .examples import NOW, grant
 from .field_limits import FieldLimitCases
 from .fields import FieldCases
 from .history import FollowerCases, HistoryCases, PastCatalogCases
+from .history_size import HistorySizeCases, PruningCases, RemovedRecordsCases
 from .integrations import IntegrationCases
 from .isolation import (
     AbsenceCases,
@@ -121,6 +122,9 @@ class StorageContract(
     HistoryCases,
     PastCatalogCases,
     FollowerCases,
+    HistorySizeCases,
+    RemovedRecordsCases,
+    PruningCases,
     RestorationCases,
     CatalogChangesCases,
     CreationCases,

@@ -75,6 +75,10 @@ class Interrupted(tuple[Any, ...]):
         raise KeyboardInterrupt
 
 
+_REPORTABLE = {name: each for name, each in ALLOWED_VALUES.items() if name != "1000 long texts"}
+"""A sync run refuses values that are too large."""
+
+
 class SyncCases:
     """Cases for a sync run of one integration, in an organization with other fields."""
 
@@ -175,7 +179,7 @@ class SyncCases:
             evolve(before, allowed_values=None, updated_at=back.updated_at, version=3)
         )
 
-    @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    @pytest.mark.parametrize("allowed", _REPORTABLE.values(), ids=_REPORTABLE)
     def test_fields_created_and_updated_by_a_sync_run_are_stored_unchanged(
         self,
         integrations: IntegrationRepository,

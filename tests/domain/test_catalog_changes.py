@@ -38,6 +38,7 @@ class View(CatalogView):
 
     catalog: Catalog
     deleted: RecipientField
+    removed: int = 0
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         return next((f for f in self.catalog.fields if reference in (f.id, f.key)), None)
@@ -53,6 +54,9 @@ class View(CatalogView):
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return self.deleted if field_id == self.deleted.id else None
+
+    def removed_records(self) -> int:
+        return self.removed
 
     def all(self) -> Catalog:
         return self.catalog

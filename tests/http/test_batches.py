@@ -316,3 +316,62 @@ class TestConcurrency:
         fields = api.list().fields
         assert len(fields) == 5
         assert len({field["name"] for field in fields}) == 1
+
+
+class TestMinimalResponses:
+    @pytest.mark.parametrize(
+        "prefer",
+        [
+            "return=minimal",
+            'RETURN="minimal"',
+            "respond-async, return=minimal; foo=bar",
+            'foo="a,return=representation", return=minimal',
+            "return=minimal, return=representation",
+        ],
+    )
+    def test_the_preference_leaves_the_fields_out(self, api: Api, prefer: str):
+        api.put("town", CITY)
+        body = json.dumps({"operations": [create("city"), update("town"), delete("city")]})
+        response = api.send("POST", BATCHES, body, prefer=prefer)
+        assert (response.status, response.headers["preference-applied"]) == (200, "return=minimal")
+        town = api.get("town").field
+        nothing = {"id": None, "key": None}
+        assert response.json == {"results": [nothing, {"id": town["id"], "key": "town"}, nothing]}
+
+    @pytest.mark.parametrize(
+        "prefer",
+        [
+            "",
+            "return=representation",
+            "return=representation, return=minimal",
+            "return",
+            "return=Minimal",
+            "minimal",
+            'foo="return=minimal"',
+            "foo; return=minimal",
+            "=return=minimal",
+        ],
+    )
+    def test_without_the_preference_the_response_has_the_fields(self, api: Api, prefer: str):
+        body = json.dumps({"operations": [create("city")]})
+        response = api.send("POST", BATCHES, body, prefer=prefer)
+        assert "preference-applied" not in response.headers
+        assert response.results == [api.get("city").field]
+
+    def test_a_response_that_would_be_too_large_has_no_fields(
+        self, harness: Harness, bakery: OrganizationId
+    ):
+        api = harness.client_with_key(bakery)
+        code = "x" * 10_000
+        operations = [create("city", custom_insertion_code=code), *[update("city")] * 900]
+        response = api.apply(*operations)
+        assert (response.status, response.headers["preference-applied"]) == (200, "return=minimal")
+        city = api.get("city").field
+        assert response.json == {"results": [{"id": city["id"], "key": "city"}] * 901}
+        assert "preference-applied" not in api.apply(*operations[1:800]).headers
+
+    def test_an_error_does_not_depend_on_the_preference(self, api: Api):
+        body = json.dumps({"operations": [delete("city")]})
+        response = api.send("POST", BATCHES, body, prefer="return=minimal")
+        assert response.status_and_code == (404, "not_found")
+        assert "preference-applied" not in response.headers

@@ -87,6 +87,7 @@ DOCUMENTED = {
     "request_timeout": 408,
     "key_already_exists": 409,
     "field_limit_reached": 409,
+    "history_removed": 409,
     "catalog_too_large": 409,
     "precondition_failed": 412,
     "payload_too_large": 413,

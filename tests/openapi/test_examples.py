@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     DataType,
     FieldChanges,
     FieldDraft,
+    FieldId,
     KeyValidationUnavailable,
     Rejection,
     StorageUnavailable,
@@ -196,6 +197,12 @@ def _at_the_catalog_limit(service: Service, headers: dict[str, str]) -> Result:
     return service.client.request("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
 
 
+def _with_a_removed_deletion(service: Service, headers: dict[str, str]) -> Result:
+    service.core.fields.delete_field(service.organization, FieldId(1))
+    service.core.storage.history.prune_to_size(service.organization, 0)
+    return service.client.request("POST", f"{FIELDS}/1/restore", headers=headers)
+
+
 def _without_key_validator(service: Service, headers: dict[str, str]) -> Result:
     class Unavailable:
         def validate(self, _presented: str, /) -> Rejection:
@@ -254,6 +261,7 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
     ),
     "field_limit_reached": _at_the_field_limit,
     "catalog_too_large": _at_the_catalog_limit,
+    "history_removed": _with_a_removed_deletion,
     "precondition_failed": _sending("DELETE", f"{FIELDS}/1", headers={"If-Match": '"old"'}),
     "payload_too_large": _sending("POST", FIELDS, None, body=b" " * 1_048_577, headers=_JSON),
     "unsupported_media_type": _sending(

@@ -114,7 +114,7 @@ def insert_record() -> str:
         VALUES (
             %(organization_id)s::bigint, %(sequence)s::bigint,
             to_timestamp(%(occurred_at)s::bigint / 1000.0), %(operation)s, %(field_id)s::bigint,
-            %(key)s, %(source)s, %(author)s::json, %(before)s::json, %(after)s::json
+            %(key)s, %(source)s, %(author)s::json, %(before)s::json, %(after)s::json, %(bytes)s
         )
     """
 
@@ -125,9 +125,10 @@ def insert_records() -> str:
         INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
         SELECT
             organization_id, sequence, to_timestamp(occurred_at / 1000.0), operation, field_id, key,
-            source, author::json, before::json, after::json
+            source, author::json, before::json, after::json, bytes
         FROM json_to_recordset(%(records)s::json) AS record (
             organization_id bigint, sequence bigint, occurred_at bigint, operation text,
-            field_id bigint, key text, source text, author text, before text, after text
+            field_id bigint, key text, source text, author text, before text, after text,
+            bytes bigint
         )
     """

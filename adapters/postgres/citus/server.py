@@ -70,6 +70,8 @@ class Citus(Server):
         if change is None:
             connection.execute(insert_fields(), values)
         ids = [row["id"] for row in rows]
+        for row in rows:
+            row["bytes"] += values["author_bytes"]
         _record(connection, values, rows, ids, first=previous + 1, occurred_at=occurred_at)
         return StoredBatch(occurred_at, ids)
 

@@ -30,7 +30,7 @@ from recipient_fields.domain import (
 
 from .database import Connection, Database, insert, last_id, next_id, update
 from .organizations import current_revision, fields_size
-from .recording import find_deleted_field, record_changes
+from .recording import find_deleted_field, record_changes, removed_records
 
 _SELECT = f"SELECT {', '.join(FIELD_COLUMNS)} FROM recipient_fields WHERE organization_id = ?"
 
@@ -96,6 +96,9 @@ class _CatalogView:
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def removed_records(self) -> int:
+        return removed_records(self._connection, self._organization_id)
 
     def all(self) -> Catalog:
         return catalog(self._connection, self._organization_id)

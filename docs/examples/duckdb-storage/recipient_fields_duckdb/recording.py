@@ -57,6 +57,17 @@ def all_records(
     return tuple(map(read_record, rows))
 
 
+def removed_records(connection: Connection, organization_id: OrganizationId) -> int:
+    """Return the number of removed records, or 0 if the organization does not exist."""
+    removed = """
+        SELECT last_sequence - count(sequence)
+        FROM organizations LEFT JOIN recipient_field_changes ON organization_id = organizations.id
+        WHERE organizations.id = ? GROUP BY last_sequence
+    """
+    (count,) = connection.execute(removed, [organization_id]).fetchone() or (0,)
+    return int(count)
+
+
 def find_deleted_field(
     connection: Connection, organization_id: OrganizationId, field_id: FieldId
 ) -> RecipientField | None:
