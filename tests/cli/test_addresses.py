@@ -68,8 +68,3 @@ def test_a_port_in_use_is_reported_on_one_line_with_a_variable_that_works() -> N
         assert service.url == f"http://{free}"
     finally:
         service.kill()
-
-
-@pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])
-def test_a_number_of_threads_outside_1_to_64_is_a_usage_error(number: str) -> None:
-    assert "--threads" in MEMORY("serve", "--threads", number).usage_error()
