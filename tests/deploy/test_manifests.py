@@ -57,13 +57,20 @@ def test_the_service_of_compose_is_not_the_owner_of_the_tables() -> None:
     assert "./roles.sql:" in str(compose["services"]["database"]["volumes"])
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    unit = (DEPLOY / "recipient-fields@.service").read_text("utf-8")
-    installed = unit.replace("/opt/recipient-fields/bin/", f"{Path(sys.executable).parent}/")
-    file = tmp_path / "recipient-fields@.service"
-    file.write_text(installed)
+@pytest.mark.parametrize("file", sorted(DEPLOY.glob("*.service")), ids=lambda file: file.name)
+def test_systemd_accepts_the_unit(file: Path, tmp_path: Path) -> None:
+    unit = file.read_text("utf-8")
+    copy = tmp_path / file.name
+    copy.write_text(unit.replace("/opt/recipient-fields/bin/", f"{Path(sys.executable).parent}/"))
 
-    assert run("systemd-analyze", "verify", file) == ""
+    assert run("systemd-analyze", "verify", copy) == ""
+
+
+def test_systemd_starts_the_service_again_however_often_it_has_failed() -> None:
+    """Otherwise, it gives up after five failures in 10 s, while PostgreSQL is down."""
+    unit = (DEPLOY / "recipient-fields@.service").read_text("utf-8")
+
+    assert {"StartLimitIntervalSec=0", "Restart=always"} <= {*unit.splitlines()}
 
 
 def test_the_unit_restricts_what_the_process_may_do() -> None:
