@@ -22,3 +22,7 @@ python3 -m venv "$target"
 "$target/bin/pip" install --quiet --no-deps --require-hashes --requirement "$build/source/requirements.txt"
 "$target/bin/pip" install --quiet --no-deps --no-index "$build"/*.whl
 "$target/bin/recipient-fields" --version
+# The first version is the one in use. An upgrade changes the link.
+if [ $# -eq 0 ] && [ ! -e /opt/recipient-fields ]; then
+    ln -s "$target" /opt/recipient-fields
+fi

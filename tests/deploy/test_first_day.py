@@ -208,11 +208,12 @@ def check_restore(machine: Machine, dump: str) -> None:
 def check_upgrade(machine: Machine) -> None:
     """Upgrade to a version that differs in its number only. A failed command ends the block."""
     block = block_with("pg_dump", "upgrading")
-    old = machine.paste("sed -n 's/^version = \"\\(.*\\)\"$/\\1/p' pyproject.toml").strip()
-    (new,) = {*re.findall(r"/opt/recipient-fields-([\d.]+)", block)} - {old}
-    # /opt/recipient-fields-0.1.0 exists, so the second command of the block fails.
+    old = machine.paste("readlink /opt/recipient-fields").strip()
+    new = "99.0.0"
+    block = re.sub(r"/opt/recipient-fields-[\d.]+", f"/opt/recipient-fields-{new}", block)
+    # The folder of the old version exists, so the second command of the block fails.
     assert "status 1" in machine.paste(f"set +e\n{block}\necho status $?; set -e")
-    assert machine.paste("readlink /opt/recipient-fields").strip().endswith(old)
+    assert machine.paste("readlink /opt/recipient-fields").strip() == old
 
     machine.paste(
         f"sed -i 's/^version = .*/version = \"{new}\"/' pyproject.toml; git -c user.name=Dana"
