@@ -200,8 +200,8 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
                 )
             ),
             {counted_records()},
-            measured_revision =
-                measured_revision + (measured_revision = revision)::int * ({next_revision()} - revision),
+            measured_revision = measured_revision
+                + (measured_revision = revision)::int * ({next_revision()} - revision),
             fields_size = fields_size + CASE WHEN measured_revision = revision
                 THEN %(added_size)s + {assigned_ids} ELSE 0 END,
             last_sequence = last_sequence + %(count)s,
