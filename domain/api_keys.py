@@ -100,6 +100,8 @@ class Credential:
     None if the validator does not know it. Caches compare it with the revision of their entries.
 
     `key_display` is the form of a stored key for display, which the history records.
+
+    `expires_at` is the expiry of a stored key, of which a metric warns, or None if it has none.
     """
 
     organization_id: OrganizationId
@@ -107,6 +109,7 @@ class Credential:
     access: Access
     catalog_revision: int | None = field(default=None, eq=False)
     key_display: str | None = field(default=None, eq=False)
+    expires_at: datetime | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
         """Check that the key permits writing. Raises: InsufficientAccess if it is read-only."""
@@ -192,7 +195,12 @@ class FoundKey:
     def to_credential(self, key: PlainKey) -> Credential:
         """Return the credential of the presented key while it is active."""
         return Credential(
-            self.organization_id, self.id, self.access, self.catalog_revision, key.display
+            self.organization_id,
+            self.id,
+            self.access,
+            self.catalog_revision,
+            key.display,
+            self.expires_at,
         )
 
     def reject(self, at: datetime) -> Rejection | None:
