@@ -139,8 +139,16 @@ def open_new_storage(url: str) -> Storage:
     return open_storage(url)
 
 
-def migrate_storage(url: str, *, distributed: bool = False) -> None:
+def migrate_storage(
+    url: str,
+    *,
+    distributed: bool = False,
+    on_applied: Callable[[str], None] = lambda _name: None,
+) -> None:
     """Update the schema of the storage. Other storages than PostgreSQL do so when they open.
+
+    `on_applied` is called with the name of each migration of PostgreSQL and SQLite that this call
+    has committed.
 
     `distributed`: also distribute the tables of PostgreSQL over the workers of Citus.
 
@@ -149,9 +157,13 @@ def migrate_storage(url: str, *, distributed: bool = False) -> None:
     if storage_kind(url) == "postgresql":
         from recipient_fields.adapters.postgres import migrate
 
-        migrate(url, distributed=distributed)
+        migrate(url, distributed=distributed, on_applied=on_applied)
     elif distributed:
         raise StorageUnavailable("Only PostgreSQL with Citus can be distributed.")
+    elif storage_kind(url) == "sqlite":
+        from recipient_fields.adapters import sqlite
+
+        sqlite.open_storage(url, on_applied).close()
     else:
         open_storage(url).close()
 

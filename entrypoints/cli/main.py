@@ -85,7 +85,9 @@ def main(ctx: click.Context) -> None:
 @click.pass_obj
 def migrate(storage: str, distributed: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Update the storage's schema."""
-    migrate_storage(storage, distributed=distributed)
+    migrate_storage(
+        storage, distributed=distributed, on_applied=lambda name: note(f"Applied {name}.")
+    )
     click.echo("The storage is up to date.", err=True)
 
 

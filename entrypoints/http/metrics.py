@@ -124,10 +124,10 @@ class Metrics:
 
     def counting(self, validator: KeyValidator) -> KeyValidator:
         """Return a validator that counts the results of this one."""
-        results = (
+        valid, refused, unavailable = (
             self._validations.labels(result) for result in ("valid", "refused", "unavailable")
         )
-        return _CountedKeyValidator(validator, *results, self._expiries)
+        return _CountedKeyValidator(validator, valid, refused, unavailable, self._expiries)
 
     def watch_server(self, server: ServerStatistics) -> None:
         """Report the server's connections, and the requests it processes or rejects."""
