@@ -220,6 +220,24 @@ def storage_kind(url: str) -> str:
     return "postgresql" if scheme in _POSTGRES else scheme
 
 
+def shown_storage(url: str) -> str:
+    """Return the storage URL for people: without credentials, with the absolute path of a file.
+
+    Raises: InvalidStorageUrl, StorageUnavailable if the URL is malformed.
+    """
+    kind = storage_kind(url)
+    if kind == "sqlite":
+        from recipient_fields.adapters.sqlite.url import parse_url
+
+        path, _ = parse_url(url)
+        return f"sqlite:{path.absolute()}"
+    if kind == "postgresql":
+        from recipient_fields.adapters.postgres.connection import without_credentials
+
+        return without_credentials(url)
+    return f"{kind}:"
+
+
 def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator | None:
     """Open the validator of API keys with this URL; return None for the keys in the storage.
 
