@@ -29,6 +29,7 @@ _PROGRESS_INTERVAL = 2.0
 @option(
     "--to",
     required=True,
+    is_secret=True,
     metavar="URL",
     help="The empty storage to copy to: postgresql://… or sqlite:PATH.",
 )

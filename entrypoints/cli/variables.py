@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from recipient_fields.application.environment import VARIABLE_PREFIX
+from recipient_fields.application.environment import FILE_SUFFIX, VARIABLE_PREFIX
 from recipient_fields.domain import closest_match
 
 from ..selection import credential_variables
@@ -54,8 +54,9 @@ def unknown_variables(ctx: click.Context, environment: Mapping[str, str]) -> dic
     candidates = sorted(set(_ours(environment)) - set(option_variables(ctx.find_root().command)))
     if not candidates:  # The credentials of ESPs need more imports.
         return {}
-    known = {*option_variables(ctx.find_root().command), API_KEY_VARIABLE}
-    known |= credential_variables()
+    secrets = {API_KEY_VARIABLE, *credential_variables()}
+    known = {*option_variables(ctx.find_root().command), *secrets}
+    known |= {f"{variable}{FILE_SUFFIX}" for variable in secrets}
     names = [variable.removeprefix(VARIABLE_PREFIX).lower() for variable in sorted(known)]
     return {each: _message(each, names) for each in candidates if each not in known}
 

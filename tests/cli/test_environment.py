@@ -264,6 +264,46 @@ CHANGING = {
 }
 
 
+def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "storage"
+    file.write_text(f"sqlite:{tmp_path}/a.db\n")
+    command, create = Script(""), ("organizations", "create", "Acme")
+    variables = {"RECIPIENT_FIELDS_STORAGE_FILE": str(file)}
+
+    created = command(*create, environment=variables)
+    both = Script("memory:")(*create, environment=variables)
+    file.write_bytes(b"\xff")
+    unreadable = command(*create, environment=variables)
+    file.unlink()
+    missing = command(*create, environment=variables)
+
+    assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
+    assert both.failure() == (
+        "Set either RECIPIENT_FIELDS_STORAGE or RECIPIENT_FIELDS_STORAGE_FILE."
+    )
+    where = f"Can't read {file}, which RECIPIENT_FIELDS_STORAGE_FILE names"
+    assert missing.failure() == f"{where}: No such file or directory."
+    assert unreadable.failure() == f"{where}: it is not UTF-8."
+
+
+def test_the_credentials_of_an_esp_can_be_in_files(
+    cli: CommandLine, acme: OrganizationId, tmp_path: Path
+) -> None:
+    key, variables = tmp_path / "key", {"RECIPIENT_FIELDS_BRAZE_URL": "http://127.0.0.1:9"}
+    cli("integrations", "create", "--organization", acme, "--esp", "braze", "--name", "App")
+    sync = ("integrations", "sync", 1, "--organization", acme)
+    file = {"RECIPIENT_FIELDS_BRAZE_API_KEY_FILE": str(key)}
+
+    missing = cli(*sync, **variables).failure()
+    unreadable = cli(*sync, **variables, **file).failure()
+    key.write_text("a-key\n")
+    read = cli(*sync, **variables, **file).failure()
+
+    assert missing.endswith("set RECIPIENT_FIELDS_BRAZE_API_KEY.")
+    assert "RECIPIENT_FIELDS_BRAZE_API_KEY_FILE names: No such file" in unreadable
+    assert "BRAZE_API_KEY" not in read
+
+
 def test_commands_that_change_a_storage_print_it() -> None:
     changing = set()
     for name, each in commands().items():
