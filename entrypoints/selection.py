@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,18 @@ def shown_storage(url: str) -> str:
 
         return without_credentials(url)
     return f"{kind}:"
+
+
+def read_clock(url: str) -> datetime | None:
+    """Return the time of the storage's server, or None if it is no PostgreSQL database.
+
+    Raises: StorageUnavailable.
+    """
+    if storage_kind(url) != "postgresql":
+        return None
+    from recipient_fields.adapters.postgres.clock import read_clock
+
+    return read_clock(url)
 
 
 def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator | None:

@@ -35,7 +35,8 @@ class Command(click.Command):
 
     `changes_storage`: first print the storage, unless the output is for programs.
     `creates_storage`: require that all variables with our prefix are known, because a misspelled
-    one would create another storage. Other commands warn.
+    one would create another storage. Other commands warn, except one that itself lists these
+    variables (`lists_variables`).
     """
 
     def __init__(
@@ -43,15 +44,17 @@ class Command(click.Command):
         *args: Any,
         changes_storage: bool = False,
         creates_storage: bool = False,
+        lists_variables: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.changes_storage = changes_storage
         self.creates_storage = creates_storage
+        self.lists_variables = lists_variables
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Warn of unknown variables first: one can be the cause of a usage error."""
-        if not self.creates_storage:
+        if not (self.creates_storage or self.lists_variables):
             warn_of_unknown_variables(ctx)
         return super().parse_args(ctx, args)
 

@@ -16,6 +16,7 @@ from .command_group import STORAGE, CommandGroup
 from .conditions import conditions
 from .content import content
 from .copy import copy
+from .doctor import doctor
 from .esp import esp
 from .field_export import export_fields, print_schema
 from .fields import fields
@@ -99,5 +100,6 @@ main.add_command(esp)
 main.add_command(conditions)
 main.add_command(content)
 main.add_command(openapi)
+main.add_command(doctor)
 main.add_command(copy)
 main.add_command(backup)
