@@ -92,7 +92,8 @@ test-linearizability: install ## check that 1,400,000 concurrent calls per stora
 	RECIPIENT_FIELDS_HISTORIES=300 $(BIN)/python -m pytest tests/linearizability --log-cli-level=INFO
 
 test-load: install ## test the service with slow clients, ten times its load, restarts and shutdowns
-	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py
+	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py \
+		tests/service/test_large_catalogs.py tests/service/test_history_growth.py
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_console.py -k Flood
 	RECIPIENT_FIELDS_TEST_RESTARTS=6 RECIPIENT_FIELDS_TEST_RESTARTS_RATE=400 \
 		$(BIN)/python -m pytest tests/service/test_restarting.py

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import asdict, define
 
@@ -54,6 +54,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     format_instant,
     from_epoch_milliseconds,
+    list_size,
     member_reader,
     parse_instant,
 )
@@ -62,6 +63,7 @@ from recipient_fields.domain.esp import Esp, Integration
 __all__ = [
     "CHANGING_COLUMNS",
     "FIELD_COLUMNS",
+    "LARGE_MEMBERS",
     "PLAIN_MEMBERS",
     "RowMapping",
     "UnreadableRow",
@@ -77,6 +79,7 @@ __all__ = [
     "membership_values",
     "organization_values",
     "plain_values",
+    "read_document",
     "read_field",
     "read_record",
     "record_values",
@@ -284,10 +287,13 @@ def author_document(author: Author) -> str:
     )
 
 
-def record_values(record: HistoryRecord) -> Mapping[str, str | int | None]:
+def record_values(
+    record: HistoryRecord, document: Callable[[FieldDefinition], str] = field_document
+) -> Mapping[str, str | int | None]:
     """Return the values of a record's row by column. The time is milliseconds since 1970.
 
-    Queries filter by `key` and `source`. `read_record` expects the other columns, in this order.
+    `document` returns the JSON document of a field before or after the change. Queries filter by
+    `key` and `source`. `read_record` expects the other columns, in this order.
     """
     return {
         "organization_id": record.organization_id,
@@ -297,8 +303,8 @@ def record_values(record: HistoryRecord) -> Mapping[str, str | int | None]:
         "key": record.key,
         "source": record.field.origin.source.value,
         "author": author_document(record.author),
-        "before": None if record.before is None else field_document(record.before),
-        "after": None if record.after is None else field_document(record.after),
+        "before": None if record.before is None else document(record.before),
+        "after": None if record.after is None else document(record.after),
         "occurred_at": epoch_milliseconds(record.occurred_at),
     }
 
@@ -309,6 +315,16 @@ def read_record(row: Sequence[Any]) -> HistoryRecord:
     with RowMapping("recipient_field_changes", tuple(row[:2])):
         values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(occurred_at))
     return stored_record(*values)
+
+
+LARGE_MEMBERS = ("allowed_values", "custom_insertion_code", "custom_value_expression")
+"""The members of a field, all nullable, on which no filter and no order depends."""
+
+
+def read_document(field_id: int, organization_id: int, document: str) -> RecipientField:
+    """Return the field with the JSON document of `field_document`."""
+    with RowMapping("recipient_field_changes", (organization_id, field_id)):
+        return cast(RecipientField, _field_of(document, field_id, organization_id))
 
 
 def stored_record(
@@ -541,8 +557,13 @@ def found_key(
     expires_at: datetime | None,
     revoked_at: datetime | None,
     last_used_at: datetime | None,
+    fields_size: int | None = None,
 ) -> FoundKey:
-    """Return the look-up of an API key. The last three columns are times."""
+    """Return the look-up of an API key. Three columns are times.
+
+    `fields_size` is the sum of the sizes of the fields of its organization, or None if that is not
+    known.
+    """
     with RowMapping("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),
@@ -552,4 +573,5 @@ def found_key(
             expires_at=expires_at,
             revoked_at=revoked_at,
             last_used_at=last_used_at,
+            catalog_size=None if fields_size is None else list_size(fields_size),
         )

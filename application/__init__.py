@@ -13,12 +13,14 @@ from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCr
 from .esp_code import EspCodeService, Target, TargetFields
 from .esp_code_documents import ConditionCompilation, ContentExport
 from .extras import MissingExtra
-from .integrations import IntegrationService
+from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
+from .integrations import IntegrationService, Removal
 from .key_validation import StoredKeyValidator
 from .ports import (
     AdministratorRepository,
     AdministratorsCheck,
     ApiKeyRepository,
+    CallingThreadStorage,
     CatalogPlanner,
     Clock,
     EspFieldSource,
@@ -40,13 +42,19 @@ from .ports import (
     Transferable,
 )
 from .publication import PublishedCatalog, published
-from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .recipient_fields import (
+    DEFAULT_CATALOG_SIZE,
+    DEFAULT_FIELD_LIMIT,
+    RecipientFieldService,
+)
 from .snapshots import OrganizationRecord, Records, Snapshot
 from .strict_json import NotJson, TooManyValues
 
 __all__ = [
     "AUDIT",
+    "DEFAULT_CATALOG_SIZE",
     "DEFAULT_FIELD_LIMIT",
+    "DEFAULT_HISTORY_LIMIT",
     "OPERATOR",
     "OPERATOR_AUTHOR",
     "ActorDocument",
@@ -55,6 +63,7 @@ __all__ = [
     "AdministratorService",
     "AdministratorsCheck",
     "ApiKeyRepository",
+    "CallingThreadStorage",
     "CatalogPlanner",
     "Clock",
     "ConditionCompilation",
@@ -69,6 +78,7 @@ __all__ = [
     "FieldCreator",
     "FieldDocument",
     "FieldRepository",
+    "HistoryLimits",
     "HistoryRecordDocument",
     "HistoryRepository",
     "IntegrationCheck",
@@ -93,6 +103,7 @@ __all__ = [
     "RecipientFieldService",
     "RecipientFields",
     "Records",
+    "Removal",
     "SessionRepository",
     "SignedIn",
     "Snapshot",

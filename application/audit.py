@@ -18,6 +18,9 @@ invitations.
 OPERATOR = "operator"
 """The author of changes on the command line. No administrator has it: it is no email address."""
 
+SERVICE = "service"
+"""The author of what the service does by itself."""
+
 OPERATOR_AUTHOR = Author(ADMINISTRATOR, name=OPERATOR)
 """The author of changes of fields on the command line."""
 

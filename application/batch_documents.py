@@ -44,10 +44,13 @@ from .documents import (
     render_input,
 )
 from .schemas import NamedSchema, Reference, described, extended
+from .strict_json import render_json
 from .value_schemas import ENTITY_TAG, FIELD_REFERENCE
 
 _ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
 """An entity tag with the quotes of the header `ETag`, or without them."""
+
+_RESULTS = b'{"results":[%s]}'
 
 
 @frozen(kw_only=True)
@@ -83,11 +86,28 @@ def parse_batch(document: object) -> Batch:
     return Batch(tuple(operations), expected_version)
 
 
-def render_batch_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
-    """Return the document of the fields of all operations, in order."""
+def render_batch_results(results: Iterable[RecipientField | None], max_bytes: int) -> bytes | None:
+    """Return the JSON document of the fields of all operations, in order.
+
+    Return None if it has more than `max_bytes`: a small batch can change large fields.
+    """
+    documents: list[bytes] = []
+    remaining = max_bytes - len(_RESULTS % b"")
+    for each in results:
+        result = {"recipient_field": None if each is None else render_field(each)}
+        documents.append(render_json(result))
+        remaining -= len(documents[-1]) + 1
+        if remaining < -1:  # There is no comma after the last one.
+            return None
+    return _RESULTS % b",".join(documents)
+
+
+def render_minimal_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
+    """Return the document with the id and the key of the field of each operation, in order."""
     return {
         "results": [
-            {"recipient_field": None if field is None else render_field(field)} for field in results
+            {"id": None, "key": None} if each is None else {"id": each.id, "key": each.key}
+            for each in results
         ]
     }
 
@@ -266,6 +286,23 @@ class BatchResultDocument:
     recipient_field: FieldDocument | None = field(
         metadata=described("The field after the batch, or null if it does not exist then.")
     )
+
+
+@frozen
+class MinimalBatchResultDocument:
+    """The field of one operation, without its other members."""
+
+    id: int | None = field(
+        metadata=described("The id of the field, or null if it does not exist after the batch.")
+    )
+    key: str | None = field(metadata=described("The key of the field, or null as `id` is."))
+
+
+@frozen
+class MinimalBatchResultListDocument:
+    """The ids and keys of the fields of all operations, in order."""
+
+    results: list[MinimalBatchResultDocument]
 
 
 @frozen

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import frozen
+
+from recipient_fields.domain import HistoryLimit, OrganizationId
 
 from .administration import AdministrationService
 from .administrators import AdministratorService
 from .clock import system_clock
 from .esp_code import EspCodeService
+from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import Clock, KeyValidator, PasswordHasher, Storage
-from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .recipient_fields import (
+    DEFAULT_CATALOG_SIZE,
+    DEFAULT_FIELD_LIMIT,
+    RecipientFieldService,
+)
 
 
 @frozen
@@ -33,22 +42,40 @@ class Core:
         *,
         clock: Clock = system_clock,
         field_limit: int = DEFAULT_FIELD_LIMIT,
+        catalog_size: int = DEFAULT_CATALOG_SIZE,
+        history_limit: HistoryLimit | None = DEFAULT_HISTORY_LIMIT,
         validator: KeyValidator | None = None,
         hasher: PasswordHasher | None = None,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
-        `field_limit` is the maximum number of API-managed fields per organization. Without a
+        `field_limit` is the maximum number of API-managed fields per organization, and
+        `catalog_size` that of the bytes of the list of all its fields as JSON. `history_limit` is
+        the maximum size of its history, from which a thread removes the oldest records; None: it
+        has no limit. Without a
         `validator`, the API keys in the storage are valid. Without a `hasher`, no administrator can
         set a password or sign in with one.
         """
+        note_change: Callable[[OrganizationId], None] = ignore_change
+        if history_limit is not None:
+            note_change = HistoryLimits(storage, history_limit).note_change
         return cls(
             storage,
             RecipientFieldService(
-                fields=storage.fields, history=storage.history, clock=clock, limit=field_limit
+                fields=storage.fields,
+                history=storage.history,
+                clock=clock,
+                limit=field_limit,
+                size_limit=catalog_size,
+                note_change=note_change,
             ),
             IntegrationService(
-                integrations=storage.integrations, fields=storage.fields, clock=clock
+                integrations=storage.integrations,
+                fields=storage.fields,
+                history=storage.history,
+                clock=clock,
+                size_limit=catalog_size,
+                note_change=note_change,
             ),
             AdministrationService(
                 organizations=storage.organizations, api_keys=storage.api_keys, clock=clock

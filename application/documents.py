@@ -235,7 +235,10 @@ def parse_draft(document: object) -> FieldDraft:
     """Return the field that a POST requests. Raises: InvalidDocument."""
     body = _Body(document, FieldDraft)
     draft = body.structure(FieldDraft)
-    allowed_values = body.allowed_values()
+    with body.violations.collect(_ENVELOPE, "allowed_values"):
+        allowed_values = body.allowed_values()
+        if allowed_values is not None:
+            allowed_values.require_size()
     if draft is None and "key" not in body.members and body.has_valid("name"):
         with body.violations.collect(_ENVELOPE, "key"):
             FieldKey.derived_from(FieldName(body.members["name"]))

@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldPage,
     FieldQuery,
@@ -129,13 +130,19 @@ class RecipientFields(Protocol):
         catalog does not have the expected version; BatchRejected if an operation fails.
         """
 
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        """Perform a batch as `apply_batch` does. Return only the id and the key of each field."""
+
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         """Restore a deleted field with its id and its members, and return it.
 
         Raises: FieldNotFound if the organization has no such field and no record of its deletion,
-        or does not exist; OperationForbidden if the channel may not create fields of this origin;
-        KeyTaken if a field has its key, or if the field is not deleted; FieldLimitReached if the
-        organization has the maximum number of API-managed fields.
+        or does not exist; HistoryRemoved if the record can have been removed; OperationForbidden if
+        the channel may not create fields of this origin; KeyTaken if a field has its key, or if the
+        field is not deleted; FieldLimitReached if the organization has the maximum number of
+        API-managed fields.
         """
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -144,7 +151,8 @@ class RecipientFields(Protocol):
         To follow the history, continue after the sequence number of the last record. This misses no
         record and returns none twice, even if changes are stored at the same time.
 
-        Raises: OrganizationNotFound if the organization does not exist.
+        Raises: OrganizationNotFound if the organization does not exist; BeforeHistory if records
+        after `query.after` were removed, unless the order is descending.
         """
 
     def list_field_changes(
@@ -155,7 +163,7 @@ class RecipientFields(Protocol):
         The fields can be deleted ones.
 
         Raises: FieldNotFound if the organization has no such field and no record of one, or does
-        not exist.
+        not exist; BeforeHistory as `list_changes` does, for records of any field.
         """
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:

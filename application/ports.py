@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from recipient_fields.domain import (
     Administrator,
@@ -32,6 +32,7 @@ from recipient_fields.domain import (
     FoundLink,
     HistoryPage,
     HistoryQuery,
+    HistorySize,
     IntegrationId,
     Invitation,
     InvitationDraft,
@@ -164,6 +165,7 @@ class FieldCreator(Protocol):
         /,
         *,
         limit: int | None = None,
+        size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
         """Store a new field, and return it.
@@ -176,16 +178,17 @@ class FieldCreator(Protocol):
 class HistoryRepository(Protocol):
     """The histories of all organizations: one record for each change of a field.
 
-    For each organization, the records of other organizations do not exist. Only `prune` and the
-    deletion of the organization delete records.
+    For each organization, the records of other organizations do not exist. Only `prune`,
+    `prune_to_size` and the deletion of the organization remove records. Pruning removes the oldest
+    ones first, so the records that are left have consecutive numbers up to the last one.
 
     The sequence numbers of an organization's records are 1, 2, 3 and so on, without gaps, in the
     order of the commits. The records of one transaction have consecutive numbers in the order of
     `AppliedChanges.recorded`. A reader that continues after the last number that it has seen
-    therefore misses no record and reads none twice. A storage must assign the numbers while it
-    locks the organization's catalog until the commit. The numbers of a database sequence would not
-    be enough: a transaction could take a number, and commit after another one with a greater
-    number.
+    therefore reads no record twice, and misses none unless `select` raises BeforeHistory. A storage
+    must assign the numbers while it locks the organization's catalog until the commit. The numbers
+    of a database sequence would not be enough: a transaction could take a number, and commit after
+    another one with a greater number.
 
     The records of one transaction have the same `occurred_at`: that of `CatalogChanges.recorded_at`
     for the argument `at` of the change, or 1 ms after the previous transaction of the organization
@@ -195,8 +198,10 @@ class HistoryRepository(Protocol):
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         """Return the page of records that the query selects.
 
-        It is equal to `query.select` with all records of the organization.
-        Raises: OrganizationNotFound if the organization does not exist.
+        It is equal to `query.select` with all records of the organization and the number of removed
+        ones.
+        Raises: OrganizationNotFound if the organization does not exist; BeforeHistory as
+        `HistoryQuery.require_recorded` does.
         """
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
@@ -209,10 +214,37 @@ class HistoryRepository(Protocol):
         record that occurred until then.
         """
 
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        """Return the page of fields that the query selects, as they were at this time.
+
+        It is equal to `query.select(self.catalog_at(organization_id, at))`. It is a separate method
+        because a storage can read the large members of the fields on the page only.
+        Raises: the errors of `catalog_at`.
+        """
+
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         """Delete the records that occurred before this time, and return their number.
 
         A storage may use several transactions, with the oldest records first.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def size(self, organization_id: OrganizationId, /) -> HistorySize:
+        """Return the size of the history.
+
+        A storage maintains it with each change, so that this does not read the records. It may
+        count records that another version has stored, once.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def prune_to_size(self, organization_id: OrganizationId, max_bytes: int, /) -> int:
+        """Delete the oldest records until the history has at most `max_bytes`.
+
+        Return their number. A storage may use several transactions. It deletes no more records than
+        necessary, except that it may treat the records of one transaction of a change as one unit;
+        also if several processes call this at the same time.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
@@ -656,6 +688,15 @@ class Pooled(Protocol):
 
     def pool_use(self) -> Mapping[str, int]:
         """Return the numbers of `open` and `in_use` connections, and of `waiting` calls."""
+
+
+@runtime_checkable
+class CallingThreadStorage(Protocol):
+    """A storage over a connection of the calling thread. It must not be used in other threads."""
+
+    @property
+    def belongs_to_calling_thread(self) -> Literal[True]:
+        """Always true."""
 
 
 @runtime_checkable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldNotFound,
     FieldPage,
@@ -28,7 +29,6 @@ from recipient_fields.domain import (
     FieldReplacement,
     HistoryPage,
     HistoryQuery,
-    KeyTaken,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
@@ -44,12 +44,16 @@ from recipient_fields.domain import (
 from .audit import OPERATOR, audit
 from .clock import system_clock
 from .driving_ports import RecipientFields
+from .history_limits import ignore_change
 from .identifiers import require_ids, require_reference
-from .ports import Clock, FieldCreator, FieldRepository, HistoryRepository
+from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
+
+DEFAULT_CATALOG_SIZE = 8 * 1024 * 1024
+"""The default maximum of the bytes of the list of all fields of an organization."""
 
 _API_CLIENT = Author(API)
 
@@ -58,9 +62,10 @@ _API_CLIENT = Author(API)
 class RecipientFieldService(RecipientFields):
     """The use cases of recipient fields, for one author.
 
-    `limit` is the maximum of API-managed fields per organization. `create_field` sets the author's
-    channel as the origin of the field. The rules of the channel decide which fields it can change.
-    The history records the author of each change.
+    `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
+    bytes of the list of all its fields as JSON. `create_field` sets the author's channel as the
+    origin of the field. The rules of the channel decide which fields it can change. The history
+    records the author of each change.
     """
 
     fields: FieldRepository
@@ -68,6 +73,9 @@ class RecipientFieldService(RecipientFields):
     clock: Clock = system_clock
     author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
+    size_limit: int = DEFAULT_CATALOG_SIZE
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
@@ -95,15 +103,18 @@ class RecipientFieldService(RecipientFields):
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
         definition = draft.define(by=self.author.channel, at=self.clock())
-        limit, author = self._limit(), self.author
+        limit, size_limit, author = self._limit(), self.size_limit, self.author
         # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
         if hasattr(self.fields, "create"):
             creator = cast(FieldCreator, self.fields)
-            return creator.create(organization_id, definition, limit=limit, author=author)
-        applied = self.fields.change(
+            field = creator.create(
+                organization_id, definition, limit=limit, size_limit=size_limit, author=author
+            )
+            self.note_change(organization_id)
+            return field
+        applied = self._store(
             organization_id,
-            lambda catalog: plan_creation(catalog, definition, limit=limit),
-            author=author,
+            lambda catalog: plan_creation(catalog, definition, limit=limit, size_limit=size_limit),
             at=definition.created_at,
         )
         return applied.created[0]
@@ -147,8 +158,18 @@ class RecipientFieldService(RecipientFields):
         self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
-        self, organization_id: OrganizationId, batch: Batch
+        self,
+        organization_id: OrganizationId,
+        batch: Batch,
+        *,
+        accept: Callable[[Iterable[RecipientField | None]], None] | None = None,
     ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations, as `RecipientFields.apply_batch` says.
+
+        If there is `accept`, it is called with the results before anything is stored. New fields
+        have provisional ids in them. Nothing is stored if it raises. It may be called several
+        times.
+        """
         require_ids(organization_id=organization_id)
         for operation in batch.operations:
             require_reference(operation.reference)
@@ -157,30 +178,41 @@ class RecipientFieldService(RecipientFields):
 
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal staged
-            staged = batch.stage(catalog.all(), by=self.author.channel, at=at, limit=self.limit)
+            staged = batch.stage(
+                catalog,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
+            )
+            if accept is not None:
+                accept(staged.provisional_results())
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return staged.results(applied.created)
+
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        fields = self.apply_batch(organization_id, batch)
+        return tuple(None if each is None else FieldIdentity(each.id, each.key) for each in fields)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
-        at, by, limit = self.clock(), self.author.channel, self._limit()
-        try:
-            applied = self.fields.change(
-                organization_id,
-                lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
-                author=self.author,
+        at = self.clock()
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_restoration(
+                catalog,
+                field_id,
+                by=self.author.channel,
                 at=at,
+                limit=self._limit(),
+                size_limit=self.size_limit,
             )
-        except KeyTaken as taken:  # The caller can't choose another key.
-            holder = taken.existing_id
-            message = (
-                f"Field {field_id} is not deleted."
-                if holder == field_id
-                else f"Field {holder} has the key of field {field_id}. Delete field {holder} first."
-            )
-            raise KeyTaken(taken.key, holder, message) from None
+
+        applied = self._store(organization_id, plan, at=at)
         return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -206,6 +238,16 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         return self.history.catalog_at(organization_id, whole_milliseconds(at))
 
+    def find_fields_as_of(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery
+    ) -> FieldPage:
+        """Return the page of fields that the query selects in `list_fields_as_of`.
+
+        Raises: the errors of `list_fields_as_of`.
+        """
+        require_ids(organization_id=organization_id)
+        return self.history.select_at(organization_id, whole_milliseconds(at), query)
+
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
 
@@ -229,13 +271,25 @@ class RecipientFieldService(RecipientFields):
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal changed
             staged = StagedBatch(
-                catalog, organization_id, by=self.author.channel, at=at, limit=self.limit
+                catalog,
+                organization_id,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
             )
             changed = change(staged)
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return changed, applied
+
+    def _store(
+        self, organization_id: OrganizationId, plan: CatalogPlanner, *, at: datetime
+    ) -> AppliedChanges:
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        self.note_change(organization_id)
+        return applied
 
     def _limit(self) -> int | None:
         return self.limit if self.author.channel.source is Source.API else None

@@ -15,6 +15,7 @@ _FAILURES = (
     "not_found",
     "forbidden",
     "field_limit_reached",
+    "catalog_too_large",
     "precondition_failed",
 )
 """The codes of details that are no violation, but describe a failed operation as a whole."""
@@ -46,6 +47,15 @@ class ErrorDetailDocument:
         default=UNCHANGED, metadata=described("The id of the field that has this key.", ID)
     )
     existing_key: FieldKey | Unchanged = field(default=UNCHANGED, metadata=described("This key."))
+    limit: int | Unchanged = field(
+        default=UNCHANGED, metadata=described("As in `error.limit`.", minimum=0)
+    )
+    used: int | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "The size of the list of all fields before the operation, in bytes.", minimum=0
+        ),
+    )
     reason: str | Unchanged = field(
         default=UNCHANGED,
         metadata=described("Why an operation is forbidden, as in `error.reason`.", minLength=1),

@@ -99,6 +99,9 @@ class Credential:
     `catalog_revision` is the revision of the organization's catalog at the time of the lookup, or
     None if the validator does not know it. Caches compare it with the revision of their entries.
 
+    `catalog_size` is the number of bytes of the list of its fields at that time, or None if it is
+    not known.
+
     `key_display` is the form of a stored key for display, which the history records.
 
     `expires_at` is the expiry of a stored key, of which a metric warns, or None if it has none.
@@ -109,6 +112,7 @@ class Credential:
     access: Access
     catalog_revision: int | None = field(default=None, eq=False)
     key_display: str | None = field(default=None, eq=False)
+    catalog_size: int | None = field(default=None, eq=False)
     expires_at: datetime | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
@@ -181,7 +185,10 @@ class KeyGrant:
 class FoundKey:
     """The members of a stored API key that every request needs to validate it.
 
-    `catalog_revision` is the revision of the organization's catalog at the time of the lookup.
+    `catalog_revision` is the revision of the organization's catalog at the time of the lookup, and
+    `catalog_size` the number of bytes of its list. It is None before the migration to this version
+    has counted them. Changes by a process of an older version are not counted until the next change
+    by this version.
     """
 
     id: ApiKeyId
@@ -191,6 +198,7 @@ class FoundKey:
     revoked_at: datetime | None
     last_used_at: datetime | None
     catalog_revision: int
+    catalog_size: int | None = None
 
     def to_credential(self, key: PlainKey) -> Credential:
         """Return the credential of the presented key while it is active."""
@@ -200,6 +208,7 @@ class FoundKey:
             self.access,
             self.catalog_revision,
             key.display,
+            self.catalog_size,
             self.expires_at,
         )
 
@@ -222,7 +231,7 @@ class ApiKey(KeyGrant):
     last_used_at: datetime | None = field(converter=optional(whole_milliseconds))
     revoked_at: datetime | None = field(converter=optional(whole_milliseconds))
 
-    def to_found_key(self, catalog_revision: int) -> FoundKey:
+    def to_found_key(self, catalog_revision: int, catalog_size: int | None = None) -> FoundKey:
         """Return the members that a lookup of this key returns."""
         return FoundKey(
             id=self.id,
@@ -232,6 +241,7 @@ class ApiKey(KeyGrant):
             revoked_at=self.revoked_at,
             last_used_at=self.last_used_at,
             catalog_revision=catalog_revision,
+            catalog_size=catalog_size,
         )
 
     def state(self, at: datetime) -> KeyState:

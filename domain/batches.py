@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from itertools import count
 from typing import TypeAlias
 
 from attrs import fields, frozen
 
-from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable
+from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable, require_room
 from .errors import (
     CatalogChanged,
     FieldNotFound,
@@ -30,7 +31,8 @@ from .fields import (
 from .identity import FieldId, OrganizationId
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
-from .values import FieldKey
+from .sizes import id_size
+from .values import MAX_SAFE_INTEGER, FieldKey
 
 MAX_BATCH_OPERATIONS = 1_000
 """The maximum number of operations of a batch."""
@@ -89,6 +91,14 @@ class DeleteField:
 BatchOperation: TypeAlias = CreateField | UpdateField | ReplaceField | DeleteField
 
 
+@frozen
+class FieldIdentity:
+    """The id and the key of a field, which never change."""
+
+    id: FieldId
+    key: FieldKey
+
+
 class BatchRejected(RecipientFieldsError):
     """Operations of a batch failed, so none took effect.
 
@@ -112,9 +122,17 @@ class Batch:
     expected_version: str | None = None
 
     def stage(
-        self, catalog: Catalog, *, by: Channel, at: datetime, limit: int | None = None
+        self,
+        catalog: CatalogView,
+        *,
+        by: Channel,
+        at: datetime,
+        limit: int | None = None,
+        size_limit: int | None = None,
     ) -> StagedBatch:
         """Return the effect of the operations on this catalog, which is not stored yet.
+
+        `limit` is the maximum of API-managed fields, `size_limit` that of the bytes of the list.
 
         An operation sees the effects of earlier ones. After a failed operation, the others are
         still checked, so that the error contains all failures, unless these have 1,000 violations.
@@ -123,10 +141,17 @@ class Batch:
         an operation fails with an error that the use case of the single operation raises, or with
         KeyRepeated.
         """
-        if self.expected_version not in {None, catalog.version_tag}:
-            raise CatalogChanged(catalog.version_tag)
-        view, organization_id = _ReadCatalog(catalog), catalog.organization_id
-        staged = StagedBatch(view, organization_id, by=by, at=at, limit=limit)
+        read = catalog.all()
+        if self.expected_version not in {None, read.version_tag}:
+            raise CatalogChanged(read.version_tag)
+        staged = StagedBatch(
+            _ReadCatalog(read, catalog),
+            read.organization_id,
+            by=by,
+            at=at,
+            limit=limit,
+            size_limit=size_limit,
+        )
         failures: dict[int, RecipientFieldsError] = {}
         violations = 0
         for index, operation in enumerate(self.operations):
@@ -146,7 +171,7 @@ class StagedBatch:
     """Changes to a catalog that are not stored yet. Each one sees the effects of earlier ones.
 
     A new field has a provisional id, which is negative, until the storage assigns its id. `limit`
-    is the maximum of API-managed fields.
+    is the maximum of API-managed fields, `size_limit` that of the bytes of the list.
     """
 
     def __init__(
@@ -157,14 +182,16 @@ class StagedBatch:
         by: Channel,
         at: datetime,
         limit: int | None,
+        size_limit: int | None = None,
     ) -> None:
         self._catalog, self._organization_id = catalog, organization_id
-        self._by, self._at, self._limit = by, at, limit
+        self._by, self._at, self._limit, self._size_limit = by, at, limit, size_limit
         self._stored: dict[FieldId, RecipientField] = {}
         # By id and by key, None if deleted. A provisional id is absent: nothing may refer to it.
         self._changed: dict[FieldReference, RecipientField | None] = {}
         self._created: dict[FieldId, RecipientField] = {}
         self._added: Counter[Source] = Counter()
+        self._added_size = 0  # Not counted without a limit.
         self._provisional_ids = map(FieldId, count(-1, -1))
         self._targets: list[FieldId] = []
 
@@ -231,6 +258,7 @@ class StagedBatch:
         """
         field = self._get(reference)
         field.require_deletable(by=self._by, precondition=precondition)
+        self._resize(lambda: -self._size(field))
         self._change(field, None)
         self._added[field.origin.source] -= 1
         return field
@@ -257,6 +285,10 @@ class StagedBatch:
         assigned = dict(zip(self._created, created, strict=True))
         return tuple(assigned.get(each) or self._changed.get(each) for each in self._targets)
 
+    def provisional_results(self) -> tuple[RecipientField | None, ...]:
+        """Return the results, in which the created fields have provisional ids."""
+        return self.results(self._created.values())
+
     def _create(self, draft: FieldDraft, holder: RecipientField | None) -> RecipientField:
         definition = draft.define(by=self._by, at=self._at)
         if holder is not None and holder.id in self._created:
@@ -265,6 +297,9 @@ class StagedBatch:
         limit = self._limit if source is Source.API else None
         require_addable(definition, holder=holder, count=self._count, limit=limit)
         field = definition.with_id(next(self._provisional_ids), self._organization_id)
+        self._resize(
+            lambda: definition.size_without_id + id_size(self._first_id + len(self._created))
+        )
         self._created[field.id] = self._changed[field.key] = field
         self._added[source] += 1
         return field
@@ -273,6 +308,8 @@ class StagedBatch:
         self, field: RecipientField, changes: FieldChanges, precondition: Precondition
     ) -> RecipientField:
         changed = field.with_changes(changes, by=self._by, at=self._at, precondition=precondition)
+        if changed is not field:
+            self._resize(lambda: FieldUpdate(field, changed).added_size)
         self._change(field, changed)
         return changed
 
@@ -286,6 +323,20 @@ class StagedBatch:
         else:
             del self._created[field.id]
 
+    def _resize(self, added_size: Callable[[], int]) -> None:
+        """Check that a change that adds this many bytes has room, and count them."""
+        if self._size_limit is None:
+            return
+        added = added_size()
+        require_room(self._fields_size, added=added, limit=self._size_limit)
+        self._added_size += added
+
+    def _size(self, field: RecipientField) -> int:
+        """Return the size of a field, with the last new id if the field is not stored yet."""
+        if field.id not in self._created:
+            return field.size
+        return field.size_without_id + id_size(self._first_id + len(self._created) - 1)
+
     def _get(self, reference: FieldReference) -> RecipientField:
         field = self._find(reference)
         if field is None:
@@ -297,15 +348,39 @@ class StagedBatch:
             return self._changed[reference]
         return self._catalog.find(reference)
 
+    @cached_property
+    def _first_id(self) -> int:
+        """The id that the first new field gets."""
+        return self._catalog.next_id()
+
+    @cached_property
+    def _stored_size(self) -> int:
+        return self._catalog.fields_size()
+
+    def _fields_size(self) -> int:
+        return self._stored_size + self._added_size
+
     def _count(self, source: Source) -> int:
         return self._catalog.count(source) + self._added[source]
 
 
-class _ReadCatalog(CatalogView):
-    """The view of a catalog that was read as a whole. It does not contain the history."""
+def view_of(catalog: Catalog) -> CatalogView:
+    """Return the view of a catalog that was read as a whole. It does not contain the history.
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    Its next id is the greatest one.
+    """
+    return _ReadCatalog(catalog)
+
+
+class _ReadCatalog(CatalogView):
+    """The view of a catalog that was read as a whole. It does not contain the history.
+
+    `stored` is the view of the storage, which has the size of the fields and the next id. Without
+    it, the sizes are added up, and the next id is the greatest one.
+    """
+
+    def __init__(self, catalog: Catalog, stored: CatalogView | None = None) -> None:
+        self._catalog, self._stored = catalog, stored
         self._fields: dict[FieldReference, RecipientField] = {}
         for each in catalog.fields:
             self._fields[each.id] = self._fields[each.key] = each
@@ -317,8 +392,19 @@ class _ReadCatalog(CatalogView):
     def count(self, source: Source, /) -> int:
         return self._counts[source]
 
+    def fields_size(self) -> int:
+        if self._stored is not None:
+            return self._stored.fields_size()
+        return sum(each.size for each in self._catalog.fields)
+
+    def next_id(self) -> FieldId:
+        return FieldId(MAX_SAFE_INTEGER) if self._stored is None else self._stored.next_id()
+
     def last_deletion(self, _: FieldId, /) -> RecipientField | None:
         return None
+
+    def removed_records(self) -> int:
+        return 0
 
     def all(self) -> Catalog:
         return self._catalog

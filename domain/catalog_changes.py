@@ -8,11 +8,13 @@ from typing import Protocol
 
 from attrs import frozen
 
-from .errors import FieldLimitReached, FieldNotFound, KeyTaken
+from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .fields import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .identity import FieldId
 from .origins import Channel, Source
+from .sizes import id_size, list_size, size_difference
+from .values import MAX_SAFE_INTEGER
 
 
 @frozen
@@ -21,6 +23,11 @@ class FieldUpdate:
 
     before: RecipientField
     after: RecipientField
+
+    @property
+    def added_size(self) -> int:
+        """The bytes that the change adds to the list of the fields. It can be negative."""
+        return size_difference(self.before, self.after)
 
 
 @frozen(kw_only=True)
@@ -35,6 +42,25 @@ class CatalogChanges:
     updated: tuple[FieldUpdate, ...] = ()
     restored: tuple[RecipientField, ...] = ()
     created: tuple[FieldDefinition, ...] = ()
+
+    def added_size(self) -> int:
+        """Return the bytes that the changes add to the list, without those of created fields.
+
+        It can be negative.
+        """
+        return (
+            sum(each.size for each in self.restored)
+            + sum(each.added_size for each in self.updated)
+            - sum(each.size for each in self.deleted)
+        )
+
+    def max_added_size(self) -> int:
+        """Return the bytes that the changes add to the list at most.
+
+        The created fields have no ids yet, so the greatest id is counted for each.
+        """
+        id_digits = id_size(MAX_SAFE_INTEGER)
+        return self.added_size() + sum(each.size_without_id + id_digits for each in self.created)
 
     def recorded_at(self, at: datetime) -> datetime:
         """Return the earliest time of the records of these changes, which are made at this time.
@@ -63,6 +89,10 @@ class AppliedChanges:
         for field in self.created:
             yield RecordedChange(RecordedOperation.CREATED, None, field)
 
+    def added_size(self) -> int:
+        """Return the bytes that the changes add to the list of the fields. It can be negative."""
+        return self.changes.added_size() + sum(each.size for each in self.created)
+
     def apply_to(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
         """Return the fields of the organization after the changes, by ascending id.
 
@@ -81,7 +111,7 @@ class CatalogView(Protocol):
     """The catalog of an organization, as a transaction that has locked it sees it.
 
     Each method reads only what it returns. If the organization does not exist, `find` and
-    `last_deletion` return None, `count` and `all` raise OrganizationNotFound.
+    `last_deletion` return None, `count`, `fields_size` and `all` raise OrganizationNotFound.
     """
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
@@ -90,10 +120,26 @@ class CatalogView(Protocol):
     def count(self, source: Source, /) -> int:
         """Return the number of fields of this source."""
 
+    def fields_size(self) -> int:
+        """Return the sum of the sizes of the fields, of all sources."""
+
+    def next_id(self) -> FieldId:
+        """Return the id that the next created field gets.
+
+        If another organization creates a field first, the field gets a greater id. A storage that
+        can't read the id returns the greatest one.
+        """
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         """Return the field as it was before its last deletion.
 
         Return None if the history has no record of a deletion.
+        """
+
+    def removed_records(self) -> int:
+        """Return the number of records that were removed from the history, which are the oldest.
+
+        Return 0 if the organization does not exist.
         """
 
     def all(self) -> Catalog:
@@ -101,14 +147,22 @@ class CatalogView(Protocol):
 
 
 def plan_creation(
-    catalog: CatalogView, definition: FieldDefinition, *, limit: int | None = None
+    catalog: CatalogView,
+    definition: FieldDefinition,
+    *,
+    limit: int | None = None,
+    size_limit: int | None = None,
 ) -> CatalogChanges:
     """Return the changes that create this field.
 
-    Raises: the errors of `require_addable`.
+    `limit` is the maximum of fields of its source, `size_limit` that of the bytes of the list.
+    Raises: the errors of `require_addable`, then those of `require_room`.
     """
     holder = catalog.find(definition.key)
     require_addable(definition, holder=holder, count=catalog.count, limit=limit)
+    if size_limit is not None:
+        added = definition.size_without_id + id_size(catalog.next_id())
+        require_room(catalog.fields_size, added=added, limit=size_limit)
     return CatalogChanges(created=(definition,))
 
 
@@ -119,22 +173,43 @@ def plan_restoration(
     by: Channel,
     at: datetime,
     limit: int | None = None,
+    size_limit: int | None = None,
 ) -> CatalogChanges:
     """Return the changes that store a deleted field again, as it was before its last deletion.
 
     If the field is not deleted, it has its own key, so KeyTaken is raised.
 
-    Raises, in this order: FieldNotFound if the organization has no such field and the history has
-    no deletion of it; OperationForbidden if the channel may not create fields of its origin; the
-    errors of `require_addable`.
+    Raises, in this order: if the organization has no such field and the history has no deletion of
+    it, HistoryRemoved if records were removed, otherwise FieldNotFound; OperationForbidden if the
+    channel may not create fields of its origin; the errors of `require_addable`,
+    then those of `require_room`.
     """
     field = catalog.last_deletion(field_id) or catalog.find(field_id)
     if field is None:
-        raise FieldNotFound
+        raise HistoryRemoved if catalog.removed_records() else FieldNotFound
     restored = field.restored(by=by, at=at)
-    holder = catalog.find(restored.key)
-    require_addable(restored, holder=holder, count=catalog.count, limit=limit)
+    require_key_free(restored, catalog.find(restored.key))
+    require_addable(restored, holder=None, count=catalog.count, limit=limit)
+    if size_limit is not None:
+        require_room(catalog.fields_size, added=restored.size, limit=size_limit)
     return CatalogChanges(restored=(restored,))
+
+
+def require_key_free(restored: RecipientField, holder: RecipientField | None) -> None:
+    """Check that no field of the catalog has the key of a field that is restored.
+
+    `holder` is the field with the key. Raises: KeyTaken if there is one. Its message does not
+    suggest another key, which a restored field can't have.
+    """
+    if holder is None:
+        return
+    message = (
+        f"Field {restored.id} is not deleted."
+        if holder.id == restored.id
+        else f"Field {holder.id} has the key of field {restored.id}."
+        f" Delete field {holder.id} first."
+    )
+    raise KeyTaken(restored.key, holder.id, message)
 
 
 def require_addable(
@@ -156,3 +231,18 @@ def require_addable(
         raise KeyTaken(definition.key, holder.id)
     if limit is not None and count(definition.origin.source) >= limit:
         raise FieldLimitReached(limit)
+
+
+def require_room(fields_size: Callable[[], int], *, added: int, limit: int) -> None:
+    """Check that a change can add this many bytes to the list of the fields.
+
+    `fields_size` returns the sum of the sizes of the fields before the change. A list above the
+    limit can shrink, or keep its size.
+
+    Raises: CatalogTooLarge if the change adds bytes, and the list would exceed the limit.
+    """
+    if added <= 0:
+        return
+    size = fields_size()
+    if list_size(size + added) > limit:
+        raise CatalogTooLarge(limit, list_size(size))

@@ -34,6 +34,7 @@ class Rule(Enum):
     UNKNOWN_FIELD = "unknown_field"
     EMPTY = "empty"
     TOO_MANY_ITEMS = "too_many_items"
+    TOO_LARGE = "too_large"
     DUPLICATE_ITEM = "duplicate_item"
     NOT_APPLICABLE = "not_applicable"
     INVALID_CHARACTERS = "invalid_characters"
@@ -124,12 +125,26 @@ class FieldNotFound(RecipientFieldsError):
 
 
 class BeforeHistory(RecipientFieldsError):
-    """The history of the organization has no record up to the instant."""
+    """The history of the organization does not go back that far.
+
+    It has no record up to the instant, or records after the position of a page were removed.
+    """
+
+    def __init__(
+        self,
+        message: str = "The history of this organization has no record up to this time. Use a later"
+        " time, or list the current fields.",
+    ) -> None:
+        super().__init__(message)
+
+
+class HistoryRemoved(RecipientFieldsError):
+    """The history has no deletion of the field, but its oldest records were removed."""
 
     def __init__(self) -> None:
         super().__init__(
-            "The history of this organization has no record up to this time. Use a later time, or"
-            " list the current fields."
+            "The oldest records of this organization's history were removed, and the others contain"
+            " no deletion of this field. Create the field again."
         )
 
 
@@ -269,6 +284,21 @@ class FieldLimitReached(RecipientFieldsError):
         super().__init__(
             f"The limit of {limit:,} fields of this source is reached."
             " Delete one that is not needed."
+        )
+
+
+class CatalogTooLarge(RecipientFieldsError):
+    """The change would make the list of the organization's fields larger than its limit.
+
+    `limit` and `used` are bytes of the list as JSON. `used` is its size before the change.
+    """
+
+    def __init__(self, limit: int, used: int) -> None:
+        self.limit = limit
+        self.used = used
+        super().__init__(
+            f"The list of all fields would have more than {limit:,} bytes as JSON. It has"
+            f" {used:,} now. Delete fields that are not needed, or list fewer allowed values."
         )
 
 

@@ -30,6 +30,7 @@ from .instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
 from .preconditions import UNCONDITIONAL, Precondition
+from .sizes import definition_size, id_size, list_size
 from .values import (
     AllowedValues,
     DataType,
@@ -146,19 +147,21 @@ class FieldDraft:
         """Return the definition of this field, with the channel's origin, created at this time.
 
         Raises: OperationForbidden if the channel may not create it; InvalidField if the data type
-        does not permit the allowed values.
+        does not permit the allowed values, or if they are too large.
         """
         origin = by.origin(self.esp_field_name)
         require(by, Operation.CREATE, origin)
         allowed_values = self.allowed_values
-        if allowed_values is not None and not isinstance(allowed_values, AllowedValues):
+        if allowed_values is not None:
             allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
         members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
         members["allowed_values"] = allowed_values
         return FieldDefinition(**members, origin=origin, created_at=at)
 
-    def _parse_allowed_values(self, values: Sequence[object]) -> AllowedValues:
-        return AllowedValues(self.data_type, values)
+    def _parse_allowed_values(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
+        if not isinstance(values, AllowedValues):
+            values = AllowedValues(self.data_type, values)
+        return values.require_size()
 
 
 @frozen(kw_only=True)
@@ -222,7 +225,7 @@ class FieldReplacement:
             data_type = DataType.parse(self.data_type)
             with violations.collect("allowed_values"):
                 if self.allowed_values is not None:
-                    allowed_values = AllowedValues(data_type, self.allowed_values)
+                    allowed_values = AllowedValues(data_type, self.allowed_values).require_size()
         if violations:
             raise InvalidField(violations)
         members = _values(self, WRITABLE_MEMBERS)
@@ -259,6 +262,11 @@ class FieldDefinition:
             version=1,
         )
 
+    @property
+    def size_without_id(self) -> int:
+        """The bytes that the field adds to a list, without the digits of its id."""
+        return definition_size(self)
+
 
 @frozen(kw_only=True)
 class RecipientField(FieldDefinition):
@@ -272,6 +280,11 @@ class RecipientField(FieldDefinition):
     organization_id: OrganizationId
     updated_at: datetime = field(converter=whole_milliseconds)
     version: int
+
+    @property
+    def size(self) -> int:
+        """The bytes that the field adds to a list, with the comma that separates it."""
+        return self.size_without_id + id_size(self.id)
 
     @property
     def version_tag(self) -> str:
@@ -298,7 +311,11 @@ class RecipientField(FieldDefinition):
         members = _values(changes, WRITABLE_MEMBERS)
         with violations.collect("allowed_values"):
             if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
-                members["allowed_values"] = AllowedValues(self.data_type, changes.allowed_values)
+                allowed_values = AllowedValues(self.data_type, changes.allowed_values)
+                if allowed_values != self.allowed_values:
+                    members["allowed_values"] = allowed_values.require_size()
+                else:
+                    members["allowed_values"] = allowed_values
         if violations:
             raise InvalidField(violations)
         changed = {name: value for name, value in members.items() if value is not UNCHANGED}
@@ -359,6 +376,11 @@ class Catalog:
     def version_tag(self) -> str:
         """The identifier of this state of this catalog, unique even if the storage is recreated."""
         return catalog_version_tag(self.organization_id, self.revision)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the list of the fields, as JSON without white space in UTF-8."""
+        return list_size(sum(each.size for each in self.fields))
 
     def get(self, reference: FieldReference) -> RecipientField:
         """Return the field with this id or key. Raises: FieldNotFound if there is none."""

@@ -6,15 +6,16 @@ language must return the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import Enum
+from itertools import takewhile
 from typing import cast
 
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from .errors import Rule
+from .errors import BeforeHistory, Rule
 from .fields import FieldReference, RecipientField
 from .identity import FieldId, OrganizationId
 from .instants import whole_milliseconds
@@ -139,6 +140,66 @@ class HistoryRecord(RecordedChange):
     author: Author = field(kw_only=True)
 
 
+@frozen
+class HistorySize:
+    """The size of an organization's history.
+
+    `bytes` is the sum of the stored documents of all records, in UTF-8. A value of more than 1,024
+    characters counts once, regardless of the number of documents that contain it. `inherited` is
+    the size when the history was first counted: 0, unless an earlier version or another storage
+    has recorded it.
+    """
+
+    bytes: int
+    inherited: int = 0
+
+
+@frozen
+class HistoryLimit:
+    """The maximum size of each organization's history, in bytes.
+
+    If `keeps_inherited` is true, a history that was larger when it was first counted has no limit.
+    """
+
+    bytes: int
+    keeps_inherited: bool = True
+
+    def target(self, size: HistorySize) -> int | None:
+        """Return the bytes to which a history of this size is reduced, or None if it is not.
+
+        A tenth of the limit is free then, so that not every change exceeds the limit again.
+        """
+        if size.bytes <= self.bytes or (self.keeps_inherited and size.inherited > self.bytes):
+            return None
+        return self.bytes - self.bytes // 10
+
+
+@frozen
+class OldRecord:
+    """One of the oldest records of a history, and the bytes that its removal frees.
+
+    These include the shared values that no later record uses.
+    """
+
+    sequence: int
+    occurred_at: datetime
+    bytes: int
+
+
+def records_to_free(oldest: Iterable[OldRecord], excess: int) -> Iterator[OldRecord]:
+    """Yield the first of the oldest records whose removal frees `excess` bytes, or all of them."""
+    for record in oldest:
+        if excess <= 0:
+            return
+        yield record
+        excess -= record.bytes
+
+
+def records_before(oldest: Iterable[OldRecord], before: datetime) -> Iterator[OldRecord]:
+    """Yield those of the oldest records that occurred before this time."""
+    return takewhile(lambda record: record.occurred_at < before, oldest)
+
+
 def undo(
     records: Iterable[HistoryRecord], fields: Iterable[RecipientField]
 ) -> tuple[RecipientField, ...]:
@@ -234,8 +295,34 @@ class HistoryQuery:
             return True
         return record.sequence != self.after and (record.sequence < self.after) is self.descending
 
-    def select(self, records: Iterable[HistoryRecord]) -> HistoryPage:
-        """Return the page that this query describes, of all records of an organization."""
+    @property
+    def requires_later_records(self) -> bool:
+        """Whether the page must not omit records after its start: a reader follows the history."""
+        return self.after is not None and not self.descending
+
+    def require_recorded(self, removed: int) -> None:
+        """Check that the history still has every record after the start of the page.
+
+        `removed` is the number of removed records, which are the oldest ones. Their sequences are 1
+        to this number.
+
+        Raises: BeforeHistory if a record with a greater sequence than `after` was removed.
+        """
+        if self.requires_later_records and max(cast(int, self.after), 0) < removed:
+            raise BeforeHistory(
+                f"The records up to {removed} were removed from the history, so a reader that"
+                f" continues after {self.after} would miss some. List the current fields, and"
+                f" continue after {removed}."
+            )
+
+    def select(self, records: Iterable[HistoryRecord], removed: int = 0) -> HistoryPage:
+        """Return the page that this query describes, of all records of an organization.
+
+        `removed` is the number of records that were removed before them.
+
+        Raises: the error of `require_recorded`.
+        """
+        self.require_recorded(removed)
         remaining = [each for each in records if self.matches(each) and self.starts_before(each)]
         remaining.sort(key=lambda each: each.sequence, reverse=self.descending)
         return self.page(remaining)

@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 
 from attrs import frozen
 
+from .compact_json import json_size
 from .errors import InvalidField, Rule, Violation
 from .instants import format_instant, parse_date, parse_instant
 from .suggestions import closest_match
@@ -30,6 +31,8 @@ MAX_INSERTION_CODE_LENGTH = 10_000
 MAX_VALUE_EXPRESSION_LENGTH = 2_000
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_ALLOWED_VALUES = 1_000
+MAX_ALLOWED_VALUES_SIZE = 64 * 1024
+"""The bytes of the allowed values of a field as JSON."""
 # fmt: off
 RESERVED_KEYS = frozenset((
     "id", "key", "source", "type", "null", "none", "true", "false", "and", "or", "not", "in", "is",
@@ -150,6 +153,21 @@ class AllowedValues:
 
     def __init__(self, data_type: DataType, values: Sequence[object]) -> None:
         self.__attrs_init__(data_type, _canonical_values(data_type, values))
+
+    def require_size(self) -> Self:
+        """Return these values for a field that is created with them, or changed to them.
+
+        Fields that older versions have stored can have larger values.
+        Raises: InvalidField if they have more than 64 KiB as JSON.
+        """
+        size = json_size(self.values)
+        if size > MAX_ALLOWED_VALUES_SIZE:
+            message = (
+                f"As JSON, the values have at most {MAX_ALLOWED_VALUES_SIZE:,} bytes, and these"
+                f" have {size:,}. List fewer or shorter ones."
+            )
+            raise InvalidField([Violation(Rule.TOO_LARGE, message)])
+        return self
 
 
 def derive_key(name: str) -> str:

@@ -9,12 +9,14 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import evolve, frozen
 
-from recipient_fields.application import Core, Pooled
+from recipient_fields.application import DEFAULT_HISTORY_LIMIT, Core, Pooled
+from recipient_fields.domain import HistoryLimit
 
 from .console import MAX_FORM_SIZE
 from .console import ROOT as CONSOLE
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
+from .http.heavy_requests import HeavyRequests
 from .http.host_rejections import HostRejections
 from .http.openapi.reference_page import REFERENCE_PATH
 from .http.readiness import CheckWithDeadline, PeriodicCheck
@@ -26,15 +28,14 @@ from .http.request_log import (
     sender_of,
 )
 from .http.resource import MAX_BODY_SIZE
+from .http.unread_responses import UnreadResponses
 from .log import BufferedHandler
 from .selection import open_core, open_permitted_source, storage_kind
-from .settings import STORED_KEYS, Settings
+from .settings import MEBIBYTE, STORED_KEYS, Settings
 
 if TYPE_CHECKING:
     from .http.metrics import Metrics
     from .traces import Traces
-
-_MEBIBYTE = 1024 * 1024
 
 
 @frozen(kw_only=True)
@@ -78,6 +79,8 @@ def create_service(
     core = open_core(
         settings.storage,
         field_limit=settings.field_limit,
+        catalog_size=settings.catalog_size,
+        history_limit=_history_limit(settings),
         keys_url=settings.keys,
         environment=environment,
         hashes_passwords=settings.console,
@@ -94,14 +97,17 @@ def create_service(
         hooks += (admin.metrics.record_response,)
     if traces is not None:
         hooks += (traces.record_response,)
-    counted = core
+    counted, heavy, unread = core, HeavyRequests(settings.threads), UnreadResponses()
     if admin is not None:
+        admin.metrics.watch_large_responses(heavy, unread)
         counted = evolve(core, validator=admin.metrics.counting(core.validator))
     api = create_app(
         counted,
         hooks,
         check=readiness,
-        cache_bytes=settings.cache * _MEBIBYTE,
+        cache_bytes=settings.cache * MEBIBYTE,
+        heavy=heavy,
+        unread=unread,
         request_log=request_log,
         home=CONSOLE if settings.console else REFERENCE_PATH,
     )
@@ -116,6 +122,13 @@ def create_service(
         admin=admin,
         traces=traces,
     )
+
+
+def _history_limit(settings: Settings) -> HistoryLimit:
+    """Return the limit. Only one that the operator has set applies to histories above it."""
+    if settings.history_size is None:
+        return DEFAULT_HISTORY_LIMIT
+    return HistoryLimit(settings.history_size * MEBIBYTE, keeps_inherited=False)
 
 
 def _create_traces(settings: Settings) -> Traces | None:

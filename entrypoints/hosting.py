@@ -14,6 +14,7 @@ from recipient_fields.domain import RecipientFieldsError
 
 from .composition import Service
 from .http.resource import MAX_BODY_SIZE
+from .memory import return_large_blocks
 from .server.addresses import authority, listen
 from .server.admin import AdminListener
 from .server.server import Server
@@ -35,6 +36,7 @@ def create_server(
 
     Raises: AddressUnavailable; TooFewFiles if the limit of open files is too low.
     """
+    return_large_blocks()
     with _listening(settings.listen, "--listen", shared=settings.reuse_port):
         return Server(
             service.application,

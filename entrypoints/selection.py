@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve
 
 from recipient_fields.application import (
+    DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     Core,
     EspFieldSource,
@@ -22,6 +23,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
 from recipient_fields.domain import (
+    HistoryLimit,
     InvalidStorageUrl,
     OrganizationId,
     RecipientFieldsError,
@@ -29,7 +31,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 
-from .settings import STORED_KEYS
+from .settings import MEBIBYTE, STORED_KEYS
 
 _STORAGES = "recipient_fields.storage"
 """The entry-point group of storages: `scheme = "module:function"`, called with the URL."""
@@ -57,6 +59,8 @@ def open_core(
     storage_url: str,
     *,
     field_limit: int = DEFAULT_FIELD_LIMIT,
+    catalog_size: int = DEFAULT_CATALOG_SIZE // MEBIBYTE,
+    history_limit: HistoryLimit | None = None,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
     hashes_passwords: bool = False,
@@ -64,8 +68,8 @@ def open_core(
 ) -> Core:
     """Return the application services for the storage with this URL.
 
-    `environment` has the credentials of the key validator. The services use the repositories that
-    `wrap` returns for the storage.
+    `catalog_size` is in MiB. `environment` has the credentials of the key validator. The services
+    use the repositories that `wrap` returns for the storage.
 
     Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
     and the extra `console` is not installed.
@@ -74,7 +78,14 @@ def open_core(
     validator = open_key_validator(keys_url, environment or {})
     storage = open_storage(storage_url)
     wrapped = storage if wrap is None else wrap(storage)
-    core = Core.over(wrapped, field_limit=field_limit, validator=validator, hasher=hasher)
+    core = Core.over(
+        wrapped,
+        field_limit=field_limit,
+        catalog_size=catalog_size * MEBIBYTE,
+        history_limit=history_limit,
+        validator=validator,
+        hasher=hasher,
+    )
     return evolve(core, storage=storage)
 
 

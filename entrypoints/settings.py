@@ -10,13 +10,15 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_
 from attrs import Attribute, field, fields, frozen, resolve_types
 from cattrs import ClassValidationError, Converter
 
-from recipient_fields.application import DEFAULT_FIELD_LIMIT
+from recipient_fields.application import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from recipient_fields.application.environment import VARIABLE_PREFIX, read_secret
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import OrganizationId, RecipientFieldsError
 
 from .server.addresses import authority
 from .server.limits import MAX_CONNECTIONS
+
+MEBIBYTE = 1024 * 1024
 
 STORED_KEYS = "stored:"
 """The URL of the key validator that uses the API keys in the storage."""
@@ -67,6 +69,8 @@ class Range(NamedTuple):
 WebOrigin = NewType("WebOrigin", str)
 """The scheme and the host of an address for browsers: `https://fields.example.com`."""
 
+Mebibytes: TypeAlias = Annotated[int, Range(1, 1_048_576)]
+MebibytesOrDefault: TypeAlias = Mebibytes | None
 OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -130,6 +134,22 @@ class Settings:
         metadata={
             "help": "The maximum number of API-managed fields per organization.",
             "metavar": "NUMBER",
+        },
+    )
+    catalog_size: Annotated[int, Range(1, 65_536)] = field(
+        default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
+        metadata={
+            "help": "The maximum size of the list of an organization's fields in MiB.",
+            "metavar": "MIB",
+        },
+    )
+    history_size: MebibytesOrDefault = field(
+        default=None,
+        metadata={
+            "help": "The maximum size of each organization's history in MiB: 256 by default. The"
+            " service removes the oldest records. Unless it is set, histories that were larger at"
+            " an upgrade have no limit.",
+            "metavar": "MIB",
         },
     )
     keys: str = field(
@@ -331,6 +351,9 @@ _converter.register_structure_hook(bool, _parse_boolean)
 _converter.register_structure_hook(str, lambda text, _: text)
 _converter.register_structure_hook(Address, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
+_converter.register_structure_hook_func(
+    lambda kind: kind == MebibytesOrDefault, _number_parser(Mebibytes)
+)
 _converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
 _converter.register_structure_hook_func(
     lambda kind: kind == OrganizationIds, _parse_organization_ids

@@ -10,6 +10,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from .composition import create_service
 from .log import start_log
+from .memory import return_large_blocks
 from .settings import Settings
 
 
@@ -18,12 +19,15 @@ def application() -> WSGIApplication:
 
     Each process of the server calls this function once, and has its own connections to the storage.
     The server has its own options for addresses, threads and connections:
-    `RECIPIENT_FIELDS_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and `_REUSE_PORT` have no
-    effect. Because the address is not known, the console requires `RECIPIENT_FIELDS_CONSOLE_URL`.
+    `RECIPIENT_FIELDS_LISTEN`, `_ADMIN_LISTEN`, `_CONNECTIONS` and `_REUSE_PORT` have no effect.
+    `RECIPIENT_FIELDS_THREADS` must be the number of its threads: it sets the number of slots for
+    heavy requests. Because the address is not known, the console requires
+    `RECIPIENT_FIELDS_CONSOLE_URL`.
 
     Raises: InvalidSettings; what `create_service` raises.
     """
     settings = Settings.from_environment(os.environ)
+    return_large_blocks()
     settings.require_console_url(None)
     log = start_log(settings.log_level, settings.log_format, sys.stderr)
     service = create_service(settings, os.environ, log)

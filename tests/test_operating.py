@@ -11,7 +11,9 @@ import pytest
 
 from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.cli.serve import serve
+from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics
+from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "operating.md").read_text("utf-8")
 UNIT = Path(__file__).parent.parent / "docs" / "deploy" / "recipient-fields@.service"
@@ -78,6 +80,7 @@ def test_every_metric_is_on_the_page_with_its_labels() -> None:
     metrics.watch_server(ServerAndPool())
     metrics.watch_pool(ServerAndPool())
     metrics.watch_readiness(lambda: None)
+    metrics.watch_large_responses(HeavyRequests(), UnreadResponses())
 
     documented = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
     collected = {

@@ -27,6 +27,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldNotFound,
     FieldPage,
@@ -43,6 +44,7 @@ from recipient_fields.domain import (
     RecipientField,
     StorageUnavailable,
     format_instant,
+    view_of,
 )
 
 from ..network import Connections, Request, Response
@@ -60,6 +62,8 @@ from .responses import (
     catalog_of,
     field_of,
     history_of,
+    identities_of,
+    is_minimal,
     organization_of,
     page_of,
     results_of,
@@ -71,6 +75,7 @@ _BATCHES = "/api/v1/recipient_field_batches"
 _HISTORY = "/api/v1/recipient_field_changes"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 class RecipientFieldsClient(RecipientFields):
@@ -224,20 +229,59 @@ class RecipientFieldsClient(RecipientFields):
     ) -> tuple[RecipientField | None, ...]:
         """Perform all operations of a batch, or none. Return the field of each, None if deleted.
 
-        The `current` version of a VersionConflict is None, because responses do not contain it.
+        The `current` version of a VersionConflict is None, because responses do not contain it. If
+        the fields are too large for the response, the client then reads the list. Later changes of
+        other clients can be in it.
 
         Raises: RequestRefused if the batch has more than 1,000 operations, if it is larger than
         1 MiB as JSON, or if the service does not support batches.
         """
+        response = self._apply(organization_id, batch, {})
+        if response is None:
+            return ()
+        with _response_checks():
+            if not is_minimal(response):
+                return results_of(response, organization_id, batch)
+            identities = identities_of(response, batch)
+        fields = {field.id: field for field in self.list_fields(organization_id).fields}
+        return tuple(None if each is None else fields.get(each.id) for each in identities)
+
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        """Perform a batch as `apply_batch` does. Return only the id and the key of each field.
+
+        A service that does not know the preference sends the fields.
+        """
+        response = self._apply(organization_id, batch, {"Prefer": "return=minimal"})
+        if response is None:
+            return ()
+        with _response_checks():
+            if is_minimal(response):
+                return identities_of(response, batch)
+            fields = results_of(response, organization_id, batch)
+        return tuple(None if each is None else FieldIdentity(each.id, each.key) for each in fields)
+
+    def _apply(
+        self, organization_id: OrganizationId, batch: Batch, headers: Mapping[str, str]
+    ) -> Response | None:
+        """Return the response to a batch, or None if the batch has no operations."""
         for operation in batch.operations:
             require_reference(operation.reference)
         if not batch.operations:  # The API requires at least one.
-            batch.stage(self.list_fields(organization_id), by=API, at=system_clock())
-            return ()
+            catalog = self.list_fields(organization_id)
+            batch.stage(view_of(catalog), by=API, at=system_clock())
+            return None
         body = batch_body(batch)
         try:
-            response = self._call(
-                OrganizationNotFound, organization_id, "POST", _BATCHES, body, batch=batch
+            return self._call(
+                OrganizationNotFound,
+                organization_id,
+                "POST",
+                _BATCHES,
+                body,
+                batch=batch,
+                headers=headers,
             )
         except OrganizationNotFound:
             # An older service also responds with 404, because it does not have the path. In that
@@ -245,8 +289,6 @@ class RecipientFieldsClient(RecipientFields):
             self.list_fields(organization_id)
             message = "The service does not support batches of changes. Update the service."
             raise RequestRefused("not_found", message) from None
-        with _response_checks():
-            return results_of(response, organization_id, batch)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(field_id=field_id)
@@ -312,13 +354,14 @@ class RecipientFieldsClient(RecipientFields):
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
         batch: Batch | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> Response:
         """Return the response if it is successful. Raises: the error for any other response."""
         require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
             raise not_found
-        return self._send(not_found, key, method, target, body, precondition, batch)
+        return self._send(not_found, key, method, target, body, precondition, batch, headers)
 
     def _send(
         self,
@@ -329,21 +372,23 @@ class RecipientFieldsClient(RecipientFields):
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
         batch: Batch | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> Response:
         if _BEARER.fullmatch(key) is None:
             raise KeyRefused
-        headers = {
+        sent = {
             "Authorization": f"Bearer {key}",
             "Accept": "application/json",
             "User-Agent": self._user_agent,
             **condition_headers(precondition),
+            **headers,
         }
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            sent["Content-Type"] = "application/json"
         request = Request(
             method=method,
             target=self._path + target,
-            headers=headers,
+            headers=sent,
             body=body,
             max_error=self._retry_policy.max_response,
         )

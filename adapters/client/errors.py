@@ -16,10 +16,12 @@ from recipient_fields.domain import (
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     FieldId,
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    HistoryRemoved,
     InsufficientAccess,
     InvalidField,
     KeyRefused,
@@ -65,6 +67,8 @@ class _Error:
     message: str
     reason: object = None
     request_id: object = None
+    limit: object = None
+    used: object = None
     details: object = None
 
 
@@ -81,6 +85,8 @@ class _Detail:
     suggestion: str | None = None
     existing_id: FieldId | None = None
     existing_key: FieldKey | None = None
+    limit: int | None = None
+    used: int | None = None
 
 
 def code_of(response: Response) -> str | None:
@@ -126,13 +132,17 @@ def _convert(
         case "validation_failed":
             return _invalid_field(_details(error))
         case "not_found":
-            return BeforeHistory() if error.reason == "before_history" else not_found()
+            return BeforeHistory(message) if error.reason == "before_history" else not_found()
         case "forbidden":
             return _forbidden(error, message)
         case "key_already_exists":
             return _key_taken(_details(error))
         case "field_limit_reached":
             return _limit_reached(message)
+        case "history_removed":
+            return HistoryRemoved()
+        case "catalog_too_large":
+            return _catalog_too_large(error.limit, error.used)
         case "precondition_failed":
             return VersionConflict(version_of(response), message)
         case "unauthorized":
@@ -182,6 +192,8 @@ def _failure(details: Sequence[_Detail], operation: BatchOperation) -> Recipient
             return _key_taken(details)
         case "field_limit_reached":
             return _limit_reached(first.message)
+        case "catalog_too_large":
+            return _catalog_too_large(first.limit, first.used)
         case "precondition_failed":
             return VersionConflict(None, first.message)
     if first.pointer == "/reference":  # No field can have such an id or key.
@@ -227,6 +239,12 @@ def _key_taken(details: Sequence[_Detail]) -> KeyTaken:
 def _limit_reached(message: str) -> FieldLimitReached:
     limit = _LIMIT.search(message)
     return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
+
+
+def _catalog_too_large(limit: object, used: object) -> CatalogTooLarge:
+    if not isinstance(limit, int) or not isinstance(used, int):
+        raise InvalidResponse("it has no limit or no used bytes")
+    return CatalogTooLarge(limit, used)
 
 
 def _invalid_field(details: Sequence[_Detail]) -> InvalidField:

@@ -10,7 +10,10 @@ from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from recipient_fields.application import FieldDocument, NotJson
-from recipient_fields.application.batch_documents import BatchResultListDocument
+from recipient_fields.application.batch_documents import (
+    BatchResultListDocument,
+    MinimalBatchResultListDocument,
+)
 from recipient_fields.application.conversion import parse_document
 from recipient_fields.application.documents import (
     FieldEnvelopeDocument,
@@ -22,6 +25,9 @@ from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     Batch,
     Catalog,
+    FieldId,
+    FieldIdentity,
+    FieldKey,
     FieldPage,
     FieldQuery,
     HistoryPage,
@@ -86,6 +92,24 @@ def page_of(
     return page, cursor
 
 
+def is_minimal(response: Response) -> bool:
+    """Return whether the response to a batch contains ids and keys instead of fields."""
+    applied = response.headers.get("Preference-Applied", "")
+    return "return=minimal" in (each.strip().lower() for each in applied.split(","))
+
+
+def identities_of(response: Response, batch: Batch) -> tuple[FieldIdentity | None, ...]:
+    """Return the id and key of each field. Raises: InvalidResponse if some are missing."""
+    results = read_document(response, MinimalBatchResultListDocument).results
+    _require_results(len(results), batch)
+    return tuple(
+        None
+        if each.id is None or each.key is None
+        else FieldIdentity(FieldId(each.id), FieldKey(each.key))
+        for each in results
+    )
+
+
 def results_of(
     response: Response, organization_id: OrganizationId, batch: Batch
 ) -> tuple[RecipientField | None, ...]:
@@ -94,9 +118,13 @@ def results_of(
         result.recipient_field
         for result in read_document(response, BatchResultListDocument).results
     ]
-    if len(fields) != len(batch.operations):
-        raise InvalidResponse("it has another number of results than the batch has operations")
+    _require_results(len(fields), batch)
     return tuple(None if each is None else _field(each, organization_id) for each in fields)
+
+
+def _require_results(count: int, batch: Batch) -> None:
+    if count != len(batch.operations):
+        raise InvalidResponse("it has another number of results than the batch has operations")
 
 
 def organization_of(response: Response) -> OrganizationId:

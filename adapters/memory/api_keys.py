@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     FoundKey,
     KeyGrant,
     OrganizationId,
+    list_size,
 )
 
 from .fields import MemoryFieldRepository
@@ -63,7 +64,8 @@ class MemoryApiKeyRepository(ApiKeyRepository):
             if key_id is None:
                 return None
             key = self._keys[key_id]
-            return key.to_found_key(self._fields.catalog(key.organization_id).revision)
+            catalog = self._fields.catalog(key.organization_id)
+            return key.to_found_key(catalog.revision, list_size(catalog.fields_size))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         with self._lock:

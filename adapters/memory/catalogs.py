@@ -21,6 +21,8 @@ from recipient_fields.domain import (
     Source,
 )
 
+from .history_counter import HistoryCounter
+
 
 class StoredCatalog:
     """The fields of one organization by ascending id and by key, their revision and history.
@@ -31,11 +33,14 @@ class StoredCatalog:
     def __init__(self, organization_id: OrganizationId, revision: int) -> None:
         self.organization_id: OrganizationId = organization_id
         self.revision: int = revision
+        self.fields_size: int = 0
         self.history: list[HistoryRecord] = []
+        self.history_counter: HistoryCounter = HistoryCounter()
         self._last_sequence = 0
         self._last_change_at: datetime | None = None
         self._by_id: dict[FieldId, RecipientField] = {}
         self._by_key: dict[str, RecipientField] = {}
+        self._sizes: dict[FieldId, int] = {}
 
     @classmethod
     def load(cls, record: OrganizationRecord) -> StoredCatalog:
@@ -66,12 +71,20 @@ class StoredCatalog:
         records = (each for each in reversed(self.history) if each.field_id == field_id)
         return next((each.before for each in records if each.after is None), None)
 
+    @property
+    def removed_records(self) -> int:
+        """The number of records that were removed, which are the oldest ones."""
+        return self._last_sequence - len(self.history)
+
     def insert(self, field: RecipientField) -> None:
         holder = self._by_key.get(field.key)
         if holder is not None and holder.id != field.id:
             # A change returned another field than it received. Only one field can have a key.
-            del self._by_id[holder.id]
+            self._remove(holder)
         self._by_id[field.id] = self._by_key[field.key] = field
+        size = field.size
+        self.fields_size += size - self._sizes.get(field.id, 0)
+        self._sizes[field.id] = size
 
     def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
         """Make and record the changes of one transaction: all of them, or none if it raises."""
@@ -90,7 +103,7 @@ class StoredCatalog:
 
     def _apply(self, change: RecordedChange, *, author: Author, at: datetime) -> None:
         if change.after is None:
-            del self._by_id[change.field_id], self._by_key[change.key]
+            self._remove(self._by_id[change.field_id])
         else:
             self.insert(change.after)
         if change.operation is RecordedOperation.RESTORED:
@@ -100,6 +113,10 @@ class StoredCatalog:
         record = change.with_sequence(self._last_sequence, occurred_at=at, author=author)
         self.history.append(record)
 
+    def _remove(self, field: RecipientField) -> None:
+        del self._by_id[field.id], self._by_key[field.key]
+        self.fields_size -= self._sizes.pop(field.id)
+
     def _undo(self, changes: Sequence[RecordedChange]) -> None:
         """Restore the fields before the changes, of which some are made."""
         changed = {each.field_id for each in changes}
@@ -107,6 +124,8 @@ class StoredCatalog:
         fields = [*(each for each in self._by_id.values() if each.id not in changed), *before]
         self._by_id = {each.id: each for each in fields}
         self._by_key = {each.key: each for each in fields}
+        self._sizes = {each.id: each.size for each in fields}
+        self.fields_size = sum(self._sizes.values())
         self._sort()
 
     def _sort(self) -> None:

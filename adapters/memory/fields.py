@@ -109,6 +109,11 @@ class MemoryFieldRepository(FieldRepository):
         catalog = self._catalogs.get(organization_id)
         return None if catalog is None else catalog.find_deleted(field_id)
 
+    def removed_records(self, organization_id: OrganizationId) -> int:
+        """Return the number of records that were removed, or 0, under the lock."""
+        catalog = self._catalogs.get(organization_id)
+        return 0 if catalog is None else catalog.removed_records
+
     def catalog(self, organization_id: OrganizationId) -> StoredCatalog:
         """Return the organization's catalog, under the lock.
 
@@ -118,6 +123,10 @@ class MemoryFieldRepository(FieldRepository):
         return self._catalogs.setdefault(
             organization_id, StoredCatalog(organization_id, organization.first_revision)
         )
+
+    def next_id(self) -> FieldId:
+        """Return the id of the next created field, under the lock."""
+        return FieldId(self._ids.last + 1)
 
     def delete_all(self, organization_id: OrganizationId) -> None:
         """Delete all fields of the organization, and their history."""
@@ -151,6 +160,8 @@ class MemoryFieldRepository(FieldRepository):
             catalogs[field.organization_id].insert(field)
         for record in sorted(history, key=lambda each: each.sequence):
             catalogs[record.organization_id].history.append(record)
+        for catalog in catalogs.values():
+            catalog.history_counter.inherit(catalog.history)
         self._ids.skip_to(last_id)
         self._catalogs = catalogs
 
@@ -173,8 +184,17 @@ class _CatalogView(CatalogView):
     def count(self, source: Source, /) -> int:
         return self._fields.catalog(self._organization_id).count(source)
 
+    def fields_size(self) -> int:
+        return self._fields.catalog(self._organization_id).fields_size
+
+    def next_id(self) -> FieldId:
+        return self._fields.next_id()
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return self._fields.find_deleted(self._organization_id, field_id)
+
+    def removed_records(self) -> int:
+        return self._fields.removed_records(self._organization_id)
 
     def all(self) -> Catalog:
         return self._fields.all(self._organization_id)

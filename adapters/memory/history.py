@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from threading import RLock
 
@@ -10,10 +10,16 @@ from recipient_fields.application import HistoryRepository
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
+    HistorySize,
+    OldRecord,
     OrganizationId,
     epoch_milliseconds,
+    records_before,
+    records_to_free,
     undo,
 )
 
@@ -29,8 +35,9 @@ class MemoryHistoryRepository(HistoryRepository):
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         with self._lock:
-            records = tuple(self._catalog_of(organization_id).history)
-        return query.select(records)
+            catalog = self._catalog_of(organization_id)
+            records, removed = tuple(catalog.history), catalog.removed_records
+        return query.select(records, removed)
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._lock:
@@ -42,9 +49,34 @@ class MemoryHistoryRepository(HistoryRepository):
         revision = epoch_milliseconds(until_then[-1].occurred_at)
         return Catalog(organization_id, revision, undo(records[len(until_then) :], fields))
 
-    def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return query.select(self.catalog_at(organization_id, at))
+
+    def size(self, organization_id: OrganizationId, /) -> HistorySize:
         with self._lock:
-            history = self._catalog_of(organization_id).history
-            count = sum(each.occurred_at < before for each in history)
-            del history[:count]
-            return count
+            catalog = self._catalog_of(organization_id)
+            return catalog.history_counter.size(catalog.history)
+
+    def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
+        return self._remove(organization_id, lambda oldest, _: records_before(oldest, before))
+
+    def prune_to_size(self, organization_id: OrganizationId, max_bytes: int, /) -> int:
+        return self._remove(
+            organization_id,
+            lambda oldest, size: records_to_free(oldest, size.bytes - max_bytes),
+        )
+
+    def _remove(
+        self,
+        organization_id: OrganizationId,
+        choose: Callable[[Sequence[OldRecord], HistorySize], Iterable[OldRecord]],
+    ) -> int:
+        with self._lock:
+            catalog = self._catalog_of(organization_id)
+            history, counter = catalog.history, catalog.history_counter
+            removed = list(choose(counter.oldest(history), counter.size(history)))
+            counter.remove(removed)
+            del history[: len(removed)]
+            return len(removed)

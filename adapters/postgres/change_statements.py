@@ -20,8 +20,17 @@ from .columns import FIELD_TYPES, milliseconds, stored_expression
 ChangeStatement: TypeAlias = Callable[[], str]
 """Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
 
-_ROW_TYPES: Mapping[str, str] = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
+_ROW_TYPES: Mapping[str, str] = {
+    **FIELD_TYPES,
+    "id": "bigint",
+    "before": "text",
+    "after": "text",
+    "bytes": "bigint",
+}
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
+_ORGANIZATION_EXISTS = "EXISTS (SELECT FROM organizations WHERE id = %(organization_id)s)"
+_ASSIGNED_IDS = "(SELECT sum(length(stored.id::text)) FROM stored)"
+"""The number of digits of the ids of a batch that were assigned."""
 
 
 @cache
@@ -39,18 +48,23 @@ def insert_field() -> str:
         WITH holder AS (
             SELECT id FROM recipient_fields
             WHERE organization_id = %(organization_id)s AND key = %(key)s
-        ), catalog AS (
-            {advance_for_new_field()}
+        ), locked AS (
+            SELECT id FROM organizations WHERE {can_add_field()} FOR NO KEY UPDATE
         ), added AS (
             INSERT INTO recipient_fields (organization_id, {field_columns()})
             SELECT %(organization_id)s, {field_parameters()}
-            FROM catalog
+            FROM locked
             RETURNING id
+        ), catalog AS (
+            {advance_for_new_field("added.id")}
+            FROM added WHERE organizations.id = %(organization_id)s
+            RETURNING last_sequence, last_change_at
         ), recorded AS (
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, last_sequence, last_change_at, %(operation)s, added.id,
-                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json
+                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json,
+                %(bytes)s
             FROM catalog, added
         )
         SELECT id FROM added
@@ -71,15 +85,16 @@ def store_changes(change: ChangeStatement) -> str:
         WITH change AS (
             SELECT * FROM ROWS FROM (json_to_recordset(%(rows)s::json) AS ({row_types()}))
                 WITH ORDINALITY AS change ({row_members()}, place)
-        ), catalog AS (
-            {advance_for_changes()}
         ), stored AS (
             {change()}
+        ), catalog AS (
+            {advance_for_changes(_ASSIGNED_IDS if change is insert_fields else "0")}
         ), recorded AS (
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, previous_sequence + place, last_change_at, %(operation)s,
-                stored.id, key, source, %(author)s::json, before::json, after::json
+                stored.id, key, source, %(author)s::json, before::json, after::json,
+                bytes + %(author_bytes)s
             FROM catalog, stored JOIN change USING (key)
         )
         SELECT {milliseconds("last_change_at")},
@@ -114,7 +129,7 @@ def insert_fields() -> str:
     return f"""
         INSERT INTO recipient_fields (organization_id, {field_columns()})
         SELECT %(organization_id)s, {field_values()}
-        FROM catalog, change ORDER BY place
+        FROM change WHERE {_ORGANIZATION_EXISTS} ORDER BY place
         RETURNING id, key
     """
 
@@ -125,38 +140,51 @@ def restore_fields() -> str:
         INSERT INTO recipient_fields (organization_id, id, {field_columns()})
         OVERRIDING SYSTEM VALUE
         SELECT %(organization_id)s, id, {field_values()}
-        FROM catalog, change
+        FROM change WHERE {_ORGANIZATION_EXISTS}
         RETURNING id, key
     """
 
 
-def advance_for_new_field() -> str:
-    """Advance the catalog for a new field, in a statement that has its `holder`.
+def can_add_field() -> str:
+    """Return the condition of an organization that can have a new field, if `holder` has its key.
 
-    Change nothing if the key is taken, if the limit is reached, or if only a count could decide
-    whether it is.
+    It is false if the key is taken, if a limit is reached, or if only a plan could decide that: it
+    reads the counters that are not current, and the digits of the id.
     """
+    return """
+        id = %(organization_id)s
+            AND counted_revision = revision AND measured_revision = revision
+            AND NOT EXISTS (SELECT FROM holder)
+            AND (%(limit)s::bigint IS NULL OR
+                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
+            AND (%(max_fields_size)s::bigint IS NULL OR
+                fields_size <= %(max_fields_size)s::bigint)
+    """
+
+
+def advance_for_new_field(new_id: str) -> str:
+    """Advance the catalog for a new field with the id of this expression."""
     return f"""
         UPDATE organizations SET
             revision = {next_revision()},
             counted_revision = {next_revision()},
             api_field_count = api_field_count + %(added_api_fields)s,
-            last_sequence = last_sequence + 1,
+            measured_revision = {next_revision()},
+            fields_size = fields_size + %(added_size)s + length({new_id}::text),
+            {counted_records()},
+            last_sequence = last_sequence + %(count)s,
             last_change_at = {next_change_at()}
-        WHERE id = %(organization_id)s
-            AND counted_revision = revision AND NOT EXISTS (SELECT FROM holder)
-            AND (%(limit)s::bigint IS NULL OR
-                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
-        RETURNING last_sequence, last_change_at
     """
 
 
-def advance_for_changes() -> str:
+def advance_for_changes(assigned_ids: str = "0") -> str:
     """Advance the locked catalog for the changes of a batch.
 
     Only API-managed fields have a limit in the service, so the others have no counter. If the
-    counter is not current, the statement counts the fields, which are those before it.
+    counter is not current, the statement counts the fields, which are those before it. If the size
+    of the catalog is not current, the next plan that needs it measures the fields.
 
+    `assigned_ids` is the expression of the number of digits of the ids that the statement assigns.
     `occurred_at` is the time of the transaction's records, or NULL in its first batch.
     """
     return f"""
@@ -170,11 +198,29 @@ def advance_for_changes() -> str:
                     WHERE organization_id = %(organization_id)s AND source = 'api'
                 )
             ),
+            {counted_records()},
+            measured_revision = CASE WHEN measured_revision = revision
+                THEN {next_revision()} ELSE measured_revision END,
+            fields_size = fields_size + CASE WHEN measured_revision = revision
+                THEN %(added_size)s + {assigned_ids} ELSE 0 END,
             last_sequence = last_sequence + %(count)s,
             last_change_at = coalesce(to_timestamp(%(occurred_at)s / 1000.0), {next_change_at()})
         WHERE id = %(organization_id)s
         RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
     """
+
+
+def counted_records() -> str:
+    """Return the assignments that add the new records to the size of the history.
+
+    If a process of an older version has stored records, these must be counted first, and the new
+    ones with them.
+    """
+    is_counted = "CASE WHEN sized_sequence = last_sequence THEN"
+    return (
+        f"record_bytes = record_bytes + {is_counted} %(bytes)s::bigint ELSE 0 END,"
+        f" sized_sequence = sized_sequence + {is_counted} %(count)s::bigint ELSE 0 END"
+    )
 
 
 def next_revision() -> str:

@@ -21,7 +21,7 @@ FIELD_TYPES: Mapping[str, str] = {
 Times are milliseconds since 1970, allowed values are JSON as text.
 """
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def milliseconds(time: str) -> str:

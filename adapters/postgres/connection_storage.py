@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
 from psycopg import Connection, Cursor, IsolationLevel
@@ -49,6 +49,8 @@ class PostgresConnectionStorage(PostgresRepositories):
     connection has no `lock_timeout` or `statement_timeout`, a method sets its own while it runs:
     1 s for a lock, 2 s for a statement.
     """
+
+    belongs_to_calling_thread: Literal[True] = True
 
     def __init__(
         self, connect: Callable[[], Connection[Any]], *, schema: str | None = None

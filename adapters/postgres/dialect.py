@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -45,6 +45,21 @@ class PostgresDialect(Dialect):
 
     def one_of(self, column: str, values: str) -> str:
         return f"{column} = ANY({values})"
+
+    def stored_bytes(self, column: str) -> str:
+        return f"pg_column_size({column})"
+
+    def without(self, document: str, members: Sequence[str]) -> str:
+        nulls = ", ".join(f"'{each}', NULL" for each in members)
+        return f"({document}::jsonb || jsonb_build_object({nulls}))::text"
+
+    def text_bytes(self, column: str) -> str:
+        return f"octet_length({column})"  # which does not read a value that is stored outside
+
+    def pairs(self, first: str, second: str) -> str:
+        return f"""(
+            SELECT * FROM unnest({first}::text[], {second}::text[]) AS pair (first, second)
+        )"""
 
     def joined(self, text: str) -> str:
         return f"string_agg({text}, ',')"

@@ -12,6 +12,7 @@ from psycopg import Connection
 from recipient_fields.application import CatalogPlanner, PublishedCatalog
 from recipient_fields.domain import (
     FIELD_MEMBERS,
+    MAX_SAFE_INTEGER,
     AppliedChanges,
     Author,
     CatalogChanges,
@@ -28,10 +29,10 @@ from recipient_fields.domain import (
     plan_creation,
 )
 
+from ..relational.catalogs import RelationalCatalogView, current_size
 from ..relational.columns import storable_id
 from ..relational.dialect import Dialect
 from ..relational.fields import (
-    RelationalCatalogView,
     RelationalFields,
     SelectPage,
     query_values,
@@ -41,6 +42,7 @@ from ..relational.fields import (
 )
 from ..relational.locks import lock_catalog
 from ..row_mapping import read_field
+from ..shared_values import share_values
 from .change_statements import insert_field
 from .changes import PlannedRows, bind_creation
 from .limits import CALL_TIMEOUT
@@ -100,18 +102,34 @@ class PostgresFieldRepository(RelationalFields):
         /,
         *,
         limit: int | None = None,
+        size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        """Create the field in one statement. If that stores nothing, do what `change` does."""
-        values = bind_creation(organization_id, definition, limit=limit, author=author)
+        """Create the field in one statement. If that stores nothing, do what `change` does.
+
+        So does a field with values that the history shares, because these are stored first.
+        """
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
+
+        document = share_values(definition)
+        if document.values:
+            at = definition.created_at
+            return self.change(organization_id, plan, author=author, at=at).created[0]
+        values = bind_creation(
+            organization_id,
+            definition,
+            document.text,
+            limit=limit,
+            size_limit=size_limit,
+            author=author,
+        )
         deadline = monotonic() + CALL_TIMEOUT
         server = self._transactions.server
         row = self._transactions.try_statement(insert_field(), values)
         if row is not None:
             return definition.with_id(FieldId(row[0]), organization_id)
-
-        def plan(catalog: CatalogView) -> CatalogChanges:
-            return plan_creation(catalog, definition, limit=limit)
 
         def create(connection: Connection[Any]) -> RecipientField:
             field_id = server.try_creation(connection, values)
@@ -152,20 +170,31 @@ class _CatalogView(RelationalCatalogView):
 
     _counts: dict[Source, int] = Factory(dict)
     """The number of fields of a source, if a statement has returned it."""
+    _sizes: list[int] = Factory(list)
+    """The size of the fields, if a statement has returned it."""
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         statement = find_by_key if isinstance(reference, str) else find_by_id
         row = self._connection.one(statement, reference_values(self._organization_id, reference))
         if row is None:
             return None
-        count, *field = row
+        count, size, *field = row
         if count is not None:
             self._counts[Source.API] = count
+        if size is not None:
+            self._sizes[:] = [size]
         return None if field[0] is None else read_field(field)
 
     def count(self, source: Source, /) -> int:
         count = self._counts.get(source)
         return super().count(source) if count is None else count
+
+    def fields_size(self) -> int:
+        return self._sizes[0] if self._sizes else super().fields_size()
+
+    def next_id(self) -> FieldId:
+        row = self._connection.one(select_last_id)
+        return FieldId(MAX_SAFE_INTEGER if row is None else row[0] + 1)
 
 
 @frozen
@@ -212,7 +241,10 @@ def _instant(column: str) -> str:
 
 
 def find_by_id(sql: Dialect) -> str:
-    """Select the number of API-managed fields, or NULL if it is not known, and a field."""
+    """Select the number of API-managed fields, the size of all fields, and a field.
+
+    The first two are NULL if they are not known.
+    """
     return _find(select_field_by_id(sql))
 
 
@@ -222,9 +254,24 @@ def find_by_key(sql: Dialect) -> str:
 
 
 def _find(field: str) -> str:
-    """Return the statement that also selects the count, so that no statement counts the fields."""
+    """Return the statement that also selects the counters, so that none reads all fields."""
     return f"""
-        SELECT CASE WHEN counted_revision = revision THEN api_field_count END, field.*
+        SELECT
+            CASE WHEN counted_revision = revision THEN api_field_count END, {current_size()},
+            field.*
         FROM organizations LEFT JOIN ({field}) AS field ON true
         WHERE organizations.id = :organization_id
+    """
+
+
+def select_last_id(_: Dialect) -> str:
+    """Select the last assigned id of a field. There is no row if the role may not read it.
+
+    No id was assigned yet if it is NULL.
+    """
+    return """
+        SELECT coalesce(last_value, 0) FROM pg_sequences
+        WHERE to_regclass(quote_ident(schemaname) || '.' || quote_ident(sequencename))
+            = 'recipient_fields_id_seq'::regclass
+        AND has_sequence_privilege('recipient_fields_id_seq', 'USAGE, SELECT')
     """

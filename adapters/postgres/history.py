@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
+from typing import TypeVar
 
 from attrs import frozen
 
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
@@ -17,121 +21,126 @@ from recipient_fields.domain import (
 )
 
 from ..relational.columns import storable_id
+from ..relational.database import Connection, Work
 from ..relational.dialect import Dialect
-from ..relational.fields import field_columns
-from ..relational.history import SelectRecords, query_values, record_columns
-from ..relational.locks import keep_organization
-from ..row_mapping import read_field, read_record
+from ..relational.fields import select_fields
+from ..relational.history import (
+    REMOVED_RECORDS,
+    RelationalHistory,
+    SelectRecords,
+    ValuesRemoved,
+    query_values,
+    read_records,
+    record_columns,
+)
+from ..relational.past_fields import select_page_at
+from ..row_mapping import read_field
 from .columns import milliseconds
-from .dialect import POSTGRES
 from .relational import PostgresDatabase
-from .transactions import Transactions
 
-_CHANGES = "FROM recipient_field_changes WHERE organization_id = %(organization_id)s"
+T = TypeVar("T")
 
-# One statement, so that the fields and the records are of one snapshot. The first later record of
-# each field contains the field as it was. The index of fields and sequences finds these records.
-_SELECT_CATALOG_AT = f"""
-    WITH last AS (
-        SELECT sequence, {milliseconds("occurred_at")} AS revision
-        {_CHANGES} AND occurred_at <= %(at)s ORDER BY occurred_at DESC, sequence DESC LIMIT 1
-    ), record AS (
-        SELECT {record_columns(POSTGRES)} {_CHANGES} AND sequence IN (
-            SELECT min(sequence) {_CHANGES} AND sequence > (SELECT sequence FROM last)
-            GROUP BY field_id
-        )
-    )
-    SELECT last.revision, record.*, field.*
-    FROM organizations LEFT JOIN last ON true LEFT JOIN (
-        record FULL JOIN (
-            SELECT {field_columns(POSTGRES)} FROM recipient_fields
-            WHERE organization_id = %(organization_id)s
-        ) AS field ON field.id = record.field_id
-    ) ON last.sequence IS NOT NULL
-    WHERE organizations.id = %(organization_id)s
-"""
+_CHANGES = "FROM recipient_field_changes WHERE organization_id = :organization_id"
 _RECORD_WIDTH = 8
 
-# The times of records are in the order of their sequence numbers.
-_SELECT_OLD = f"""
-    SELECT (
-        SELECT sequence {_CHANGES} AND occurred_at < %(before)s
-        ORDER BY occurred_at, sequence LIMIT 1
-    ), (
-        SELECT sequence {_CHANGES} AND occurred_at < %(before)s
-        ORDER BY occurred_at DESC, sequence DESC LIMIT 1
-    )
-    FROM organizations WHERE id = %(organization_id)s
-"""
-_DELETE = f"DELETE {_CHANGES} AND sequence BETWEEN %(first)s AND %(last)s"
-_ROWS_PER_DELETION = 10_000
-"""Few enough that a transaction ends long before its deadline."""
+_ATTEMPTS = 5
+"""How often rows are read if their records are removed before their shared values are read."""
 
 
 @frozen
-class PostgresHistoryRepository:
+class PostgresHistoryRepository(RelationalHistory):
     """The histories of all organizations in one PostgreSQL database.
 
-    `prune` deletes the oldest records first, 10,000 per transaction.
+    A transaction removes up to 1,000 records, while other changes of the organization wait.
     """
 
     _database: PostgresDatabase
-    _transactions: Transactions
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
-        statement = SelectRecordsOfOrganization(SelectRecords.of(query))
+        statement = SelectRecordsOfOrganization(
+            SelectRecords.of(query), query.requires_later_records
+        )
         values = query_values(organization_id, query)
-        rows = self._database.read(lambda c: c.all(statement, values))
-        if not rows:
-            raise OrganizationNotFound
-        return query.page([read_record(row) for row in rows if row[0] is not None])
+
+        def select(connection: Connection) -> HistoryPage:
+            rows = connection.all(statement, values)
+            if not rows:
+                raise OrganizationNotFound
+            query.require_recorded(rows[0][0])
+            found = [row[1:] for row in rows if row[1] is not None]
+            return query.page(read_records(connection, organization_id, found))
+
+        return self._read_current(select)
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         values = {"organization_id": storable_id(organization_id), "at": at}
-        rows = self._transactions.read(lambda c: c.execute(_SELECT_CATALOG_AT, values).fetchall())
-        if not rows:
-            raise OrganizationNotFound
-        revision: int | None = rows[0][0]
-        if revision is None:
-            raise BeforeHistory
-        pairs = [(row[1 : 1 + _RECORD_WIDTH], row[1 + _RECORD_WIDTH :]) for row in rows]
-        later = [read_record(record) for record, _ in pairs if record[0] is not None]
-        current = [read_field(field) for _, field in pairs if field[0] is not None]
-        return Catalog(organization_id, revision, undo(later, current))
 
-    def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
-        values = {"organization_id": storable_id(organization_id), "before": before}
-        row = self._transactions.read(lambda c: c.execute(_SELECT_OLD, values).fetchone())
-        if row is None:
-            raise OrganizationNotFound
-        first, last = row
-        if first is None:
-            return 0
-        starts = range(first, last + 1, _ROWS_PER_DELETION)
-        return sum(self._delete(organization_id, start, last) for start in starts)
+        def read(connection: Connection) -> Catalog:
+            rows = connection.all(select_catalog_at, values)
+            if not rows:
+                raise OrganizationNotFound
+            revision: int | None = rows[0][0]
+            if revision is None:
+                raise BeforeHistory
+            pairs = [(row[1 : 1 + _RECORD_WIDTH], row[1 + _RECORD_WIDTH :]) for row in rows]
+            records = [record for record, _ in pairs if record[0] is not None]
+            later = read_records(connection, organization_id, records)
+            current = [read_field(field) for _, field in pairs if field[0] is not None]
+            return Catalog(organization_id, revision, undo(later, current))
 
-    def _delete(self, organization_id: OrganizationId, start: int, last: int) -> int:
-        values = {
-            "organization_id": organization_id,
-            "first": start,
-            "last": min(last, start + _ROWS_PER_DELETION - 1),
-        }
-        return self._transactions.write(
-            lambda c: c.execute(_DELETE, values).rowcount, first=keep_organization(organization_id)
-        )
+        return self._read_current(read)
+
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return self._read_current(lambda c: select_page_at(c, organization_id, at, query))
+
+    def _read_current(self, work: Work[T]) -> T:
+        """Return the result of the work. Repeat it if records were removed while it read them."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ValuesRemoved):
+                return self._database.read(work)
+        return self._database.read(work)
 
 
 @frozen
 class SelectRecordsOfOrganization:
-    """Select a page of records, or one row of NULLs if it is empty and the organization exists.
+    """Select the number of removed records and a page of records.
 
-    One statement, so that both are of one snapshot.
+    If the page is empty and the organization exists, there is one row, whose other columns are
+    NULL. The number is 0 if it is not needed. One statement, so that all are of one snapshot.
     """
 
     _page: SelectRecords
+    _removed_is_needed: bool
 
     def __call__(self, sql: Dialect) -> str:
         return f"""
-            SELECT page.* FROM organizations LEFT JOIN ({self._page(sql)}) AS page ON true
+            SELECT {REMOVED_RECORDS if self._removed_is_needed else 0}, page.*
+            FROM organizations LEFT JOIN ({self._page(sql)}) AS page ON true
             WHERE organizations.id = :organization_id ORDER BY {self._page.order("page")}
         """
+
+
+def select_catalog_at(sql: Dialect) -> str:
+    """Select the revision of a past catalog, the first later record of each field, and all fields.
+
+    One statement, so that the fields and the records are of one snapshot. The first later record of
+    each field contains the field as it was. The index of fields and sequences finds these records.
+    """
+    return f"""
+        WITH last AS (
+            SELECT sequence, {milliseconds("occurred_at")} AS revision
+            {_CHANGES} AND occurred_at <= :at ORDER BY occurred_at DESC, sequence DESC LIMIT 1
+        ), record AS (
+            SELECT {record_columns(sql)} {_CHANGES} AND sequence IN (
+                SELECT min(sequence) {_CHANGES} AND sequence > (SELECT sequence FROM last)
+                GROUP BY field_id
+            )
+        )
+        SELECT last.revision, record.*, field.*
+        FROM organizations LEFT JOIN last ON true LEFT JOIN (
+            record FULL JOIN ({select_fields(sql)}) AS field ON field.id = record.field_id
+        ) ON last.sequence IS NOT NULL
+        WHERE organizations.id = :organization_id
+    """

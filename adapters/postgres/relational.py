@@ -19,9 +19,11 @@ class PostgresDatabase(Database):
 
     _transactions: Transactions
 
-    def read(self, work: Work[T], /) -> T:
+    def read(self, work: Work[T], /, *, seconds: float = CALL_TIMEOUT) -> T:
         server = self._transactions.server
-        return self._transactions.read(lambda connection: work(server.connection(connection)))
+        return self._transactions.read(
+            lambda connection: work(server.connection(connection)), seconds=seconds
+        )
 
     def write(
         self, work: Work[T], /, *, lock: str | None = None, seconds: float = CALL_TIMEOUT

@@ -33,7 +33,7 @@ class PostgresRepositories:
             database, insert_counted_organization
         )
         self.fields: FieldRepository = PostgresFieldRepository(database, transactions)
-        self.history: HistoryRepository = PostgresHistoryRepository(database, transactions)
+        self.history: HistoryRepository = PostgresHistoryRepository(database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(
             database, transactions
         )

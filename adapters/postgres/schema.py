@@ -15,7 +15,8 @@ from psycopg.errors import LockNotAvailable
 
 from recipient_fields.domain import StorageUnavailable
 
-from .citus.schema import distribute, require_citus
+from ..relational.catalogs import measure_catalogs
+from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
 from .connection import (
     DeadlineConnection,
     LongRunningConnection,
@@ -24,6 +25,7 @@ from .connection import (
     require_compiled_driver,
 )
 from .detection import detect_server
+from .dialect import PostgresConnection
 from .errors import every_error_translated
 from .indexes import Index
 from .limits import LOCK_TIMEOUT
@@ -54,6 +56,7 @@ _TABLES = [
     "organizations",
     "recipient_fields",
     "recipient_field_changes",
+    "recipient_field_values",
     "api_keys",
     "integrations",
     "administrators",
@@ -115,6 +118,10 @@ def migrate(
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 distribute(connection, LOCK_TIMEOUT)
+        elif is_distributed(connection):
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                distribute_new_tables(connection)
         return applied
 
 
@@ -136,7 +143,8 @@ def apply_migrations(
 ) -> int:
     """Apply the missing migrations to the database, and return their number.
 
-    `prepare` is called before each one, and `on_applied` with its name afterwards.
+    `prepare` is called before each one, and `on_applied` with its name afterwards. Then store the
+    sizes of the catalogs that have none.
 
     They are part of the connection's transaction if it is in one. If no migration is missing, the
     role needs only read access.
@@ -152,6 +160,7 @@ def apply_migrations(
         if _apply(connection, pending[0]):
             applied += 1
             on_applied(pending[0].name)
+    measure_catalogs(PostgresConnection(connection))
     return applied
 
 

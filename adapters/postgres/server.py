@@ -20,7 +20,13 @@ class Batch:
     operation: RecordedOperation
     count: int
     added_api_fields: int
+    added_size: int
+    """The bytes that the rows add to the list, without the digits of ids that are not assigned."""
     rows: str
+    bytes: int
+    """The size of the documents before and after the changes, without the shared values."""
+    values: Mapping[str, str]
+    """The shared values of these documents, by digest."""
 
 
 @frozen

@@ -5,7 +5,7 @@ A copy uses a connection of its own, because it takes longer than the deadlines 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -23,7 +23,16 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row
+from ..relational.history import (
+    SHARED_VALUES,
+    CopiedValues,
+    add_value_bytes,
+    keep_value,
+    read_all_rows,
+    select_values_of_several,
+)
 from ..relational.tables import (
     ADMINISTRATORS,
     API_KEYS,
@@ -33,12 +42,13 @@ from ..relational.tables import (
     ORGANIZATIONS,
     Table,
 )
-from ..row_mapping import map_rows, record_values
+from ..row_mapping import map_rows
+from ..shared_values import shared_record
 from .changes import stored_values
 from .citus.key_owners import insert_all_owners
 from .citus.schema import is_distributed
 from .connection import LongRunningConnection, Parameters
-from .dialect import POSTGRES
+from .dialect import POSTGRES, PostgresConnection, render
 from .errors import every_error_translated, one_line
 from .schema import connected
 
@@ -46,6 +56,8 @@ T = TypeVar("T")
 
 _ROWS_PER_FETCH = 1_000
 _ROWS_PER_BATCH = 5_000
+_RECORDS_PER_BATCH = 500
+"""Fewer, because each record can have two fields with large values."""
 
 # These override the settings of the role: the server must not end a long transaction, but must end
 # the session of a client that has vanished. `transaction_timeout` exists since PostgreSQL 17.
@@ -90,7 +102,7 @@ class Transfer:
                     integrations=_records(connection, INTEGRATIONS),
                     api_keys=_records(connection, API_KEYS),
                     fields=_records(connection, _FIELDS),
-                    history=_records(connection, _HISTORY),
+                    history=_history(connection),
                     administrators=_records(connection, ADMINISTRATORS),
                 )
 
@@ -114,8 +126,9 @@ class Transfer:
                 if is_distributed(connection):
                     insert_all_owners(connection)
                 _store(connection, _FIELDS, snapshot.fields)
-                _store(connection, _HISTORY, snapshot.history)
+                _store_history(connection, snapshot.history)
                 _store(connection, ADMINISTRATORS, snapshot.administrators)
+                measure_catalogs(PostgresConnection(connection))
 
     @contextmanager
     def _connected(self) -> Iterator[LongRunningConnection]:
@@ -134,6 +147,34 @@ def _records(connection: Connection[Any], table: Table[T]) -> Records[T]:
     return Records(
         count, _last_id(connection, table), map_rows(table.read, _rows(connection, table))
     )
+
+
+def _history(connection: Connection[Any]) -> Records[HistoryRecord]:
+    """Return the records of all histories, which are read while they are iterated over."""
+    shared = PostgresConnection(connection)
+
+    def find(organization_ids: Sequence[int], digests: Sequence[str]) -> Iterable[Row]:
+        values = {"organization_ids": organization_ids, "digests": digests}
+        with every_error_translated():
+            return shared.all(select_values_of_several, values)
+
+    [(count,)] = connection.execute(f"SELECT count(*) FROM {HISTORY.name}").fetchall()
+    rows = read_all_rows(_rows(connection, HISTORY), find)
+    return Records(count, 0, map_rows(HISTORY.read, rows))
+
+
+def _store_history(connection: Connection[Any], records: Iterable[HistoryRecord]) -> None:
+    copied, remaining = CopiedValues(), iter(records)
+    while batch := list(islice(remaining, _RECORDS_PER_BATCH)):
+        shared = [(shared_record(each), each.occurred_at) for each in batch]
+        values = [row for each, _ in shared for row in copied.add(each)]
+        if values:
+            _copy(connection, SHARED_VALUES, values)
+        rows = ({**each.row, "occurred_at": occurred_at} for each, occurred_at in shared)
+        _copy(connection, HISTORY.name, rows)
+    with connection.cursor() as cursor:
+        cursor.executemany(render(keep_value), list(copied.last_uses()))
+        cursor.executemany(render(add_value_bytes), list(copied.sizes()))
 
 
 def _rows(connection: Connection[Any], table: Table[Any]) -> Iterator[Row]:
@@ -160,8 +201,6 @@ def _store(connection: Connection[Any], table: Table[T], records: Records[T]) ->
 
 def _last_id(connection: Connection[Any], table: Table[Any]) -> int:
     """Return the last assigned id, or 0. It can be newer than the snapshot, but never older."""
-    if not table.assigns_ids:
-        return 0
     [(name,)] = connection.execute(
         "SELECT pg_get_serial_sequence(%s, 'id')", (table.name,)
     ).fetchall()
@@ -199,9 +238,4 @@ def _field_values(stored: RecipientField) -> Mapping[str, object]:
     }
 
 
-def _record_values(record: HistoryRecord) -> Mapping[str, object]:
-    return {**record_values(record), "occurred_at": record.occurred_at}
-
-
 _FIELDS = evolve(FIELDS, values=_field_values)
-_HISTORY = evolve(HISTORY, values=_record_values)

@@ -96,7 +96,8 @@ def read_api_key(row: Row) -> ApiKey:
 
 def _found(row: Row) -> FoundKey:
     with RowMapping("api_keys", row[0]):
-        return found_key(*row[:4], *map(optional_instant, row[4:]))
+        values: tuple[Any, ...] = (*row[:4], *map(optional_instant, row[4:7]), row[7])
+        return found_key(*values)
 
 
 def _ids(organization_id: OrganizationId, key_id: ApiKeyId) -> Values:
@@ -156,7 +157,7 @@ def found_key_columns(sql: Dialect) -> str:
     return f"""
         api_keys.id, organization_id, access, revision,
         {sql.milliseconds("expires_at")}, {sql.milliseconds("revoked_at")},
-        {sql.milliseconds("last_used_at")}
+        {sql.milliseconds("last_used_at")}, fields_size
     """
 
 
@@ -189,7 +190,7 @@ def select_key_for_change(sql: Dialect) -> str:
 
 
 def find_key(sql: Dialect) -> str:
-    """Select the key with this digest, and the revision of the catalog of its organization."""
+    """Select the key with this digest, and the revision and size of its organization's catalog."""
     return f"""
         SELECT {found_key_columns(sql)}
         FROM api_keys JOIN organizations ON organizations.id = organization_id

@@ -31,5 +31,6 @@ RECORD_COLUMNS = (
     "author",
     "before",
     "after",
+    "bytes",
 )
 """The columns of a record of the history, in the order in which statements insert them."""

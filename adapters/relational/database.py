@@ -40,8 +40,11 @@ Work: TypeAlias = Callable[[Connection], T]
 class Database(Protocol):
     """One database. All methods raise the errors of the domain, not those of the driver."""
 
-    def read(self, work: Work[T], /) -> T:
-        """Return the result of the work. Each of its statements may see its own snapshot."""
+    def read(self, work: Work[T], /, *, seconds: float = ...) -> T:
+        """Return the result of the work. Each of its statements may see its own snapshot.
+
+        `seconds` limits the whole call, if the database has deadlines.
+        """
 
     def write(self, work: Work[T], /, *, lock: str | None = None, seconds: float = ...) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 
@@ -26,6 +26,18 @@ class Dialect(Protocol):
 
     def one_of(self, column: str, values: str) -> str:
         """Return the condition that the column has one of these values, which are a list."""
+
+    def stored_bytes(self, column: str) -> str:
+        """Return the size of a JSON document as it is stored, which can be compressed."""
+
+    def without(self, document: str, members: Sequence[str]) -> str:
+        """Return the result column of a JSON document, as text, in which these members are null."""
+
+    def text_bytes(self, column: str) -> str:
+        """Return the number of bytes of a text in UTF-8."""
+
+    def pairs(self, first: str, second: str) -> str:
+        """Return a table of two lists of texts. Its columns are `first` and `second`."""
 
     def joined(self, text: str) -> str:
         """Return the aggregate that joins a text of each row with commas."""

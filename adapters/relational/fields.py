@@ -8,8 +8,6 @@ from attrs import frozen
 
 from recipient_fields.domain import (
     Catalog,
-    CatalogView,
-    FieldId,
     FieldNotFound,
     FieldQuery,
     FieldReference,
@@ -17,14 +15,12 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
     SortKey,
-    Source,
 )
 
 from ..row_mapping import FIELD_COLUMNS, read_field
 from .columns import storable_id
 from .database import Connection, Database, Values
 from .dialect import Dialect
-from .history import find_deleted_field
 
 
 @frozen
@@ -41,30 +37,6 @@ class RelationalFields:
         if field is None:
             raise FieldNotFound
         return field
-
-
-@frozen
-class RelationalCatalogView(CatalogView):
-    """The catalog of an organization, in a transaction that has locked it."""
-
-    _connection: Connection
-    _organization_id: OrganizationId
-
-    def find(self, reference: FieldReference, /) -> RecipientField | None:
-        return find_field(self._connection, self._organization_id, reference)
-
-    def count(self, source: Source, /) -> int:
-        values = {"organization_id": storable_id(self._organization_id), "source": source.value}
-        row = self._connection.one(count_fields_of_source, values)
-        if row is None:
-            raise OrganizationNotFound
-        return int(row[0])
-
-    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
-        return find_deleted_field(self._connection, self._organization_id, field_id)
-
-    def all(self) -> Catalog:
-        return read_catalog(self._connection, self._organization_id)
 
 
 def read_catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
@@ -134,16 +106,6 @@ def select_catalog(sql: Dialect) -> str:
         SELECT revision, field.*
         FROM organizations LEFT JOIN ({select_fields(sql)}) AS field ON true
         WHERE organizations.id = :organization_id ORDER BY field.id
-    """
-
-
-def count_fields_of_source(_: Dialect) -> str:
-    """Count the fields of an organization with this source. No row: there is no organization."""
-    return """
-        SELECT (
-            SELECT count(*) FROM recipient_fields
-            WHERE organization_id = :organization_id AND source = :source
-        ) FROM organizations WHERE id = :organization_id
     """
 
 

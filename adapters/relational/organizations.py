@@ -162,8 +162,8 @@ def select_revision(_: Dialect) -> str:
 def insert_organization(sql: Dialect) -> str:
     """Insert an organization with an empty catalog, and return its row."""
     return f"""
-        INSERT INTO organizations (name, revision, created_at)
-        VALUES (:name, :revision, :created_at)
+        INSERT INTO organizations (name, revision, created_at, fields_size, measured_revision)
+        VALUES (:name, :revision, :created_at, 0, :revision)
         RETURNING {organization_columns(sql)}
     """
 
@@ -177,7 +177,7 @@ def rename_organization(sql: Dialect) -> str:
 
 
 def delete_organization(_: Dialect) -> str:
-    """Delete an organization, which has no other rows any more."""
+    """Delete an organization, which has no other rows any more except shared values."""
     return "DELETE FROM organizations WHERE id = :organization_id"
 
 

@@ -46,7 +46,6 @@ class Table(Generic[T]):
     """Return the values of a row by column."""
     details: Mapping[str, Callable[[T], Iterable[Values]]] = {}
     """By table, the rows that also belong to a record."""
-    assigns_ids: bool = True
 
 
 ORGANIZATIONS = Table[OrganizationRecord](
@@ -58,7 +57,7 @@ INTEGRATIONS = Table[Integration](
 API_KEYS = Table[ApiKey]("api_keys", key_columns, read_api_key, api_key_values)
 FIELDS = Table[RecipientField]("recipient_fields", field_columns, read_field, field_values)
 HISTORY = Table[HistoryRecord](
-    "recipient_field_changes", record_columns, read_record, record_values, assigns_ids=False
+    "recipient_field_changes", record_columns, read_record, record_values
 )
 ADMINISTRATORS = Table[Administrator](
     "administrators",

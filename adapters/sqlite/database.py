@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavailable
 
+from ..relational.catalogs import measure_catalogs
+from ..relational.database import NO_VALUES, Values, Work
 from ..relational.database import Database as RelationalDatabase
-from ..relational.database import Work
-from .dialect import SqliteConnection, provide_functions
+from .dialect import SqliteConnection, provide_functions, stored
 
 T = TypeVar("T")
 
@@ -29,8 +30,8 @@ _DIGEST_TAKEN = "UNIQUE constraint failed: api_keys.digest"
 """SQLite's message if an API key already has the digest."""
 _TABLES = (
     "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
-    " administrators, administrator_memberships, administrator_links, administrator_sessions,"
-    " administrator_forms, administrator_invitations, sign_in_attempts"
+    " recipient_field_values, administrators, administrator_memberships, administrator_links,"
+    " administrator_sessions, administrator_forms, administrator_invitations, sign_in_attempts"
 )
 
 
@@ -50,7 +51,13 @@ class Database(RelationalDatabase):
         self._closed = False
         self._migrations = _load_migrations()
 
-    def read(self, work: Work[T], /) -> T:
+    def read(
+        self,
+        work: Work[T],
+        /,
+        *,
+        seconds: float | None = None,  # noqa: ARG002 - SQLite has no deadlines
+    ) -> T:
         """Return the result of the work, whose statements see one state of the file."""
         with self._transaction("BEGIN") as connection:
             return work(SqliteConnection(connection))
@@ -78,13 +85,15 @@ class Database(RelationalDatabase):
         with self._write_lock(), self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
-    def stream(self, connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(
+        self, connection: sqlite3.Connection, statement: str, values: Values = NO_VALUES
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the statement, which are read during the iteration.
 
         The driver's errors are translated here, because another storage may iterate over the rows.
         """
         with _translated_errors(self._path):
-            for row in connection.execute(statement):  # noqa: UP028 (would close the cursor)
+            for row in connection.execute(statement, stored(values)):  # noqa: UP028 (would close the cursor)
                 yield row
 
     def identity(self) -> Hashable:
@@ -97,18 +106,22 @@ class Database(RelationalDatabase):
 
         `on_applied` is called with the name of each one that this call has committed.
 
+        Then store the sizes of the catalogs that have none.
+
         Raises: StorageUnavailable if a newer version of this package has migrated the file.
         """
         while True:
             with self.writing() as connection:
                 version = self._version(connection)
                 if version == len(self._migrations):
-                    return
+                    break
                 name, script = self._migrations[version]
                 for statement in _statements(script):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
             on_applied(name)
+        with _translated_errors(self._path), self._connection() as connection:
+            measure_catalogs(SqliteConnection(connection))
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""

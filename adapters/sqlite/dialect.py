@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
@@ -34,6 +34,22 @@ class SqliteDialect(Dialect):
 
     def one_of(self, column: str, values: str) -> str:
         return f"{column} IN (SELECT value FROM json_each({values}))"
+
+    def stored_bytes(self, column: str) -> str:
+        return f"length(CAST({column} AS BLOB))"
+
+    def without(self, document: str, members: Sequence[str]) -> str:
+        nulls = ", ".join(f"'$.{each}', NULL" for each in members)
+        return f"json_set({document}, {nulls})"
+
+    def text_bytes(self, column: str) -> str:
+        return f"length(CAST({column} AS BLOB))"
+
+    def pairs(self, first: str, second: str) -> str:
+        return f"""(
+            SELECT one.value AS first, two.value AS second
+            FROM json_each({first}) AS one JOIN json_each({second}) AS two ON one.key = two.key
+        )"""
 
     def joined(self, text: str) -> str:
         return f"group_concat({text})"
@@ -72,7 +88,7 @@ class SqliteConnection(Connection):
         """Do nothing: only one transaction writes at a time."""
 
     def _execute(self, statement: Statement, values: Values) -> sqlite3.Cursor:
-        return self._connection.execute(render(statement), _stored(values))
+        return self._connection.execute(render(statement), stored(values))
 
 
 @cache
@@ -81,7 +97,8 @@ def render(statement: Statement) -> str:
     return statement(SQLITE)
 
 
-def _stored(values: Values) -> Mapping[str, object]:
+def stored(values: Values) -> Mapping[str, object]:
+    """Return the values as SQLite stores them."""
     return {name: _stored_value(value) for name, value in values.items()}
 
 

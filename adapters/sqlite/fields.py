@@ -25,8 +25,9 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
+from ..relational.catalogs import RelationalCatalogView
+from ..relational.dialect import Dialect
 from ..relational.fields import (
-    RelationalCatalogView,
     RelationalFields,
     SelectPage,
     query_values,
@@ -82,10 +83,24 @@ class SqliteFieldRepository(RelationalFields, FieldRepository):
     ) -> AppliedChanges:
         with self._database.writing() as connection:
             shared = SqliteConnection(connection)
-            changes = plan(RelationalCatalogView(shared, organization_id))
+            changes = plan(_CatalogView(shared, organization_id))
             if changes != CatalogChanges():
                 require_organization(shared, organization_id)
             return apply_changes(connection, organization_id, changes, author=author, at=at)
+
+
+@frozen
+class _CatalogView(RelationalCatalogView):
+    """The catalog of an organization, in the only write transaction."""
+
+    def next_id(self) -> FieldId:
+        row = self._connection.one(select_next_id)
+        return FieldId(1 if row is None else row[0])
+
+
+def select_next_id(_: Dialect) -> str:
+    """Select the id of the next field. There is no row before the first id."""
+    return "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'recipient_fields'"
 
 
 def apply_changes(
@@ -103,9 +118,7 @@ def apply_changes(
     created = (_insert(connection, organization_id, each) for each in changes.created)
     applied = AppliedChanges(changes, tuple(created))
     recorded_at = changes.recorded_at(at)
-    record_changes(
-        connection, organization_id, [*applied.recorded()], author=author, at=recorded_at
-    )
+    record_changes(connection, organization_id, applied, author=author, at=recorded_at)
     return applied
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from time import sleep
 
 from attrs import frozen
 
-from recipient_fields.application import HistoryRepository
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
@@ -19,9 +19,16 @@ from recipient_fields.domain import (
 )
 
 from ..relational.fields import read_catalog
-from ..relational.history import SelectRecords, query_values, record_columns
+from ..relational.history import (
+    RelationalHistory,
+    SelectRecords,
+    count_removed,
+    query_values,
+    read_records,
+    record_columns,
+)
 from ..relational.organizations import require_organization
-from ..row_mapping import read_record
+from ..relational.past_fields import select_page_at
 from .database import Database
 from .dialect import SQLITE, SqliteConnection
 
@@ -38,33 +45,27 @@ _SELECT_FIRST_LATER_RECORDS = f"""
         WHERE organization_id = :organization_id AND sequence > :last GROUP BY field_id
     )
 """
-_PRUNE = """
-    DELETE FROM recipient_field_changes WHERE rowid IN (
-        SELECT rowid FROM recipient_field_changes WHERE organization_id = ? AND occurred_at < ?
-        ORDER BY occurred_at, sequence LIMIT ?
-    )
-"""
-_ROWS_PER_DELETION = 10_000
+_ROWS_PER_REMOVAL = 10_000
 """Few enough that other writers wait for a transaction for less than their timeout."""
 _PAUSE = 0.1
 """Seconds between two deletions. SQLite does not queue writers: they try again after 0.1 s."""
 
 
 @frozen
-class SqliteHistoryRepository(HistoryRepository):
-    """The histories in a SQLite file.
-
-    `prune` deletes the oldest records first, 10,000 per transaction.
-    """
+class SqliteHistoryRepository(RelationalHistory):
+    """The histories in a SQLite file. One transaction removes up to 10,000 records."""
 
     _database: Database
+    _rows_per_removal: int = _ROWS_PER_REMOVAL
+    _pause: float = _PAUSE
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         with self._database.reading() as connection:
             shared = SqliteConnection(connection)
             require_organization(shared, organization_id)
+            query.require_recorded(count_removed(shared, organization_id))
             rows = shared.all(SelectRecords.of(query), query_values(organization_id, query))
-            return query.page([read_record(row) for row in rows])
+            return query.page(read_records(shared, organization_id, rows))
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._database.reading() as connection:
@@ -78,19 +79,11 @@ class SqliteHistoryRepository(HistoryRepository):
             later = connection.execute(
                 _SELECT_FIRST_LATER_RECORDS, {"organization_id": organization_id, "last": last}
             )
+            records = read_records(shared, organization_id, later)
             current = read_catalog(shared, organization_id).fields
-            return Catalog(organization_id, revision, undo(map(read_record, later), current))
+            return Catalog(organization_id, revision, undo(records, current))
 
-    def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
-        total = deleted = self._delete_oldest(organization_id, before)
-        while deleted == _ROWS_PER_DELETION:
-            sleep(_PAUSE)
-            deleted = self._delete_oldest(organization_id, before)
-            total += deleted
-        return total
-
-    def _delete_oldest(self, organization_id: OrganizationId, before: datetime) -> int:
-        with self._database.writing() as connection:
-            require_organization(SqliteConnection(connection), organization_id)
-            values = (organization_id, epoch_milliseconds(before), _ROWS_PER_DELETION)
-            return connection.execute(_PRUNE, values).rowcount
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return self._database.read(lambda c: select_page_at(c, organization_id, at, query))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 from time import time_ns
 
@@ -12,21 +13,48 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
+from ..shared_values import SharedRecord
+
 _ADVANCE = """
     UPDATE organizations SET
         revision = max(revision + 1, :now),
+        fields_size = fields_size + iif(measured_revision = revision, :added_size, 0),
+        measured_revision =
+            iif(measured_revision = revision, max(revision + 1, :now), measured_revision),
         last_sequence = last_sequence + :records,
         last_change_at = max(:at, coalesce(last_change_at + 1, :at))
     WHERE id = :id RETURNING last_sequence, last_change_at
 """
 
 
+# Unless a process of an older version has stored records, which are not counted yet.
+_COUNT = """
+    UPDATE organizations SET record_bytes = record_bytes + :bytes, sized_sequence = last_sequence
+    WHERE id = :id AND sized_sequence = last_sequence - :records
+"""
+
+
+def count_records(
+    connection: sqlite3.Connection, organization_id: OrganizationId, records: Sequence[SharedRecord]
+) -> None:
+    """Add the size of the last records to that of the history."""
+    size = sum(each.bytes for each in records)
+    values = {"id": organization_id, "records": len(records), "bytes": size}
+    connection.execute(_COUNT, values)
+
+
 def advance_catalog(
-    connection: sqlite3.Connection, organization_id: OrganizationId, *, records: int, at: datetime
+    connection: sqlite3.Connection,
+    organization_id: OrganizationId,
+    *,
+    records: int,
+    added_size: int,
+    at: datetime,
 ) -> tuple[int, datetime]:
     """Increase the revision of the organization's catalog, and reserve the next sequence numbers.
 
-    `records` is the number of changes at this time. Return the sequence number of the last record,
+    `records` is the number of changes at this time, and `added_size` the number of bytes that they
+    add. Return the sequence number of the last record,
     and the time at which all of them occurred.
 
     The revision increases at least to the current time in milliseconds: a restored backup does not
@@ -36,6 +64,7 @@ def advance_catalog(
         "id": organization_id,
         "now": time_ns() // 1_000_000,
         "records": records,
+        "added_size": added_size,
         "at": epoch_milliseconds(at),
     }
     last_sequence, occurred_at = connection.execute(_ADVANCE, values).fetchone()

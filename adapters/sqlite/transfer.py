@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from recipient_fields.application import Records, Snapshot
-from recipient_fields.domain import StorageNotEmpty, epoch_milliseconds
+from recipient_fields.domain import HistoryRecord, StorageNotEmpty, epoch_milliseconds
 
-from ..relational.database import Values
+from ..relational.catalogs import measure_catalogs
+from ..relational.database import Row, Values
+from ..relational.history import (
+    SHARED_VALUES,
+    CopiedValues,
+    add_value_bytes,
+    keep_value,
+    read_all_rows,
+    select_values_of_several,
+)
 from ..relational.tables import (
     ADMINISTRATORS,
     API_KEYS,
@@ -20,8 +30,9 @@ from ..relational.tables import (
     Table,
 )
 from ..row_mapping import map_rows
+from ..shared_values import shared_record
 from .database import Database
-from .dialect import SQLITE
+from .dialect import SQLITE, SqliteConnection, render
 
 T = TypeVar("T")
 
@@ -50,9 +61,22 @@ def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapsho
         integrations=records(INTEGRATIONS),
         api_keys=records(API_KEYS),
         fields=records(FIELDS),
-        history=records(HISTORY),
+        history=_history(database, connection),
         administrators=records(ADMINISTRATORS),
     )
+
+
+def _history(database: Database, connection: sqlite3.Connection) -> Records[HistoryRecord]:
+    """Return the records of all histories, which are read during the iteration."""
+
+    def find(organization_ids: Sequence[int], digests: Sequence[str]) -> Iterable[Row]:
+        values = {"organization_ids": organization_ids, "digests": digests}
+        return database.stream(connection, render(select_values_of_several), values)
+
+    [(count,)] = database.stream(connection, f"SELECT count(*) FROM {HISTORY.name}")
+    statement = f"SELECT {HISTORY.columns(SQLITE)} FROM {HISTORY.name}"
+    rows = read_all_rows(database.stream(connection, statement), find)
+    return Records(count, 0, map_rows(HISTORY.read, rows))
 
 
 def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
@@ -66,8 +90,9 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _store(connection, INTEGRATIONS, snapshot.integrations)
     _store(connection, API_KEYS, snapshot.api_keys)
     _store(connection, FIELDS, snapshot.fields)
-    _store(connection, HISTORY, snapshot.history)
+    _store_history(connection, snapshot.history)
     _store(connection, ADMINISTRATORS, snapshot.administrators)
+    measure_catalogs(SqliteConnection(connection))
 
 
 def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T]) -> None:
@@ -81,6 +106,17 @@ def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T])
         counter = {"table": table.name, "last_id": records.last_id}
         connection.execute(_SKIP_IDS, counter)
         connection.execute(_SKIP_FIRST_IDS, counter)
+
+
+def _store_history(connection: sqlite3.Connection, records: Iterable[HistoryRecord]) -> None:
+    copied = CopiedValues()
+    for record in records:
+        shared = shared_record(record)
+        for value in copied.add(shared):
+            _insert(connection, SHARED_VALUES, value)
+        _insert(connection, HISTORY.name, shared.row)
+    connection.executemany(render(keep_value), copied.last_uses())
+    connection.executemany(render(add_value_bytes), copied.sizes())
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:

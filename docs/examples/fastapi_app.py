@@ -13,6 +13,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core, render_field
 from recipient_fields.domain import (
     Access,
+    CatalogTooLarge,
     Credential,
     DataType,
     FieldDraft,
@@ -92,6 +93,7 @@ def ask_in_survey(
 
 STATUSES: dict[type[Exception], int] = {
     FieldNotFound: 404,
+    CatalogTooLarge: 409,
     FieldLimitReached: 409,
     InvalidField: 422,
     KeyTaken: 409,

@@ -10,6 +10,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core, render_field
 from recipient_fields.domain import (
     Access,
+    CatalogTooLarge,
     Credential,
     DataType,
     FieldDraft,
@@ -64,6 +65,7 @@ class UserValidator:
 
 STATUSES: dict[type[RecipientFieldsError], int] = {
     FieldNotFound: 404,
+    CatalogTooLarge: 409,
     FieldLimitReached: 409,
     InvalidField: 422,
     KeyTaken: 409,

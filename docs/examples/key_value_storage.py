@@ -100,13 +100,17 @@ class KeyValueFieldRepository:
         fields = self._read(organization_id).fields
         return next((f for f in fields if reference in (f.id, f.key)), None)
 
+    def next_id(self) -> FieldId:
+        with translated():
+            return FieldId(int(self._store.get("last id", "0")) + 1)
+
     def _with_new_id(
         self, definition: FieldDefinition, organization_id: OrganizationId
     ) -> RecipientField:
+        assigned = self.next_id()
         with translated():
-            assigned = int(self._store.get("last id", "0")) + 1
             self._store["last id"] = str(assigned)
-        return definition.with_id(FieldId(assigned), organization_id)
+        return definition.with_id(assigned, organization_id)
 
     def _read(self, organization_id: OrganizationId, first_revision: int = 0) -> Catalog:
         with translated():
@@ -133,8 +137,17 @@ class KeyValueView:
     def count(self, source: Source, /) -> int:
         return sum(field.origin.source is source for field in self.all().fields)
 
+    def fields_size(self) -> int:
+        return sum(field.size for field in self.all().fields)
+
+    def next_id(self) -> FieldId:
+        return self._fields.next_id()
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return None  # The skeleton does not record deletions.
+
+    def removed_records(self) -> int:
+        return 0
 
     def all(self) -> Catalog:
         return self._fields.all(self._organization_id)

@@ -22,6 +22,8 @@ from .dialects import (
     Quoting,
 )
 from .errors import (
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -32,7 +34,10 @@ from .errors import (
     NoSafeForm,
     NotExpressible,
     NotInsertable,
+    RemovalsNotConfirmed,
+    SyncNotConfirmed,
     SyncOvertaken,
+    SyncPlanChanged,
 )
 from .integrations import (
     Integration,
@@ -40,6 +45,9 @@ from .integrations import (
 )
 from .recognition import (
     recognize_dialects,
+)
+from .restoration import (
+    plan_restorations,
 )
 from .snippets import (
     Snippet,
@@ -59,8 +67,10 @@ __all__ = [
     "DIALECTS",
     "ConditionCode",
     "Dialect",
+    "EmptyReport",
     "Esp",
     "EspField",
+    "EspFieldTaken",
     "EspRefused",
     "EspUnavailable",
     "ExportedContent",
@@ -77,11 +87,14 @@ __all__ = [
     "NotInsertable",
     "Quoting",
     "RefusedField",
+    "RemovalsNotConfirmed",
     "ReportedField",
     "Snippet",
     "SnippetWarning",
+    "SyncNotConfirmed",
     "SyncOvertaken",
     "SyncPlan",
+    "SyncPlanChanged",
     "SyncRun",
     "VariableClash",
     "compile_condition",
@@ -89,6 +102,7 @@ __all__ = [
     "export_content",
     "exportable_fields",
     "field_warnings",
+    "plan_restorations",
     "recognize_dialects",
     "snippet_warnings",
     "variable_clashes",

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..errors import InvalidInput, RecipientFieldsError
+from ..identity import FieldId
+
+if TYPE_CHECKING:
+    from .sync import SyncPlan
 
 
 class NoSafeForm(InvalidInput):
@@ -31,8 +37,8 @@ class InvalidIntegration(InvalidInput):
 class IntegrationNotFound(RecipientFieldsError):
     """The organization has no such integration. Those of other organizations count as missing."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such integration in this organization.")
+    def __init__(self, message: str = "There is no such integration in this organization.") -> None:
+        super().__init__(message)
 
 
 class SyncOvertaken(RecipientFieldsError):
@@ -40,6 +46,47 @@ class SyncOvertaken(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__("Another sync of this integration began later and has finished.")
+
+
+class EmptyReport(RecipientFieldsError):
+    """The report has no fields, and the caller has not permitted that."""
+
+    def __init__(self) -> None:
+        super().__init__("The report has no fields, so nothing was changed.")
+
+
+class SyncNotConfirmed(RecipientFieldsError):
+    """The caller has not confirmed `plan`, which is what the sync run would change now."""
+
+    def __init__(self, plan: SyncPlan, message: str) -> None:
+        self.plan = plan
+        super().__init__(message)
+
+
+class RemovalsNotConfirmed(SyncNotConfirmed):
+    """The plan of a sync run removes more fields than the caller permits."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        count = f"{len(plan.removed):,}"
+        super().__init__(plan, f"The sync would remove more fields than are permitted: {count}.")
+
+
+class SyncPlanChanged(SyncNotConfirmed):
+    """The plan of a sync run differs from the plan that the caller has confirmed."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        super().__init__(plan, "The fields or the report have changed since the plan was shown.")
+
+
+class EspFieldTaken(RecipientFieldsError):
+    """A removed field can't be restored, because another one is for the same field of the ESP."""
+
+    def __init__(self, field_id: FieldId, existing_id: FieldId) -> None:
+        self.existing_id = existing_id
+        super().__init__(
+            f"Field {existing_id} is for the same field of the email service provider, so field"
+            f" {field_id} can't be restored."
+        )
 
 
 class IntegrationChanged(RecipientFieldsError):

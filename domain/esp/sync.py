@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
+from hashlib import sha256
+from operator import attrgetter
 from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..catalog_changes import CatalogChanges, FieldUpdate
+from ..catalog_changes import CatalogChanges, FieldUpdate, require_room
 from ..errors import InvalidField, InvalidInput, Violations
+from ..field_members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
 from ..fields import FieldDefinition, FieldDraft, RecipientField
 from ..identity import IntegrationId
 from ..text import replace_unstorable
@@ -24,7 +27,7 @@ from ..values import (
     derive_key,
 )
 from .dialects import DIALECTS
-from .errors import SyncOvertaken
+from .errors import EmptyReport, RemovalsNotConfirmed, SyncOvertaken, SyncPlanChanged
 from .integrations import Integration
 from .snippets import derive_snippet, variable_clashes
 
@@ -84,6 +87,34 @@ class SyncPlan:
         """The deleted fields."""
         return self.changes.deleted
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the changes without their times, as hexadecimal digits.
+
+        A plan that is made again, even by another process, has the same digest if it makes the same
+        changes to the same versions of the same fields.
+        """
+        effect = (
+            [each.version_tag for each in self.removed],
+            [(each.before.version_tag, _members(each.after)) for each in self.changes.updated],
+            [(each.origin, _members(each)) for each in self.created],
+        )
+        return sha256(repr(effect).encode()).hexdigest()
+
+    def require_confirmed(self, digest: str | None, *, max_removals: int | None) -> None:
+        """Check that a caller has confirmed this plan.
+
+        `digest` is that of the confirmed plan. None means that no plan was shown. `max_removals` is
+        the number of fields that may be removed. None permits any number.
+
+        Raises, in this order: SyncPlanChanged if the digest is that of another plan;
+        RemovalsNotConfirmed if this plan removes more fields.
+        """
+        if digest is not None and digest != self.digest:
+            raise SyncPlanChanged(self)
+        if max_removals is not None and len(self.removed) > max_removals:
+            raise RemovalsNotConfirmed(self)
+
 
 @frozen
 class _ValidField:
@@ -100,6 +131,9 @@ class _ValidField:
     def esp_name(self) -> str | None:
         return self.definition.origin.esp_field_name
 
+
+_members = attrgetter(*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS)
+"""Returns the members of a field that a sync run can set."""
 
 _PLACEHOLDER_KEY = FieldKey("any")
 
@@ -118,12 +152,20 @@ class SyncRun:
 
     @classmethod
     def from_report(
-        cls, integration: Integration, reported: Iterable[ReportedField], *, at: datetime
+        cls,
+        integration: Integration,
+        reported: Iterable[ReportedField],
+        *,
+        at: datetime,
+        allow_empty: bool = True,
     ) -> SyncRun:
         """Return the run of the integration that began at this time.
 
         A field is refused if its dialect has no safe form for it, if it breaks the rules of
         recipient fields, or if the report already contains it.
+
+        Raises: EmptyReport if the report has no fields, not even refused ones, unless
+        `allow_empty` is true.
         """
         valid: dict[object, _ValidField] = {}
         refused, repeated = [], []
@@ -136,14 +178,25 @@ class SyncRun:
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
-            if valid.setdefault(_identity(candidate.definition), candidate) is not candidate:
+            if valid.setdefault(identity(candidate.definition), candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
+        if not (allow_empty or valid or refused):
+            raise EmptyReport
         return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated))
 
-    def plan(self, integration: Integration, catalog: Iterable[RecipientField]) -> SyncPlan:
+    def plan(
+        self,
+        integration: Integration,
+        catalog: Iterable[RecipientField],
+        *,
+        size_limit: int | None = None,
+    ) -> SyncPlan:
         """Return the changes to the integration and to the fields of its organization.
 
-        Raises: SyncOvertaken if a run that began later has been stored.
+        `size_limit` is the maximum of the bytes of the list of its fields. New fields have no ids
+        yet, so the greatest one is counted for each.
+        Raises: SyncOvertaken if a run that began later has been stored; CatalogTooLarge if the
+        changes increase the size of the list, and exceed the limit.
         """
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
@@ -171,9 +224,13 @@ class SyncRun:
         taken = {each.key for each in fields} - {each.key for each in removed}
         new = [each for each, before in matches if before is None]
         created, without_free_key = _with_free_keys(new, taken)
+        changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
+        if size_limit is not None:
+            size = sum(each.size for each in fields)
+            require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
         return SyncPlan(
             integration=integration.synced(self._at),
-            changes=CatalogChanges(deleted=removed, updated=updated, created=tuple(created)),
+            changes=changes,
             unchanged=len(updates) - len(updated),
             refused=(*refused, *without_free_key),
         )
@@ -210,7 +267,7 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> _Va
     allowed = None
     with violations.collect("allowed_values"):
         if reported.allowed_values is not None:
-            allowed = AllowedValues(reported.data_type, reported.allowed_values)
+            allowed = AllowedValues(reported.data_type, reported.allowed_values).require_size()
     with violations.collect("label"):
         name = FieldName((reported.label or "").strip() or reported.name)
     if violations:
@@ -255,7 +312,7 @@ def _split_by_key(
     return with_key, refused
 
 
-def _identity(field: FieldDefinition) -> tuple[object, ...]:
+def identity(field: FieldDefinition) -> tuple[object, ...]:
     """Return a unique key of the field: a standard and a custom field can have the same name."""
     return field.origin.esp_field_name, field.custom_value_expression
 
@@ -269,8 +326,8 @@ def _match_stored(
 
     A stored field with a refused name matches only by identity, so it does not change.
     """
-    unmatched = {_identity(field): field for field in stored}
-    by_identity = [(each, unmatched.pop(_identity(each.definition), None)) for each in accepted]
+    unmatched = {identity(field): field for field in stored}
+    by_identity = [(each, unmatched.pop(identity(each.definition), None)) for each in accepted]
     by_name = {
         field.origin.esp_field_name: field
         for field in unmatched.values()

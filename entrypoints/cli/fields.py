@@ -12,6 +12,7 @@ import click
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.documents import render_field, render_fields
 from recipient_fields.application.references import parse_reference
+from recipient_fields.application.restoration import restore_field
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.value_texts import parse_value
 from recipient_fields.domain import (
@@ -38,6 +39,7 @@ from .options import (
     data_type_option,
     json_option,
     option,
+    setting_option,
 )
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_table
@@ -132,7 +134,7 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
         )
 
 
-@fields.command(changes_storage=True)
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @organization_option
 @option("--name", required=True, help="The field's display name.")
 @data_type_option(required=True)
@@ -149,6 +151,7 @@ def create(
     storage: str,
     /,
     organization: str,
+    catalog_size: int,
     name: str,
     data_type: DataType,
     key: str | None,
@@ -172,14 +175,14 @@ def create(
         insertable=not not_insertable,
         **texts,
     )
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
         field = core.fields.by(OPERATOR_AUTHOR).create_field(tenant.id, draft)
     _show(field, "Created", as_json=as_json)
 
 
-@fields.command(changes_storage=True)
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
@@ -203,6 +206,7 @@ def update(
     /,
     id_or_key: str,
     organization: str,
+    catalog_size: int,
     name: str | None,
     allowed_values: list[object] | str | Unchanged | None,
     clear: Sequence[str],
@@ -221,7 +225,7 @@ def update(
             raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
     if not changes:
         raise click.UsageError("Nothing to change: use at least one of the options.")
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         manual = core.fields.by(OPERATOR_AUTHOR)
         reference = parse_reference(id_or_key)
         if isinstance(allowed_values, str):
@@ -253,18 +257,21 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
     note(f"Deleted field {field.id}, {field.name}.")
 
 
-@fields.command(changes_storage=True)
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("field_id", metavar="ID", type=Identifier())
 @organization_option
 @json_option
 @click.pass_obj
-def restore(storage: str, field_id: int, organization: str, *, as_json: bool) -> None:
-    """Restore a deleted manual field with its id.
+def restore(
+    storage: str, field_id: int, organization: str, catalog_size: int, *, as_json: bool
+) -> None:
+    """Restore a deleted manual field, or a field that a sync has removed, with its id.
 
-    `history list --operation deleted` shows the ids. No other field may have its key.
+    `history list --operation deleted` shows the ids. No other field may have its key. The next
+    sync removes a synced field again if the ESP still does not report it.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        field = core.fields.by(OPERATOR_AUTHOR).restore_field(tenant.id, FieldId(field_id))
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+        field = restore_field(core, tenant.id, FieldId(field_id), by=OPERATOR_AUTHOR)
     _show(field, "Restored", as_json=as_json)
 
 

@@ -145,7 +145,7 @@ def prune(storage: str, organization: str, older_than: timedelta, *, yes: bool) 
     """Delete old records from an organization's history.
 
     Fields stay the same. `fields list --as-of` can't return earlier states any more, and fields
-    whose deletion is pruned can't be restored. The service never prunes a history.
+    whose deletion is pruned can't be restored. The service prunes histories above --history-size.
     """
     try:
         before = format_instant(system_clock() - older_than)

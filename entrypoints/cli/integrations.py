@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from time import monotonic
 from typing import BinaryIO
 
 import click
 
 from recipient_fields.application import Core, InvalidDocument
-from recipient_fields.application.documents import parse_report, render_integration, render_sync
+from recipient_fields.application.documents import (
+    parse_report,
+    render_fields,
+    render_integration,
+    render_sync,
+)
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
-from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
+from recipient_fields.domain.esp import (
+    EmptyReport,
+    Esp,
+    EspRefused,
+    Integration,
+    ReportedField,
+    SyncNotConfirmed,
+    SyncPlan,
+    SyncPlanChanged,
+)
 
 from ..counts import counted
 from ..selection import esp_variables, open_field_source
 from .command_group import CommandGroup
-from .options import Identifier, esp_option, json_option, option
+from .options import Identifier, esp_option, json_option, option, setting_option
 from .organization_option import open_for_organization, organization_option
-from .output import note, print_json, print_table
-from .prompts import confirm, yes_option
+from .output import note, print_json, print_table, table_lines
+from .prompts import confirm, is_at_terminal, yes_option
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 _PROGRESS_INTERVAL = 2.0
@@ -95,7 +110,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
-@integrations.command(changes_storage=True)
+@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option(
@@ -107,34 +122,163 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     " command requests them from the ESP's API.",
 )
 @option("--dry-run", is_flag=True, help="Print the changes without storing them.")
+@option(
+    "--allow-removals",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Remove up to N fields without a prompt.",
+)
+@option("--yes", is_flag=True, help="Remove any number of fields without a prompt.")
+@option("--allow-empty", is_flag=True, help="Accept a report without fields.")
 @json_option
 @click.pass_obj
 def sync(
     storage: str,
     integration_id: int,
     organization: str,
+    catalog_size: int,
     report: BinaryIO | None,
+    allow_removals: int | None,
     *,
     dry_run: bool,
+    yes: bool,
+    allow_empty: bool,
     as_json: bool,
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
     The command reads the ESP's credentials from the environment. `esp list` shows the variables.
+
+    Before it removes fields, it prints what it would change, and prompts for confirmation. If
+    standard input is not a terminal, it changes nothing and exits with status 3, unless --yes or
+    --allow-removals permits the removals.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
+    if yes and allow_removals is not None:
+        raise click.UsageError("Use either --yes or --allow-removals.")
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        began_at = core.integrations.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
-        plan = core.integrations.sync_fields(
-            tenant.id, integration.id, _with_progress(reported), dry_run=dry_run
+        sync_fields = partial(
+            core.integrations.sync_fields,
+            tenant.id,
+            integration.id,
+            tuple(_with_progress(reported)),
+            began_at=began_at,
+            allow_empty=allow_empty,
         )
+        try:
+            if dry_run:
+                _print_planned(sync_fields(dry_run=True), as_json=as_json)
+            else:
+                permitted = None if yes else allow_removals or 0
+                _sync_confirmed(sync_fields, tenant, permitted, as_json=as_json)
+        except EmptyReport as error:
+            raise click.ClickException(
+                f"{error} If the account has no fields, add --allow-empty."
+            ) from error
+
+
+@integrations.command(params=[setting_option("catalog_size")])
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@json_option
+@click.pass_obj
+def restore(
+    storage: str, integration_id: int, organization: str, catalog_size: int, *, as_json: bool
+) -> None:
+    """Restore the fields that the last sync with removals has removed.
+
+    The command restores all of them, or none. If it is repeated, it restores those of the sync
+    before. To restore one field, use `fields restore`.
+    """
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        removals = core.integrations.list_removals(tenant.id, integration.id)
+        if not removals:
+            raise click.ClickException("The history has no removed field of this integration.")
+        ids = [removal.field_id for removal in removals[0]]
+        restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
+    fields = counted(len(restored), "field")
+    note(f"Restored {fields} of integration {integration.id}, {integration.name}.")
+    if as_json:
+        print_json(render_fields(restored))
+    else:
+        print_table(("ID", "KEY", "NAME"), [(each.id, each.key, each.name) for each in restored])
+
+
+class _RemovalsRefused(click.ClickException):
+    """The sync would remove fields, and neither an option nor a person at a terminal permits it."""
+
+    exit_code = 3
+
+
+def _sync_confirmed(
+    sync_fields: Callable[..., SyncPlan],
+    organization: Organization,
+    permitted: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Store the sync after the confirmation of its plan, and print it.
+
+    `permitted` is the number of removals that need no confirmation. None permits any number.
+    """
+    confirmed: str | None = None
+    while True:
+        try:  # No field is removed before the plan is printed.
+            plan = sync_fields(confirmed=confirmed, max_removals=None if confirmed else 0)
+            break
+        except SyncNotConfirmed as error:
+            _confirm_removals(error, organization, permitted, as_json=as_json)
+            confirmed = error.plan.digest
     # This comes first because the run is stored even if the report can't be printed.
-    verb = "Would sync" if dry_run else "Synced"
-    note(f"{verb} integration {integration.id}, {integration.name}: {_summary(plan)}.")
+    integration = plan.integration
+    note(f"Synced {_summary(plan)}")
+    if plan.removed:
+        ids = f"{integration.id} --organization {organization.id}"
+        note(f"To undo the removals: recipient-fields integrations restore {ids}")
+    if as_json:
+        print_json({"sync": render_sync(plan)})
+    elif confirmed is None:
+        print_table(_TITLES, _rows(plan))
+
+
+def _confirm_removals(
+    error: SyncNotConfirmed, organization: Organization, permitted: int | None, *, as_json: bool
+) -> None:
+    """Print the plan. Abort the command unless its removals are permitted, or then confirmed."""
+    plan, integration = error.plan, error.plan.integration
+    removed = counted(len(plan.removed), "field")
+    if isinstance(error, SyncPlanChanged):
+        note("The fields have changed since the plan was printed, so nothing was stored. The plan:")
+    is_permitted = permitted is None or len(plan.removed) <= permitted
+    is_refused = not is_permitted and not is_at_terminal()
+    if as_json and not is_refused:  # Standard output has one document: what the sync stores.
+        note(f"Would sync {_summary(plan)}")
+        for line in table_lines(_TITLES, _rows(plan)):
+            note(line)
+    else:
+        _print_planned(plan, as_json=as_json)
+    if is_refused:
+        raise _RemovalsRefused(
+            f"The sync would remove {removed}, so nothing was changed. To confirm, add"
+            f" --allow-removals {len(plan.removed)}, or --yes for any number."
+        )
+    if not is_permitted:
+        confirm(
+            f"Remove {removed} of integration {integration.id}, {integration.name},"
+            f" of organization {organization.id}, {organization.name}?"
+        )
+
+
+def _print_planned(plan: SyncPlan, *, as_json: bool) -> None:
+    """Print what a sync would change."""
+    note(f"Would sync {_summary(plan)}")
     if as_json:
         print_json({"sync": render_sync(plan)})
     else:
-        _show_sync(plan)
+        print_table(_TITLES, _rows(plan))
 
 
 def _confirm_deletion(
@@ -179,7 +323,10 @@ def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]
             note(f"Read {counted(count, 'field')} so far.")
 
 
-def _show_sync(plan: SyncPlan) -> None:
+_TITLES = ("CHANGE", "KEY", "ESP FIELD", "REASON")
+
+
+def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
     changes = {"created": plan.created, "updated": plan.updated, "removed": plan.removed}
     rows: list[tuple[object, ...]] = [
         (change, field.key, field.origin.esp_field_name, None)
@@ -187,13 +334,14 @@ def _show_sync(plan: SyncPlan) -> None:
         for field in fields
     ]
     rows += [("refused", None, field.name, field.reason) for field in plan.refused]
-    print_table(("CHANGE", "KEY", "ESP FIELD", "REASON"), rows)
+    return rows
 
 
 def _summary(plan: SyncPlan) -> str:
     return (
-        f"{len(plan.created)} created, {len(plan.updated)} updated, {len(plan.removed)} removed,"
-        f" {plan.unchanged} unchanged, {len(plan.refused)} refused"
+        f"integration {plan.integration.id}, {plan.integration.name}: {len(plan.created)} created,"
+        f" {len(plan.updated)} updated, {len(plan.removed)} removed, {plan.unchanged} unchanged,"
+        f" {len(plan.refused)} refused."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 from wcwidth import wcswidth
@@ -23,13 +23,19 @@ def print_json(document: object) -> None:
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print columns that a terminal aligns on standard output, with a dash for None."""
+    for line in table_lines(titles, rows):
+        print_line(line)
+
+
+def table_lines(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of a table."""
     cells = [list(titles)] + [["-" if c is None else one_line(str(c)) for c in row] for row in rows]
     widths = [max(wcswidth(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
         padded = (
             cell + " " * (width - wcswidth(cell)) for cell, width in zip(row, widths, strict=True)
         )
-        print_line("  ".join(padded).rstrip())
+        yield "  ".join(padded).rstrip()
 
 
 def print_line(text: str) -> None:

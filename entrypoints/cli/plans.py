@@ -33,6 +33,7 @@ from recipient_fields.domain import (
     RefusedDraft,
     StorageUnavailable,
     plan_fields,
+    view_of,
 )
 
 from ..counts import counted
@@ -110,7 +111,7 @@ _replace_option = option(
 )
 
 
-@click.command(cls=Command, params=[setting_option("field_limit")])
+@click.command(cls=Command, params=[setting_option("field_limit"), setting_option("catalog_size")])
 @click.argument("file", type=click.File("rb"))
 @target_options
 @_prune_option
@@ -130,6 +131,7 @@ def plan(
     organization: str | None,
     url: str | None,
     field_limit: int,
+    catalog_size: int,
     replace: Sequence[FieldKey],
     out: str | None,
     *,
@@ -142,7 +144,9 @@ def plan(
     FILE is the document, in YAML or JSON. The command changes nothing. The exit status is 0
     if there is nothing to do, 3 if there are changes, and 1 if a change is refused.
     """
-    opening = open_fields(ctx, organization, url, field_limit=field_limit)
+    opening = open_fields(
+        ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
+    )
     drafts = _read_document(file.name, file.read(), replace)
     with opening as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
@@ -160,7 +164,11 @@ def plan(
     ctx.exit(CHANGES_PLANNED if proposal.steps and not exit_zero else 0)
 
 
-@click.command(cls=Command, changes_storage=True, params=[setting_option("field_limit")])
+@click.command(
+    cls=Command,
+    changes_storage=True,
+    params=[setting_option("field_limit"), setting_option("catalog_size")],
+)
 @click.argument("file", metavar="FILE|PLAN", type=click.File("rb"))
 @target_options
 @_prune_option
@@ -173,6 +181,7 @@ def apply(
     organization: str | None,
     url: str | None,
     field_limit: int,
+    catalog_size: int,
     replace: Sequence[FieldKey],
     *,
     prune: bool,
@@ -184,7 +193,9 @@ def apply(
     All changes take effect together, or none. If any field of the organization has changed since
     the plan, the command changes nothing.
     """
-    opening = open_fields(ctx, organization, url, field_limit=field_limit)
+    opening = open_fields(
+        ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
+    )
     content = file.read()
     batch = _parse_plan(content)
     if batch is not None and (prune or replace):
@@ -267,7 +278,7 @@ def _propose(catalog: Catalog, batch: Batch, refused: Sequence[RefusedDraft]) ->
     Raises: CatalogChanged if the batch is for another version of it; BatchRejected if an operation
     fails.
     """
-    changes = batch.stage(catalog, by=API, at=system_clock()).changes()
+    changes = batch.stage(view_of(catalog), by=API, at=system_clock()).changes()
     steps = [*_steps(changes), *(_refused_step(each, catalog) for each in refused)]
     steps.sort(key=lambda step: step.key)
     touched = {step.key for step in steps}

@@ -12,12 +12,17 @@ from .output import note, printable
 yes_option: Option = option("--yes", is_flag=True, help="Do not prompt for confirmation.")
 
 
+def is_at_terminal() -> bool:
+    """Return whether standard input is a terminal, at which a person can confirm an action."""
+    return sys.stdin is not None and sys.stdin.isatty()  # None if it was closed
+
+
 def confirm(question: str, *listed: str) -> None:
     """Print the lines of `listed` and the question, and abort the command unless the answer is yes.
 
     Raises: click.ClickException if standard input is not a terminal.
     """
-    if sys.stdin is None or not sys.stdin.isatty():  # None if it was closed
+    if not is_at_terminal():
         raise click.ClickException(
             "This can't be undone, and standard input is not a terminal to confirm it."
             " Nothing was changed. To confirm, add --yes."

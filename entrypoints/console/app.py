@@ -38,6 +38,7 @@ from .integrations import (
 )
 from .page import Page
 from .recipient_lists import RecipientListCheck
+from .removed_fields import RemovedFields
 from .rendering import Pages
 from .session_guard import SessionGuard
 from .sessions import AllSessionsEnd, SessionEnd, SessionList
@@ -119,6 +120,7 @@ def create_console(
         f"{integrations}/{{integration_id:id}}/edit": IntegrationRenaming(core, pages),
         f"{integrations}/{{integration_id:id}}/sync": IntegrationSync(core, pages, open_source),
         f"{integrations}/{{integration_id:id}}/delete": IntegrationDeletion(core, pages),
+        f"{integrations}/{{integration_id:id}}/removed": RemovedFields(core, pages),
         administrators: AdministratorList(core, pages),
         f"{administrators}/new": AdministratorInvitation(core, pages, origin),
         f"{administrators}/{{administrator_id:id}}/role": RoleChange(core, pages),

@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     AdministratorShared,
     ApiKeyNotActive,
     ApiKeyNotFound,
+    CatalogTooLarge,
     FieldLimitReached,
     FieldNotFound,
     InvalidInput,
@@ -30,6 +31,7 @@ from recipient_fields.domain import (
     VersionConflict,
 )
 from recipient_fields.domain.esp import (
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -56,8 +58,10 @@ STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
     LastAdministrator: HTTPStatus.CONFLICT,
     ApiKeyNotActive: HTTPStatus.CONFLICT,
     FieldLimitReached: HTTPStatus.CONFLICT,
+    CatalogTooLarge: HTTPStatus.CONFLICT,
     KeyTaken: HTTPStatus.CONFLICT,
     VersionConflict: HTTPStatus.CONFLICT,
+    EspFieldTaken: HTTPStatus.CONFLICT,
     IntegrationChanged: HTTPStatus.CONFLICT,
     SyncOvertaken: HTTPStatus.CONFLICT,
     EspRefused: HTTPStatus.CONFLICT,

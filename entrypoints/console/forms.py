@@ -9,6 +9,9 @@ import falcon
 from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
+from recipient_fields.application.references import is_id
+from recipient_fields.domain import FieldId
+
 MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = MEBIBYTE
 """The maximum size of most forms, in bytes."""
@@ -90,6 +93,17 @@ def decode_form(text: str) -> Form:
     except ValueError:  # Also for bytes that are not UTF-8, and for too many inputs.
         raise _malformed() from None
     return Form(_grouped(pairs))
+
+
+def field_ids(form: Form, name: str) -> list[FieldId]:
+    """Return the ids in an input of the form, which a page has filled in.
+
+    Raises: HTTPBadRequest if they are not ids.
+    """
+    ids = form.text(name).split()
+    if not all(map(is_id, ids)):
+        raise falcon.HTTPBadRequest(description="The form is not complete. Reload the page.")
+    return [FieldId(int(each)) for each in ids]
 
 
 def _read_multipart(req: falcon.Request, max_size: int) -> Form:

@@ -11,6 +11,7 @@ from attrs import asdict, frozen
 
 from recipient_fields.application import Core
 from recipient_fields.application.references import is_id
+from recipient_fields.application.restoration import INTEGRATION_DELETED, restore_field
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Denied,
@@ -20,9 +21,11 @@ from recipient_fields.domain import (
     HistoryRecord,
     KeyTaken,
     Operation,
+    RecipientField,
     RecordedOperation,
     decide,
 )
+from recipient_fields.domain.esp import IntegrationNotFound
 
 from .changes import changes_of
 from .fields import SOURCE_NAMES
@@ -81,10 +84,10 @@ class FieldRestoration(Page):
     def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Restore a deleted field, or show why that is not possible."""
         path = visit(req).path(f"/fields/{field_id}")
-        service = self.core.fields.by(author(req))
+        organization_id = visit(req).organization.id
         try:
             with claimed_form(req, self.core, f"/fields/{field_id}/history"):
-                restored = service.restore_field(visit(req).organization.id, field_id)
+                restored = restore_field(self.core, organization_id, field_id, by=author(req))
         except KeyTaken as taken:
             if taken.existing_id == field_id:
                 self.pages.redirect(req, resp, path, Flash("The field is not deleted."))
@@ -150,7 +153,6 @@ def _send_field_history(
     field = service.get_field(organization_id, field_id) if deletion is None else deletion.field
     query = HistoryQuery(descending=True, limit=PAGE_SIZE, after=_position(req))
     found = service.list_field_changes(organization_id, field_id, query)
-    decision = decide(ADMINISTRATOR, Operation.CREATE, field.origin)
     pages.send(
         req,
         resp,
@@ -158,11 +160,24 @@ def _send_field_history(
         status=HTTPStatus.OK if taken is None else HTTPStatus.CONFLICT,
         field=field,
         deletion=deletion,
-        forbidden=decision.reason if isinstance(decision, Denied) else None,
+        forbidden=_restoration_obstacle(core, field),
         taken=taken,
         changes=changes_of(found),
         links=_links(req, visit(req).path(f"/fields/{field_id}/history"), found, {}),
     )
+
+
+def _restoration_obstacle(core: Core, field: RecipientField) -> str | None:
+    """Return the reason why an administrator can't restore the field, or None."""
+    integration_id = field.origin.integration_id
+    if integration_id is None:
+        decision = decide(ADMINISTRATOR, Operation.CREATE, field.origin)
+        return decision.reason if isinstance(decision, Denied) else None
+    try:
+        core.integrations.get_integration(field.organization_id, integration_id)
+    except IntegrationNotFound:
+        return INTEGRATION_DELETED
+    return None
 
 
 def _deletion(newest: HistoryPage) -> HistoryRecord | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from http import HTTPStatus
 from threading import Lock
 from typing import TypeAlias
+from unicodedata import normalize
 
 import falcon
 from attrs import field, frozen
@@ -23,11 +25,9 @@ from recipient_fields.application import (
 )
 from recipient_fields.application.documents import parse_report
 from recipient_fields.application.environment import CredentialsNotPermitted
-from recipient_fields.application.references import is_id
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     FieldDefinition,
-    FieldId,
     FieldQuery,
     IntegrationId,
     InvalidInput,
@@ -38,6 +38,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
+    EmptyReport,
     Esp,
     EspRefused,
     EspUnavailable,
@@ -47,15 +48,17 @@ from recipient_fields.domain.esp import (
     NoFieldSource,
     RefusedField,
     ReportedField,
+    SyncNotConfirmed,
     SyncOvertaken,
     SyncPlan,
+    SyncPlanChanged,
 )
 
 from ..counts import counted
 from .changes import Difference, differences
 from .form_claims import claimed_form
-from .form_errors import NO_ERRORS, FormErrors
-from .forms import Form
+from .form_errors import NO_ERRORS, FormError, FormErrors
+from .forms import Form, field_ids
 from .page import Page, author, own_path, visit
 from .rendering import Flash, Pages
 
@@ -79,6 +82,14 @@ _MAX_REPORT_VALUES = 200_000
 _SHOWN_FIELDS = 20
 """Fields on the confirm page, before the reader opens the rest."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
+
+NAMED_REMOVALS = 10
+"""From this number of removed fields on, the administrator types the name of the integration."""
+_NAME_INPUT = "integration_name"
+_IF_EMPTY = (
+    "If the account has no fields any more, delete the integration, or ask the operator to run the"
+    " command integrations sync with --allow-empty."
+)
 
 _LIST = "/settings/integrations"
 _SYNCED_ALREADY = Flash(
@@ -237,7 +248,7 @@ class IntegrationDeletion(Page):
     ) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
-        integrations, expected = self.core.integrations, _expected_fields(visit(req).form)
+        integrations, expected = self.core.integrations, field_ids(visit(req).form, "expected")
         try:
             with claimed_form(req, self.core, _LIST):
                 integration = integrations.get_integration(organization_id, integration_id)
@@ -298,12 +309,13 @@ class IntegrationSync(Page):
         integration = self.core.integrations.get_integration(organization_id, integration_id)
         dry_run = form.text("action") != "sync"
         report = _report(form) if form.text("from") == "report" else None
-        before = _fields_of(self.core, organization_id, integration.id)
         claim = nullcontext() if dry_run else claimed_form(req, self.core, _LIST, _SYNCED_ALREADY)
+        unconfirmed: _Unconfirmed | None = None
         try:
             with claim:
-                request_id = author(req).request_id
-                plan = self._sync(integration, report, dry_run=dry_run, request_id=request_id)
+                plan = self._sync(req, integration, report, dry_run=dry_run)
+        except SyncNotConfirmed as error:
+            plan, unconfirmed = error.plan, _Unconfirmed.of(error, form)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
             _send_integration(
                 self.core,
@@ -321,26 +333,39 @@ class IntegrationSync(Page):
             self.open_source,
             req,
             resp,
-            result=_Result.of(plan, before, dry_run=dry_run, report=report),
+            result=_Result.of(
+                plan,
+                is_stored=not dry_run and unconfirmed is None,
+                report=report,
+                unconfirmed=unconfirmed,
+            ),
         )
 
     def _sync(
         self,
+        req: falcon.Request,
         integration: Integration,
         report: bytes | None,
         *,
         dry_run: bool,
-        request_id: str | None,
     ) -> SyncPlan:
-        """Sync from the report, or from the ESP if there is none."""
+        """Sync from the report, or from the ESP if there is none.
+
+        Raises: SyncNotConfirmed if the form does not confirm the plan.
+        """
+        form = visit(req).form
+        sync_fields = partial(
+            self.core.integrations.sync_fields,
+            integration.organization_id,
+            integration.id,
+            dry_run=dry_run,
+            allow_empty=False,
+            max_removals=_permitted_removals(form, integration),
+            confirmed=form.text("plan") or None,
+            request_id=author(req).request_id,
+        )
         if report is not None:
-            return self.core.integrations.sync_fields(
-                integration.organization_id,
-                integration.id,
-                _parse_report(report),
-                dry_run=dry_run,
-                request_id=request_id,
-            )
+            return sync_fields(_parse_report(report))
         source = self.open_source(integration.organization_id, integration.esp)
         if not self.reading.acquire(blocking=False):
             raise EspUnavailable(
@@ -348,18 +373,27 @@ class IntegrationSync(Page):
                 " has ended."
             )
         try:
-            return self.core.integrations.sync_fields(
-                integration.organization_id,
-                integration.id,
-                source.fields(),
-                dry_run=dry_run,
-                request_id=request_id,
-            )
+            return sync_fields(source.fields())
         finally:
             self.reading.release()
 
 
+def _permitted_removals(form: Form, integration: Integration) -> int | None:
+    """Return how many fields the form permits to remove, or None for any number."""
+    if not form.text("plan"):
+        return 0
+    if _visible(form.text(_NAME_INPUT)) == _visible(integration.name):
+        return None
+    return NAMED_REMOVALS - 1
+
+
+def _visible(text: str) -> str:
+    """Return the text as a browser shows it, so that it can be typed."""
+    return " ".join(normalize("NFC", text).split())
+
+
 _SYNC_ERRORS = (
+    EmptyReport,
     EspUnavailable,
     InvalidDocument,
     NotJson,
@@ -367,6 +401,7 @@ _SYNC_ERRORS = (
     TooManyValues,
 )
 _STATUSES: Mapping[type[Exception], HTTPStatus] = {
+    EmptyReport: HTTPStatus.UNPROCESSABLE_ENTITY,
     EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     InvalidDocument: HTTPStatus.UNPROCESSABLE_ENTITY,
     NotJson: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -403,6 +438,8 @@ class _Failure:
             messages = [str(InvalidInput([each])) for each in error.violations[:_SHOWN_FIELDS]]
         elif isinstance(error, TooManyValues):
             messages = ["The report has too many values. Remove members that no field needs."]
+        elif isinstance(error, EmptyReport):
+            messages.append(_IF_EMPTY)
         return cls(
             status=_STATUSES.get(type(error), HTTPStatus.CONFLICT),
             title=f"The {act} of {name} failed, and nothing was changed",
@@ -411,12 +448,36 @@ class _Failure:
 
 
 @frozen(kw_only=True)
+class _Unconfirmed:
+    """The reason why a sync did not store its plan: a sentence, or an error at the input."""
+
+    status: HTTPStatus
+    reason: str = ""
+    errors: FormErrors = NO_ERRORS
+
+    @classmethod
+    def of(cls, error: SyncNotConfirmed, form: Form) -> _Unconfirmed:
+        """Return what the page says about the error."""
+        if isinstance(error, SyncPlanChanged):
+            return cls(status=HTTPStatus.CONFLICT, reason=str(error))
+        if not form.text("plan"):
+            removed = counted(len(error.plan.removed), "field")
+            return cls(status=HTTPStatus.OK, reason=f"This sync would remove {removed}.")
+        message = f"Type {error.plan.integration.name}"
+        wrong = FormError(_NAME_INPUT, "Name of the integration", message)
+        return cls(status=HTTPStatus.UNPROCESSABLE_ENTITY, errors=FormErrors((wrong,)))
+
+
+@frozen(kw_only=True)
 class _Result:
     """What a sync run changed, or what it would change."""
 
     integration: Integration
     esp: str
-    is_dry_run: bool
+    is_stored: bool
+    unconfirmed: _Unconfirmed | None
+    """Why it is not stored, although the administrator has pressed *Sync*."""
+    digest: str
     created: tuple[tuple[FieldDefinition, str], ...]
     changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
     removed: tuple[RecipientField, ...]
@@ -431,6 +492,11 @@ class _Result:
         return len(self.created) + len(self.changed) + len(self.removed)
 
     @property
+    def needs_name(self) -> bool:
+        """Whether the confirmation requires the name of the integration."""
+        return len(self.removed) >= NAMED_REMOVALS
+
+    @property
     def reported(self) -> int:
         """The number of fields in the report."""
         return len(self.created) + len(self.changed) + len(self.rejected) + self.unchanged
@@ -439,19 +505,21 @@ class _Result:
     def of(
         cls,
         plan: SyncPlan,
-        before: Iterable[RecipientField],
         *,
-        dry_run: bool,
+        is_stored: bool,
         report: bytes | None,
+        unconfirmed: _Unconfirmed | None,
     ) -> _Result:
-        """Return the result of a run. `before` has the fields that the integration had."""
-        stored = {each.id: each for each in before}
+        """Return the result of a run."""
+        updates = plan.changes.updated
         return cls(
             integration=plan.integration,
             esp=DIALECTS[plan.integration.esp].title,
-            is_dry_run=dry_run,
+            is_stored=is_stored,
+            unconfirmed=unconfirmed,
+            digest=plan.digest,
             created=tuple((each, each.data_type.value) for each in plan.created),
-            changed=tuple((each, differences(stored.get(each.id), each)) for each in plan.updated),
+            changed=tuple((each.after, differences(each.before, each.after)) for each in updates),
             removed=plan.removed,
             rejected=plan.refused,
             unchanged=plan.unchanged,
@@ -479,7 +547,15 @@ def _send_list(
         )
         for each in core.integrations.list_integrations(organization_id)
     ]
-    pages.send(req, resp, "integrations/list.html", rows=rows, result=result)
+    unconfirmed = None if result is None else result.unconfirmed
+    pages.send(
+        req,
+        resp,
+        "integrations/list.html",
+        status=HTTPStatus.OK if unconfirmed is None else unconfirmed.status,
+        rows=rows,
+        result=result,
+    )
 
 
 def _send_form(
@@ -553,13 +629,6 @@ def _parse_esp(text: str) -> Esp:
         message = "Choose the provider whose fields the integration syncs."
         raise InvalidIntegration([Violation(Rule.UNKNOWN_VALUE, message, ("esp",))])
     return Esp(text)
-
-
-def _expected_fields(form: Form) -> list[FieldId]:
-    ids = form.text("expected").split()
-    if not all(map(is_id, ids)):
-        raise falcon.HTTPBadRequest(description="The form is not complete. Reload the page.")
-    return [FieldId(int(each)) for each in ids]
 
 
 def _report(form: Form) -> bytes:

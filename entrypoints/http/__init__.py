@@ -4,5 +4,7 @@ from recipient_fields.application.extras import requires_extra
 
 with requires_extra("http", "falcon"):
     from .app import Api, create_app
+    from .heavy_requests import HeavyRequests
+    from .unread_responses import UnreadResponses
 
-__all__ = ["Api", "create_app"]
+__all__ = ["Api", "HeavyRequests", "UnreadResponses", "create_app"]

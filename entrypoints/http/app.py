@@ -14,6 +14,7 @@ from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
 from .esp_code_resources import ConditionCompilations, ContentExports
+from .heavy_requests import HeavyRequests
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
     REFERENCE_PATH,
@@ -48,6 +49,7 @@ from .resources import (
     Readiness,
 )
 from .response_cache import ResponseCache
+from .unread_responses import LargeResponses, UnreadResponses
 
 DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 """Enough for the lists of 1,000 organizations with 100 fields each."""
@@ -78,6 +80,8 @@ def create_app(
     *,
     check: Callable[[], None] | None = None,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
+    heavy: HeavyRequests | None = None,
+    unread: UnreadResponses | None = None,
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
     home: str = REFERENCE_PATH,
 ) -> Api:
@@ -86,23 +90,26 @@ def create_app(
     `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms, and
     the storage's own check is the default. After every response, the application calls
     `request_log` and each hook of `on_response` with the request, the response and the duration in
-    seconds. `cache_bytes` limits the memory of the response cache. 0 disables it. `home` is the
-    path to which `/` redirects browsers.
+    seconds. `cache_bytes` limits the memory of the response cache. 0 disables it. `heavy` has the
+    slots for heavy requests: the default is for a host with four threads. `unread` limits the
+    memory of large responses. `home` is the path to which `/` redirects browsers.
     """
     app = create_app_without_routes(core.validator, on_response, request_log)
+    app.add_middleware(LargeResponses(unread or UnreadResponses()))
+    heavy = heavy or HeavyRequests()
     service, cache = core.fields, ResponseCache(cache_bytes)
     check = check or core.storage.check
     readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)
-    app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache))
+    app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache, heavy))
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
-    app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service))
+    app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service, heavy))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/restore", FieldRestoration(service))
-    app.add_route("/api/v1/recipient_field_batches", BatchCollection(service))
-    app.add_route("/api/v1/recipient_field_changes", History(service))
-    app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache))
-    app.add_route("/api/v1/recipient_checks", RecipientChecks(service))
-    app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.esp_code))
-    app.add_route("/api/v1/content_exports", ContentExports(core.esp_code))
+    app.add_route("/api/v1/recipient_field_batches", BatchCollection(service, heavy))
+    app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
+    app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache, heavy))
+    app.add_route("/api/v1/recipient_checks", RecipientChecks(service, heavy))
+    app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.esp_code, heavy))
+    app.add_route("/api/v1/content_exports", ContentExports(core.esp_code, heavy))
     app.add_route("/openapi.json", OpenApiDocument(app.routes))
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())

@@ -22,10 +22,26 @@ def read_json(req: falcon.Request, resource: Resource) -> object:
 
     Raises: RequestRejected if the body exceeds a limit of the resource, or is not JSON.
     """
-    max_size, max_values = resource.max_body_size, resource.max_body_values
-    body = req.bounded_stream.read(max_size + 1)
-    if len(body) > max_size:
-        raise _too_large(max_size)
+    return parse_body(read_body(req, resource), resource)
+
+
+def read_body(req: falcon.Request, resource: Resource) -> bytes:
+    """Return the request's body.
+
+    Raises: RequestRejected if it has more bytes than the resource permits.
+    """
+    body = req.bounded_stream.read(resource.max_body_size + 1)
+    if len(body) > resource.max_body_size:
+        raise _too_large(resource.max_body_size)
+    return body
+
+
+def parse_body(body: bytes, resource: Resource) -> object:
+    """Return the value of a JSON document.
+
+    Raises: RequestRejected if it exceeds a limit of the resource, or is not JSON.
+    """
+    max_values = resource.max_body_values
     try:
         return parse_json(body, max_values=max_values)
     except TooManyValues:

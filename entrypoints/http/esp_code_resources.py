@@ -22,6 +22,7 @@ from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain.esp import Esp, NotExpressible
 
 from .bodies import read_json
+from .heavy_requests import HeavyRequests
 from .operations import Body, Result, Tag, operation
 from .request_context import credential
 from .resource import KIBIBYTE, MEBIBYTE, Resource
@@ -37,6 +38,7 @@ class ConditionCompilations(Resource):
     requires_write: ClassVar[bool] = False
 
     service: EspCodeService
+    heavy: HeavyRequests
 
     @operation(
         "compile_condition",
@@ -76,13 +78,14 @@ class ConditionCompilations(Resource):
         `not_expressible`. Read-only API keys can send this request.
         """
         compilation = parse_condition_compilation(read_json(req, self))
-        esp, code = self.service.compile_condition(
-            credential(req).organization_id,
-            compilation.condition,
-            compilation.target,
-            then=compilation.then,
-            otherwise=compilation.otherwise,
-        )
+        with self.heavy.reading_catalog(credential(req)):
+            esp, code = self.service.compile_condition(
+                credential(req).organization_id,
+                compilation.condition,
+                compilation.target,
+                then=compilation.then,
+                otherwise=compilation.otherwise,
+            )
         resp.data = render_json(render_condition_code(esp, code))
 
 
@@ -94,6 +97,7 @@ class ContentExports(Resource):
     requires_write: ClassVar[bool] = False
 
     service: EspCodeService
+    heavy: HeavyRequests
 
     @operation(
         "export_content",
@@ -126,7 +130,8 @@ class ContentExports(Resource):
         Read-only API keys can send this request.
         """
         export = parse_content_export(read_json(req, self))
-        exported = self.service.export_content(
-            credential(req).organization_id, export.content, export.target, strict=export.strict
-        )
+        with self.heavy.reading_catalog(credential(req)):
+            exported = self.service.export_content(
+                credential(req).organization_id, export.content, export.target, strict=export.strict
+            )
         resp.data = render_json(render_exported_content(exported))

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
-    HistoryPage,
     HistoryQuery,
     RecordedOperation,
 )
@@ -32,9 +31,9 @@ def parse_history_query(parameters: Mapping[str, str]) -> HistoryQuery:
     return HistoryQuery(**parse_members(parameters, HISTORY_PARAMETERS))
 
 
-def next_history_page(parameters: Mapping[str, str], page: HistoryPage) -> str | None:
+def next_history_page(parameters: Mapping[str, str], after: int | None) -> str | None:
     """Return the query string of the next page, or None after the last page."""
-    return None if page.next is None else urlencode({**parameters, "after": page.next})
+    return None if after is None else urlencode({**parameters, "after": after})
 
 
 def _after(text: str) -> Mapping[str, object]:
@@ -53,7 +52,8 @@ FIELD_HISTORY_PARAMETERS: Mapping[str, Parameter] = {
         schema=RecordedOperation,
     ),
     "after": Parameter(
-        description="Only records with a greater sequence number. The default is all.",
+        description="Only records with a greater sequence number. If such records were removed, the"
+        " response is 404 `before_history`. The default is all that are left.",
         schema={"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER},
         parse=_after,
         rule="use `0` or the sequence number of a record, such as `17`.",

@@ -25,8 +25,10 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from .heavy_requests import HeavyRequests
 from .request_log import method_of, route_of
 from .resource import Resource
+from .unread_responses import UnreadResponses
 
 with requires_extra("http", "prometheus_client"):
     from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
@@ -173,6 +175,23 @@ class Metrics:
             )
 
         self.registry.register(_MetricsOnDemand(readiness))
+
+    def watch_large_responses(self, heavy: HeavyRequests, unread: UnreadResponses) -> None:
+        """Report the heavy requests without a slot, and the responses that were interrupted."""
+
+        def counters() -> Iterable[Metric]:
+            yield CounterMetricFamily(
+                "recipient_fields_heavy_requests_rejected",
+                "Requests rejected because all slots for heavy requests were in use.",
+                heavy.rejected,
+            )
+            yield CounterMetricFamily(
+                "recipient_fields_responses_interrupted",
+                "Large responses interrupted because their clients did not read them.",
+                unread.interrupted,
+            )
+
+        self.registry.register(_MetricsOnDemand(counters))
 
     def watch_pool(self, storage: Pooled) -> None:
         """Report the storage's connections."""

@@ -70,8 +70,8 @@ class Operation:
     """A method of a resource.
 
     `name` is unique: generated clients use it. If the operation `is_conditional`, it respects
-    `If-Match` and `If-None-Match`. `errors` are those that do not follow from the path, the method
-    and the body.
+    `If-Match` and `If-None-Match`. `headers` are the other headers of the request. `errors` are
+    those that do not follow from the path, the method and the body.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Operation:
     results: tuple[Result, ...]
     body: Body | None
     is_conditional: bool
+    headers: tuple[str, ...]
     errors: tuple[type[RecipientFieldsError], ...]
 
 
@@ -90,6 +91,7 @@ def operation(
     *results: Result,
     body: Body | None = None,
     is_conditional: bool = False,
+    headers: tuple[str, ...] = (),
     errors: tuple[type[RecipientFieldsError], ...] = (),
 ) -> Callable[[M], M]:
     """Declare the operation of a method.
@@ -107,6 +109,7 @@ def operation(
             results=results,
             body=body,
             is_conditional=is_conditional,
+            headers=headers,
             errors=errors,
         )
         return method

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+from recipient_fields.domain import (
+    BatchRejected,
+    CatalogTooLarge,
+    FieldId,
+    FieldKey,
+    FieldNotFound,
+    HistoryRemoved,
+    KeyTaken,
+)
 from recipient_fields.domain.esp import NotExpressible
 
 from .problems import Problem, problem, problem_of
@@ -80,6 +88,8 @@ EXAMPLES: Mapping[str, Problem] = {
         "field_limit_reached",
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
+    "catalog_too_large": problem_of(CatalogTooLarge(8_388_608, 8_388_500)),
+    "history_removed": problem_of(HistoryRemoved()),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."
     ),

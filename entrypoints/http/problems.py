@@ -18,8 +18,10 @@ from recipient_fields.domain import (
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     FieldLimitReached,
     FieldNotFound,
+    HistoryRemoved,
     InsufficientAccess,
     InvalidField,
     KeyRepeated,
@@ -50,6 +52,8 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "request_timeout": HTTPStatus.REQUEST_TIMEOUT,
     "key_already_exists": HTTPStatus.CONFLICT,
     "field_limit_reached": HTTPStatus.CONFLICT,
+    "history_removed": HTTPStatus.CONFLICT,
+    "catalog_too_large": HTTPStatus.CONFLICT,
     "precondition_failed": HTTPStatus.PRECONDITION_FAILED,
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "uri_too_long": HTTPStatus.REQUEST_URI_TOO_LONG,
@@ -79,6 +83,8 @@ MEANINGS: Mapping[str, str] = {
     "request_timeout": "the request did not arrive in time",
     "key_already_exists": "a field of the organization, of any origin, has this key",
     "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "history_removed": "the record of the field's deletion can have been removed from the history",
+    "catalog_too_large": "the list of the organization's fields would exceed its limit of bytes",
     "precondition_failed": "the field, or the list, is not in the expected version",
     "payload_too_large": (
         "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
@@ -92,7 +98,7 @@ MEANINGS: Mapping[str, str] = {
     "not_implemented": "the service does not support the transfer coding of the request",
     "api_key_validation_unavailable": "API keys can't be checked at the moment",
     "service_unavailable": "the storage does not respond",
-    "overloaded": "the request waited too long for a thread",
+    "overloaded": "the request waited too long for a thread, or too many are large",
 }
 """The cause of each code, for the OpenAPI document."""
 
@@ -112,6 +118,8 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     KeyTaken: "key_already_exists",
     KeyRepeated: "key_already_exists",
     FieldLimitReached: "field_limit_reached",
+    HistoryRemoved: "history_removed",
+    CatalogTooLarge: "catalog_too_large",
     VersionConflict: "precondition_failed",
     CatalogChanged: "precondition_failed",
     StorageUnavailable: "service_unavailable",
@@ -182,6 +190,26 @@ _REASON = described(
         },
     )
 )
+_LIMIT = described(
+    schema=NamedSchema(
+        "ErrorLimit",
+        {
+            "type": "integer",
+            "minimum": 0,
+            "description": "The limit of the list of all fields, in bytes.",
+        },
+    )
+)
+_USED = described(
+    schema=NamedSchema(
+        "ErrorUsed",
+        {
+            "type": "integer",
+            "minimum": 0,
+            "description": "The size of the list of all fields before the request, in bytes.",
+        },
+    )
+)
 _DETAILS = described(
     schema=NamedSchema(
         "ErrorDetails",
@@ -204,6 +232,8 @@ class ErrorObjectDocument:
     message: str = field(metadata=described("The cause, for people.", minLength=1))
     request_id: str = field(metadata=_REQUEST_ID)
     reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    limit: int | Unchanged = field(default=UNCHANGED, metadata=_LIMIT)
+    used: int | Unchanged = field(default=UNCHANGED, metadata=_USED)
     details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
 
 
@@ -227,6 +257,8 @@ class ProblemDocument:
     code: str = field(metadata=_CODE)
     request_id: str = field(metadata=_REQUEST_ID)
     reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    limit: int | Unchanged = field(default=UNCHANGED, metadata=_LIMIT)
+    used: int | Unchanged = field(default=UNCHANGED, metadata=_USED)
     details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
 
 
@@ -237,6 +269,8 @@ class Problem:
     code: str
     message: str
     reason: str | None = None
+    limit: int | None = None
+    used: int | None = None
     details: tuple[Mapping[str, object], ...] = ()
     headers: Mapping[str, str] = {}
 
@@ -267,6 +301,8 @@ def problem(
     message: str | None = None,
     *,
     reason: str | None = None,
+    limit: int | None = None,
+    used: int | None = None,
     details: tuple[Mapping[str, object], ...] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Problem:
@@ -278,6 +314,8 @@ def problem(
         code=code,
         message=message or _MESSAGES[code],
         reason=reason,
+        limit=limit,
+        used=used,
         details=details,
         headers=headers,
     )
@@ -295,6 +333,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         reason=_REASONS.get(kind),
         details=_details_of(error),
         headers=_headers_of(error),
+        **_sizes_of(error),
     )
 
 
@@ -305,6 +344,8 @@ def render_error(problem: Problem, request_id: str) -> bytes:
         message=problem.message,
         request_id=request_id,
         reason=UNCHANGED if problem.reason is None else problem.reason,
+        limit=UNCHANGED if problem.limit is None else problem.limit,
+        used=UNCHANGED if problem.used is None else problem.used,
         details=problem.details or UNCHANGED,
     )
     return render_json(render_document(ErrorDocument(error)))
@@ -320,6 +361,8 @@ def render_problem(problem: Problem, request_id: str) -> bytes:
         code=problem.code,
         request_id=request_id,
         reason=UNCHANGED if problem.reason is None else problem.reason,
+        limit=UNCHANGED if problem.limit is None else problem.limit,
+        used=UNCHANGED if problem.used is None else problem.used,
         details=problem.details or UNCHANGED,
     )
     return render_json(render_document(document))
@@ -339,14 +382,21 @@ def _problem_of_batch(rejected: BatchRejected) -> Problem:
     """Return the problem of the first failed operation, with the details of all of them."""
     first = problem_of(rejected.failures[min(rejected.failures)])
     details = tuple(islice(_operation_details(rejected), MAX_VIOLATIONS))
-    return problem(first.code, _BATCH_MESSAGE, reason=first.reason, details=details)
+    return problem(
+        first.code,
+        _BATCH_MESSAGE,
+        reason=first.reason,
+        limit=first.limit,
+        used=first.used,
+        details=details,
+    )
 
 
 def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
     """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
         kind = _kind_of(error)
-        cause = {"pointer": "", "code": CODES[kind], "message": str(error)}
+        cause = {"pointer": "", "code": CODES[kind], "message": str(error), **_sizes_of(error)}
         if kind in _REASONS:
             cause["reason"] = _REASONS[kind]
         for detail in _details_of(error) or (cause,):
@@ -390,6 +440,12 @@ def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
         "code": "key_already_exists",
         "message": str(error),
     }
+
+
+def _sizes_of(error: RecipientFieldsError) -> dict[str, int]:
+    if isinstance(error, CatalogTooLarge):
+        return {"limit": error.limit, "used": error.used}
+    return {}
 
 
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:

@@ -21,14 +21,15 @@ from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.violation_documents import violation_document
 from recipient_fields.domain import RecipientSchema
 
-from .bodies import read_json
+from .bodies import parse_body, read_body
+from .heavy_requests import HEAVY_CHECK_SIZE, HeavyRequests
 from .media_types import JSON, JSON_SCHEMA, PROBLEM
 from .operations import Body, Result, Tag, operation
 from .parameters import Parameter, parse_members, truth_value
 from .request_context import credential, parameters
 from .resource import Resource
 from .response_cache import ResponseCache
-from .responses import ReadResponse, send
+from .responses import ReadResponse, in_slot, send
 
 _MAX_SUGGESTIONS = 50
 """Each search for a similar key or value takes up to 10 ms."""
@@ -54,6 +55,7 @@ class RecipientSchemaItem(Resource):
 
     service: RecipientFieldService
     cache: ResponseCache
+    heavy: HeavyRequests
 
     @operation(
         "get_recipient_schema",
@@ -76,7 +78,8 @@ class RecipientSchemaItem(Resource):
             return ReadResponse(catalog.version_tag, render_json(render_json_schema(schema)))
 
         additional = parse_members(parameters(req), _SCHEMA_PARAMETERS).get("additional", False)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, render))
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
         if resp.data is not None:
             resp.content_type = JSON_SCHEMA
 
@@ -91,6 +94,7 @@ class RecipientChecks(Resource):
     requires_write: ClassVar[bool] = False
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation(
         "check_recipients",
@@ -130,11 +134,14 @@ class RecipientChecks(Resource):
         Checks the values of up to 1,000 recipients against the fields. Read-only API keys can send
         this request.
         """
-        recipients = parse_recipients(read_json(req, self))
-        catalog = self.service.list_fields(credential(req).organization_id)
-        results = _check(RecipientSchema.of(catalog.fields), recipients)
-        document = RecipientCheckListDocument(tuple(results))
-        resp.data = render_json(render_document(document))
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_CHECK_SIZE, [len(body)])
+            recipients = parse_recipients(parse_body(body, self))
+            catalog = self.service.list_fields(credential(req).organization_id)
+            results = _check(RecipientSchema.of(catalog.fields), recipients)
+            document = RecipientCheckListDocument(tuple(results))
+            resp.data = render_json(render_document(document))
 
 
 def _check(

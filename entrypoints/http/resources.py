@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -13,9 +14,9 @@ from attrs import field, frozen
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.batch_documents import (
     BatchResultListDocument,
+    MinimalBatchResultListDocument,
     RecipientFieldBatchDocument,
     parse_batch,
-    render_batch_results,
 )
 from recipient_fields.application.documents import (
     FieldChangesEnvelopeDocument,
@@ -36,11 +37,14 @@ from recipient_fields.domain import (
     MAX_KEY_LENGTH,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     FieldId,
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    HistoryRemoved,
     KeyTaken,
+    RecipientField,
 )
 
 from .bodies import read_json
@@ -57,6 +61,8 @@ from .field_examples import (
     example_body,
     example_field,
 )
+from .heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
+from .history_pages import read_page
 from .history_parameters import (
     FIELD_HISTORY_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -66,6 +72,7 @@ from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 from .media_types import JSON, MERGE_PATCH
 from .operations import Body, PathParameter, Result, Tag, operation
 from .parameters import ID_PARAMETER, Parameter
+from .preferences import prefers_minimal
 from .problems import RequestRejected
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
@@ -75,9 +82,11 @@ from .responses import (
     catalog_response,
     field_response,
     history_response,
+    in_slot,
     page_response,
     send,
     send_created,
+    send_results,
 )
 
 _RESTORED_BY_ID = (
@@ -146,6 +155,7 @@ class FieldCollection(Resource):
 
     service: RecipientFieldService
     cache: ResponseCache
+    heavy: HeavyRequests
 
     @operation(
         "list_recipient_fields",
@@ -184,7 +194,8 @@ class FieldCollection(Resource):
         if as_of is not None:
             send(req, resp, self._find_as_of(req, as_of))
             return
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, find))
+        create = in_slot(self.heavy, credential(req), find)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
 
     on_head = on_get
 
@@ -192,8 +203,11 @@ class FieldCollection(Resource):
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
-        catalog = self.service.list_fields_as_of(organization_id, as_of)
-        return page_response(req, query, query.select(catalog))
+        with self.heavy.reading_catalog(credential(req)) as request:
+            page = self.service.find_fields_as_of(organization_id, as_of, query)
+            # The catalog could be larger then than it is now.
+            request.require_slot_above(HEAVY_SIZE, field_sizes(page.fields))
+            return page_response(req, query, page)
 
     @operation(
         "create_recipient_field",
@@ -211,7 +225,7 @@ class FieldCollection(Resource):
                 "date_of_birth": example_body(**BIRTHDAY),
             },
         ),
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field.
@@ -265,6 +279,7 @@ class FieldItem(Resource):
                 "any_value": example_body(allowed_values=None),
             },
         ),
+        errors=(CatalogTooLarge,),
         is_conditional=True,
     )
     def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
@@ -296,7 +311,7 @@ class FieldItem(Resource):
             examples={"newsletter": example_body(**NEWSLETTER)},
         ),
         is_conditional=True,
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
     def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Replace a field, or create it by key.
@@ -357,14 +372,15 @@ class FieldRestoration(Resource):
         "restore_recipient_field",
         FIELDS_TAG,
         _one_field("The restored field, with its id and a new version.", tier=TIER),
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge, HistoryRemoved),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Restore a deleted field.
 
         The field gets back its id, its key and its other members, except `updated_at`. If a field
-        has its key, or if it is not deleted, the response is 409. The request needs no body: the
-        service ignores it.
+        has its key, or if it is not deleted, the response is 409, and also if the record of its
+        deletion can have been removed (`history_removed`). The request needs no body: the service
+        ignores it.
         """
         if not is_id(id_or_key):
             raise RequestRejected("not_found", _RESTORED_BY_ID)
@@ -381,13 +397,15 @@ class BatchCollection(Resource):
     max_body_values: ClassVar[int] = 100_000
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation(
         "apply_recipient_field_batch",
         FIELDS_TAG,
         Result(
-            description="The field of each operation after the batch, in order.",
-            document=BatchResultListDocument,
+            description="The field of each operation after the batch, in order, or its id and key.",
+            document=BatchResultListDocument | MinimalBatchResultListDocument,
+            headers=("Preference-Applied",),
             examples={
                 "create_and_update": {
                     "results": [example_field(**SHOE_SIZE, key="shoe_size"), RENAMED_TIER]
@@ -409,7 +427,8 @@ class BatchCollection(Resource):
                 }
             },
         ),
-        errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogChanged),
+        headers=("Prefer",),
+        errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogTooLarge, CatalogChanged),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Apply several operations, all or none.
@@ -417,11 +436,21 @@ class BatchCollection(Resource):
         If an operation fails, none takes effect: the response has the status of the first failed
         operation, and `details` contains all failures, with pointers below `/operations/N`. With
         `if_revision`, the request can be repeated safely: if the first one took effect, the second
-        one gets 412.
+        one gets 412. If the fields would have more bytes than a list may have, 8 MiB by default,
+        the response contains only their ids and keys, as with `Prefer: return=minimal`.
         """
+
+        def require_slot(results: Iterable[RecipientField | None]) -> None:
+            if not prefers_minimal(req):
+                request.require_slot_above(HEAVY_SIZE, field_sizes(results))
+
         batch = parse_batch(read_json(req, self))
-        results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
-        resp.data = render_json(render_batch_results(results))
+        organization_id = credential(req).organization_id
+        with self.heavy.request(organization_id) as request:
+            results = self.service.by(author(req)).apply_batch(
+                organization_id, batch, accept=require_slot
+            )
+            send_results(req, resp, results, max_bytes=self.service.size_limit)
 
 
 @frozen
@@ -431,6 +460,7 @@ class History(Resource):
     parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation(
         "list_recipient_field_changes",
@@ -445,8 +475,11 @@ class History(Resource):
         sequence number: this misses no record and returns none twice.
         """
         query = parse_history_query(parameters(req))
-        page = self.service.list_changes(credential(req).organization_id, query)
-        send(req, resp, history_response(req, page))
+        organization_id = credential(req).organization_id
+        read = partial(self.service.list_changes, organization_id)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 
@@ -459,6 +492,7 @@ class FieldHistory(Resource):
     parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     @operation("list_changes_of_recipient_field", _HISTORY_TAG, _records(), is_conditional=True)
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
@@ -467,10 +501,11 @@ class FieldHistory(Resource):
         The changes of the field with this id, or of all fields that have had this key.
         """
         query = parse_history_query(parameters(req))
-        page = self.service.list_field_changes(
-            credential(req).organization_id, parse_reference(id_or_key), query
-        )
-        send(req, resp, history_response(req, page))
+        organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
+        read = partial(self.service.list_field_changes, organization_id, reference)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 

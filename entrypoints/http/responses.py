@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 import falcon
 from attrs import Factory, frozen
 
 from recipient_fields.application import PublishedCatalog
+from recipient_fields.application.batch_documents import (
+    render_batch_results,
+    render_minimal_results,
+)
 from recipient_fields.application.documents import (
     render_field,
     render_fields,
-    render_records,
 )
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.domain import FieldPage, FieldQuery, HistoryPage, RecipientField
+from recipient_fields.domain import Credential, FieldPage, FieldQuery, RecipientField
 
+from .heavy_requests import HEAVY_SIZE, HeavyRequests
+from .history_pages import RenderedPage
 from .history_parameters import next_history_page
 from .list_parameters import next_page
 from .mount_path import mount_path
+from .preferences import MINIMAL, prefers_minimal
 from .problems import entity_tag
 from .request_context import parameters, precondition
 from .resource import READS
@@ -54,11 +60,24 @@ def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Re
     return ReadResponse(page.version_tag, render_json(render_fields(page.fields)), headers)
 
 
-def history_response(req: falcon.Request, page: HistoryPage) -> ReadResponse:
+def history_response(req: falcon.Request, page: RenderedPage) -> ReadResponse:
     """Return the response with one page of the history, and the link to the next page."""
-    body = render_json(render_records(page.records))
-    link = _link(req, next_history_page(parameters(req), page))
-    return ReadResponse(sha256(body).hexdigest()[:32], body, link)
+    link = _link(req, next_history_page(parameters(req), page.next))
+    return ReadResponse(sha256(page.body).hexdigest()[:32], page.body, link)
+
+
+def in_slot(
+    heavy: HeavyRequests, credential: Credential, create: Callable[[], ReadResponse]
+) -> Callable[[], ReadResponse]:
+    """Return the function that creates the response from the catalog, in a slot if it is large."""
+
+    def create_in_slot() -> ReadResponse:
+        with heavy.reading_catalog(credential) as request:
+            response = create()
+            request.require_slot_above(HEAVY_SIZE, [len(response.body)])
+            return response
+
+    return create_in_slot
 
 
 def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:
@@ -76,6 +95,24 @@ def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
     send(req, resp, field_response(field))
     resp.status = falcon.HTTP_201
     resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")
+
+
+def send_results(
+    req: falcon.Request,
+    resp: falcon.Response,
+    results: tuple[RecipientField | None, ...],
+    *,
+    max_bytes: int,
+) -> None:
+    """Send the fields of a batch, or only their ids and keys.
+
+    These are sent if the client prefers it, or if the fields would have more than `max_bytes`.
+    """
+    body = None if prefers_minimal(req) else render_batch_results(results, max_bytes)
+    if body is None:
+        body = render_json(render_minimal_results(results))
+        resp.set_header("Preference-Applied", MINIMAL)
+    resp.data = body
 
 
 def _link(req: falcon.Request, next_query: str | None) -> Mapping[str, str]:

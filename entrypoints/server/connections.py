@@ -121,6 +121,7 @@ class Connection(HTTPChannel):
     waits_for_client: bool = False
     """Whether the first request waits until the client has received the responses before it."""
 
+    _sent_in_turn = 0
     _responded_at = 0.0
     _response_due: float | None = None
     _lingers_since: float | None = None
@@ -192,6 +193,7 @@ class Connection(HTTPChannel):
         if monotonic() - self.queued_at > limits.QUEUE_TIMEOUT and not request.error:
             request.error = Rejection("overloaded")
         self._response_due = None
+        self._sent_in_turn = 0
         occupied_write, self.occupies_write = self.occupies_write, False
         try:
             super().service()
@@ -205,12 +207,21 @@ class Connection(HTTPChannel):
         """Send what the socket takes, and buffer the rest. Waitress would first buffer it all."""
         size = len(data)
         with self.outbuf_lock:
-            if self.connected and not self.total_outbufs_len:
+            # A large response is not bytes but a file, which Waitress reads as the client does.
+            if isinstance(data, bytes) and self.connected and not self.total_outbufs_len:
                 self.last_activity = time()
                 with suppress(OSError):  # Sending the rest fails again, and closes the connection.
                     data = data[self.socket.send(data) :]
             super().write_soon(data)
         return size
+
+    def send(self, data: Any, do_close: bool = True) -> int:  # noqa: FBT001, FBT002 (Waitress')
+        """Send what the socket takes, until the turn of this connection is over."""
+        if self._sent_in_turn >= limits.MAX_TURN:
+            return 0
+        sent: int = super().send(data, do_close)
+        self._sent_in_turn += sent
+        return sent
 
     def time_out(self) -> None:
         """Reject the unfinished request as too slow, and close the connection."""
@@ -270,6 +281,7 @@ class Connection(HTTPChannel):
         If the server closed both while the client sends, the system would reset the connection, and
         the client could lose the response (RFC 9112, section 9.6).
         """
+        self._sent_in_turn = 0
         self._flush_exception(self._flush_some_if_lockable)
         self.resume()
         if self.will_close:

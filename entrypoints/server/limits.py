@@ -14,6 +14,9 @@ RESPONSE_TIMEOUT = 10.0
 """For a client to receive a response, in addition to the time at the slowest accepted rate."""
 MIN_RATE = 32 * 1024
 """Bytes per second at which a client must receive a large response."""
+MAX_TURN = 512 * 1024
+"""Bytes of a response that are sent before other connections have their turn. A client that reads
+as fast as the server sends would otherwise delay them."""
 IDLE_TIMEOUT = 30.0
 LINGER_TIMEOUT = 2.0
 """For a client to close its side after the last response."""

@@ -11,9 +11,12 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from threading import Thread, Timer
 
 import pytest
+from attrs import evolve
 
+from recipient_fields.adapters.relational import history
 from recipient_fields.adapters.row_mapping import UnreadableRow
-from recipient_fields.adapters.sqlite import SqliteStorage, history
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.adapters.sqlite.history import SqliteHistoryRepository
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
@@ -24,6 +27,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.testing import READS, WRITES, fill_for_calls, race
+from recipient_fields.testing.catalog_sizes import size_in_plan
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
 
@@ -241,14 +245,32 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     assert content(storage) == before
 
 
+WITHOUT_SIZES = """
+    DROP TABLE recipient_field_values;
+    ALTER TABLE recipient_field_changes DROP COLUMN bytes;
+    ALTER TABLE organizations DROP COLUMN record_bytes;
+    ALTER TABLE organizations DROP COLUMN shared_value_bytes;
+    ALTER TABLE organizations DROP COLUMN inherited_bytes;
+    ALTER TABLE organizations DROP COLUMN sized_sequence;
+    ALTER TABLE organizations DROP COLUMN fields_size;
+    ALTER TABLE organizations DROP COLUMN measured_revision;
+    PRAGMA user_version = 5;
+"""
+"""Undoes the last migrations. The histories have no large values."""
+WITHOUT_INVITATIONS = f"""
+    {WITHOUT_SIZES}
+    DROP TABLE administrator_invitations;
+    PRAGMA user_version = 4;
+"""
+
+
 def test_roles_and_links_from_before_invitations_stay(
     storage: SqliteStorage, database: Path
 ) -> None:
     before = content(storage)
     storage.close()
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DROP TABLE administrator_invitations")
-        connection.execute("PRAGMA user_version = 4")
+        connection.executescript(WITHOUT_INVITATIONS)
 
     with closing(SqliteStorage(database)) as upgraded:
         assert content(upgraded) == before
@@ -402,13 +424,14 @@ def test_other_writers_continue_while_a_history_is_pruned(
 
     def write(_: float) -> None:
         with closing(SqliteStorage(database)) as other:
-            records = other.history.select(OURS, HistoryQuery(after=0)).records
+            records = other.history.select(OURS, HistoryQuery()).records
             remaining.append(records[0].sequence)
             add_field(other.fields, OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
 
-    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    assert isinstance(storage.history, SqliteHistoryRepository)
+    pruned = evolve(storage.history, rows_per_removal=2)
     monkeypatch.setattr(history, "sleep", write)
-    assert storage.history.prune(OURS, last.occurred_at) == last.sequence - 1
+    assert pruned.prune(OURS, last.occurred_at) == last.sequence - 1
     assert remaining == list(range(3, last.sequence + 1, 2))
     assert storage.history.select(OURS, HistoryQuery()).records[0] == last
 
@@ -432,3 +455,23 @@ def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path: Pat
     SqliteStorage(database).close()
     with closing(SqliteStorage(database, create=False)) as storage:
         storage.check()
+
+
+def test_opening_a_file_of_an_older_version_measures_the_catalogs(
+    storage: SqliteStorage, database: Path
+) -> None:
+    ours = storage.organizations.add("Ours", NOW).id
+    for number in range(150):  # more than are read at once
+        add_field(storage.fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+    stored = "SELECT fields_size, measured_revision FROM organizations WHERE id = ?"
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        before = connection.execute(stored, (ours,)).fetchone()
+        connection.executescript(WITHOUT_SIZES)
+        SqliteStorage(database).close()
+        assert connection.execute(stored, (ours,)).fetchone() == before
+        # An older process changes only the revision.
+        connection.execute("UPDATE recipient_fields SET name = 'Longer name'")
+        connection.execute("UPDATE organizations SET revision = revision + 1")
+    add_field(storage.fields, ours, a_definition("town"), size_limit=1_000_000, author=AUTHOR)
+    size = sum(each.size for each in storage.fields.all(ours).fields)
+    assert size_in_plan(storage.fields, ours) == size

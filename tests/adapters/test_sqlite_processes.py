@@ -153,7 +153,10 @@ def report(label, first, last):
 
 def sync(storage, *arguments):
     service = IntegrationService(
-        integrations=storage.integrations, fields=storage.fields, clock=lambda: NOW
+        integrations=storage.integrations,
+        fields=storage.fields,
+        history=storage.history,
+        clock=lambda: NOW,
     )
     service.sync_fields(1, 1, report(*arguments))
 """

@@ -44,7 +44,7 @@ def test_the_default_clock_is_the_system_clock() -> None:
         organization.id, CITY
     )
     integration = IntegrationService(
-        integrations=storage.integrations, fields=storage.fields
+        integrations=storage.integrations, fields=storage.fields, history=storage.history
     ).create_integration(organization.id, esp=Esp.MAILCHIMP, name="Main list")
     for at in (organization.created_at, field.created_at, integration.created_at):
         assert abs(at - system_clock()) < timedelta(minutes=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -528,6 +529,89 @@ def test_an_integration_is_synced_from_a_report_and_deleted(
     assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
 
 
+def test_a_mistaken_sync_is_confirmed_and_undone(
+    tenant: Tenant, window: Window, tmp_path: Path
+) -> None:
+    stored = partial(tenant.core.fields.list_fields, tenant.organization.id)
+    names = [f"F{number}" for number in range(50)]
+    path = _add_integration(tenant, *names, "FNAME")
+    before = stored().fields
+    key = f"city_{before[0].origin.integration_id}"
+
+    def sync(*reported: str) -> None:
+        window.open(path)
+        window.fill("Report", _report(tmp_path, *reported))
+        window.press("Sync")
+
+    sync()
+    assert "The report has no fields, so nothing was changed." in window.text
+    assert "run the command integrations sync with --allow-empty" in window.text
+    window.audit()
+
+    sync("FNAME", "CITY")
+    assert "This sync would remove 50 fields. Nothing was changed." in window.text
+    text = window.text
+    assert all(f"Remove {name.lower()} {name} " in text for name in names)
+    assert stored().fields == before
+    window.audit()
+    window.fill("Name of the integration", "Main")
+    window.press("Sync and remove 50 fields")
+    assert "Name of the integration: Type Main audience" in window.text
+    window.audit()
+
+    tenant.add_field("City")
+    window.fill("Name of the integration", "Main audience")
+    window.press("Sync and remove 50 fields")
+    assert "The fields or the report have changed since the plan was shown." in window.text
+    assert f"Create {key} CITY" in window.text
+    assert len(stored().fields) == 52
+    window.audit()
+    window.fill("Name of the integration", "Main audience")
+    window.press("Sync and remove 50 fields")
+    assert "Main audience was synced: 52 fields changed" in window.text
+    assert {field.key for field in stored().fields} == {"fname", "city", key}
+    window.audit()
+
+    window.press("Restore removed fields")
+    assert "50 fields removed on" in window.text
+    window.audit()
+    window.press("Restore 50 fields")
+    assert "50 fields of Main audience were restored." in window.text
+    assert {(field.id, field.key) for field in before} <= {(f.id, f.key) for f in stored().fields}
+    window.press("Show or restore removed fields")
+    assert "No field is removed" in window.text
+    window.audit()
+
+
+@pytest.mark.parametrize("removals", [0, 1, 9, 10, 50])
+def test_a_sync_names_the_fields_that_it_would_remove(
+    tenant: Tenant, window: Window, tmp_path: Path, removals: int
+) -> None:
+    stored = partial(tenant.core.fields.list_fields, tenant.organization.id)
+    names = [f"F{number}" for number in range(removals)]
+    window.open(_add_integration(tenant, *names, "FNAME"))
+    window.fill("Report", _report(tmp_path, "FNAME", "CITY"))
+    window.press("Sync")
+    if removals:
+        count = "1 field" if removals == 1 else f"{removals} fields"
+        assert f"This sync would remove {count}." in window.text
+        text = window.text
+        assert all(f"Remove {name.lower()} {name} " in text for name in names)
+        assert len(stored().fields) == removals + 1
+        if removals >= 10:
+            window.fill("Name of the integration", " Main  audience ")
+        window.press(f"Sync and remove {count}")
+    assert "Main audience was synced" in window.text
+    assert {field.key for field in stored().fields} == {"fname", "city"}
+    if removals == 1:
+        window.open(f"{tenant.path}/history?operation=deleted")
+        window.press("F0")
+        assert "The next sync removes it again" in window.text
+        window.press("Restore field")
+        assert "The field F0 was restored." in window.text
+        window.audit()
+
+
 def test_an_integration_is_synced_from_the_esp(tenant: Tenant, window: Window) -> None:
     window.open(f"{tenant.path}/settings/integrations/new")
     window.fill("Name", "Newsletter")
@@ -806,9 +890,15 @@ def _apply(window: Window, expected: str) -> None:
 
 
 def _add_synced_field(tenant: Tenant) -> None:
+    _add_integration(tenant, "FNAME", label="First name")
+
+
+def _add_integration(tenant: Tenant, *names: str, label: str | None = None) -> str:
+    """Add an integration with these fields, and return the path of its page."""
     integrations = tenant.core.integrations
     integration = integrations.create_integration(
         tenant.organization.id, esp=Esp.MAILCHIMP, name="Main audience"
     )
-    reported = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)
-    integrations.sync_fields(tenant.organization.id, integration.id, [reported])
+    reported = [EspField(name=name, label=label, data_type=DataType.TEXT) for name in names]
+    integrations.sync_fields(tenant.organization.id, integration.id, reported)
+    return f"{tenant.path}/settings/integrations/{integration.id}"

@@ -84,8 +84,3 @@ def test_a_port_that_can_not_be_shared_is_reported_with_the_cause() -> None:
         " can share an address if all of them use this option and run as the same user (this one"
         f" runs as {user}). Choose another address with --listen, "
     )
-
-
-@pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])
-def test_a_number_of_threads_outside_1_to_64_is_a_usage_error(number: str) -> None:
-    assert "--threads" in MEMORY("serve", "--threads", number).usage_error()

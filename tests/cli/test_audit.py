@@ -58,14 +58,6 @@ def test_every_creation_rotation_and_revocation_is_logged(
     assert API_KEY.search(audit_log.read_text("utf-8")) is None
 
 
-def test_the_file_can_be_set_in_the_environment(
-    cli: CommandLine, acme: OrganizationId, audit_log: Path
-) -> None:
-    cli("keys", *CREATE, acme, RECIPIENT_FIELDS_AUDIT_LOG=str(audit_log))
-
-    assert [line["act"] for line in lines(audit_log)] == ["created"]
-
-
 def test_a_command_that_changes_nothing_is_not_logged(
     cli: CommandLine, acme: OrganizationId, audit_log: Path
 ) -> None:

@@ -11,8 +11,6 @@ from recipient_fields.domain import OrganizationId, RecipientField
 
 from ..support.command_line import CommandLine
 
-LIST = ("organizations", "list", "--json")
-
 
 @pytest.fixture
 def target(file: Path) -> Path:
@@ -28,15 +26,6 @@ def test_a_backup_is_a_complete_storage(
     assert run.messages() == f"Wrote {target}: {target.stat().st_size:,} bytes.\n"
     fields = ("fields", "list", "--organization", 1, "--json")
     assert CommandLine(f"sqlite:{target}")(*fields).document() == cli(*fields).document()
-
-
-def test_a_relative_path_is_relative_to_the_working_directory(
-    cli: CommandLine, acme: OrganizationId, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(target.parent)
-    cli("backup", target.name).messages()
-
-    assert CommandLine(f"sqlite:{target}")(*LIST).document() == cli(*LIST).document()
 
 
 def test_an_existing_file_is_reported_on_one_line(
@@ -86,7 +75,3 @@ def test_a_storage_other_than_sqlite_is_reported_on_one_line(
 ) -> None:
     assert CommandLine(url)("backup", target).failure() == message
     assert not target.exists()
-
-
-def test_the_file_is_required(cli: CommandLine) -> None:
-    assert cli("backup").usage_error() == "Missing argument 'FILE'."

@@ -15,7 +15,6 @@ from recipient_fields.domain import (
     DataType,
     FieldDraft,
     InsertionCode,
-    IntegrationId,
     OrganizationId,
 )
 from recipient_fields.domain.esp import Esp, EspField
@@ -189,15 +188,6 @@ def test_an_export_needs_one_esp_or_one_integration(content):
     assert content("", "export").usage_error() == "Add --esp or --integration."
     both = content("", "export", "--esp", "braze", "--integration", 1)
     assert both.usage_error() == "Use either --esp or --integration."
-
-
-def test_an_integration_of_another_organization_is_rejected(cli: CommandLine, core: Core):
-    other = core.administration.create_organization("Other").id
-    integration = IntegrationId(MAILCHIMP)
-    run = cli(
-        *("content", "export", "--organization", other, "--integration", integration), stdin=""
-    )
-    assert "no such integration" in run.failure()
 
 
 def test_the_error_locates_bytes_that_are_not_utf_8(script: Script, acme, tmp_path):

@@ -67,24 +67,6 @@ def test_a_postgresql_database_without_a_schema_can_be_the_target(
     assert CommandLine(database)(*LIST).document() == cli(*LIST).document()
 
 
-def test_a_copy_back_has_the_same_content(
-    cli: CommandLine, manual: RecipientField, database: str, other: str
-) -> None:
-    cli("copy", "--to", database).messages()
-    CommandLine(database)("copy", "--to", other).messages()
-
-    fields = ("fields", "list", "--organization", 1, "--json")
-    assert CommandLine(other)(*fields).document() == cli(*fields).document()
-
-
-def test_the_target_can_be_set_in_the_environment(
-    cli: CommandLine, manual: RecipientField, other: str
-) -> None:
-    cli("copy", RECIPIENT_FIELDS_TO=other).messages()
-
-    assert CommandLine(other)(*LIST).document() == cli(*LIST).document()
-
-
 def test_progress_is_printed_to_standard_error(
     cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,10 +78,6 @@ def test_progress_is_printed_to_standard_error(
         "Copying fields: 1 of 1.",
     ]
     assert run.out == ""
-
-
-def test_a_short_copy_prints_one_line(cli: CommandLine, manual: RecipientField, other: str) -> None:
-    assert len(cli("copy", "--to", other).messages().splitlines()) == 1
 
 
 def test_a_target_that_is_not_empty_is_reported_on_one_line(

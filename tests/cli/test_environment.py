@@ -46,30 +46,18 @@ def test_every_option_has_a_variable_with_its_name(option: click.Option) -> None
         (
             ("fields", "create"),
             {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"},
-            "name",
-            "N",
-        ),
-        (("fields", "create"), {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"}, "key", "n"),
-        (
-            ("fields", "create"),
-            {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"},
             "data_type",
             "date",
         ),
-        (CREATE, {"KEY": "other"}, "key", "other"),
         (CREATE, {"ALLOWED_VALUES": '["new york"]'}, "allowed_values", ["new york"]),
         (CREATE, {"NOT_INSERTABLE": "1"}, "insertable", False),
         (CREATE, {"NOT_INSERTABLE": "false"}, "insertable", True),
         (CREATE, {"INSERTION_CODE": "{{n}}"}, "custom_insertion_code", "{{n}}"),
-        (CREATE, {"VALUE_EXPRESSION": "n"}, "custom_value_expression", "n"),
-        (UPDATE, {"NAME": "Shop"}, "name", "Shop"),
-        (UPDATE, {"ALLOWED_VALUES": '["a"]'}, "allowed_values", ["a"]),
         (UPDATE, {"ALLOWED_VALUES": "null"}, "allowed_values", None),
         (UPDATE, {"INSERTABLE": "false"}, "insertable", False),
         (UPDATE, {"NOT_INSERTABLE": "yes"}, "insertable", False),
         (UPDATE, {"NOT_INSERTABLE": "no"}, "insertable", True),
         ((*UPDATE, "--insertable"), {"NOT_INSERTABLE": "yes"}, "insertable", True),
-        (UPDATE, {"CLEAR": "insertion-code"}, "custom_insertion_code", None),
         (UPDATE, {"CLEAR": "allowed-values value-expression"}, "custom_value_expression", None),
         ((*UPDATE, "--name", "Option"), {"NAME": "Variable"}, "name", "Option"),
     ],
@@ -101,60 +89,14 @@ def test_json_and_yes_can_be_set_in_the_environment(
     assert deleted.messages() == "Deleted field 1, Preferred shop.\n"
 
 
-def test_an_organization_can_be_set_in_the_environment(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    organization = {"RECIPIENT_FIELDS_ORGANIZATION": str(acme)}
-
-    assert cli("fields", "list", **organization).table()[1].startswith("1 ")
-    assert cli("keys", "list", **organization).table()[0].startswith("ID ")
-    assert cli("fields", "list", **organization, RECIPIENT_FIELDS_JSON="1").document()
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "member", "expected"),
-    [
-        ("EXPIRES_IN", "never", "expires_at", None),
-        ("READ_ONLY", "true", "access", "read_only"),
-        ("READ_ONLY", "off", "access", "read_write"),
-    ],
-)
-def test_the_lifetime_and_the_access_of_a_key_can_be_set_in_the_environment(
-    cli: CommandLine,
-    acme: OrganizationId,
-    variable: str,
-    value: str,
-    member: str,
-    expected: object,
-) -> None:
-    created = cli(*KEYS_CREATE, "--json", **{f"RECIPIENT_FIELDS_{variable}": value}).document()
-
-    assert created["api_key"][member] == expected
-
-
-def test_the_grace_period_of_a_rotation_can_be_set_in_the_environment(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    cli(*KEYS_CREATE)
-
-    cli("keys", "rotate", 1, "--organization", acme, "--yes", RECIPIENT_FIELDS_GRACE="0s")
-
-    keys = cli("keys", "list", "--organization", acme, "--json").document()["api_keys"]
-    assert [key["state"] for key in keys] == ["expired", "active"]
-
-
 @pytest.mark.parametrize(
     ("command", "variable", "value"),
     [
         (KEYS_CREATE, "EXPIRES_IN", "12x"),
-        (KEYS_CREATE, "READ_ONLY", "perhaps"),
         (CREATE, "ALLOWED_VALUES", "["),
         (UPDATE, "NOT_INSERTABLE", "perhaps"),
         (UPDATE, "CLEAR", "name"),
         (("organizations", "list"), "JSON", "perhaps"),
-        (("serve",), "LISTEN", "localhost"),
-        (("serve",), "THREADS", "0"),
-        (("serve",), "DEMO", "perhaps"),
     ],
 )
 def test_a_variable_is_validated_like_its_option(

@@ -59,14 +59,9 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
     [
         ("", [(1, 1, "The file is empty. Begin it with `fields:`.")]),
         ("# nothing\n", [(1, 1, "The file is empty. Begin it with `fields:`.")]),
-        ("fields\n", [(1, 1, "This must be an object.")]),
         ("- tier\n", [(1, 1, "This must be an object.")]),
         ("{}", [(1, 1, f"fields: {MISSING}")]),
         ("fields:\n", [(1, 8, "fields: This must be an object.")]),
-        (
-            "field: {}\nfields: {}\n",
-            [(1, 1, "field: There is no such member. Did you mean fields?")],
-        ),
         (
             "fields:\n  tier:\n    name: Tier\n    dat_type: text\n",
             [
@@ -87,10 +82,6 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             ],
         ),
         (
-            "fields:\n  shoe: {name: null, data_type: text}\n",
-            [(2, 16, "fields.shoe.name: This must be a string.")],
-        ),
-        (
             "fields:\n  shoe:\n    name: [Shoe]\n    data_type: text\n",
             [(3, 11, "fields.shoe.name: This must be a string.")],
         ),
@@ -99,23 +90,11 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             [(5, 17, "fields.shoe.insertable: This must be true or false.")],
         ),
         (
-            'fields:\n  shoe: {name: Shoe, data_type: text, insertable: "true"}\n',
-            [(2, 51, "fields.shoe.insertable: This must be true or false.")],
-        ),
-        (
-            "fields:\n  Shoe size: {name: Shoe, data_type: text}\n",
-            [(2, 3, f"fields.Shoe size: {KEY_RULE} Did you mean shoe_size?")],
-        ),
-        (
             "fields:\n  größe: {name: Größe, data_type: text, allowed_values: [a, ö, ö]}\n",
             [
                 (2, 3, f"fields.größe: {KEY_RULE} Did you mean grosse?"),
                 (2, 64, "fields.größe.allowed_values.2: Each value may be listed once."),
             ],
-        ),
-        (
-            "fields:\n  id: {name: Id, data_type: text}\n",
-            [(2, 3, "fields.id: This key is reserved. Send another key.")],
         ),
         (
             (
@@ -130,24 +109,12 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             ],
         ),
         (
-            "fields:\n  born: {name: Born, data_type: date, allowed_values: [2026-02-30]}\n",
-            [(2, 56, "fields.born.allowed_values.0: Write a date like 2026-11-20.")],
-        ),
-        (
-            "fields:\n  tier: {name: Tier, data_type: text, allowed_values: [null]}\n",
-            [(2, 56, "fields.tier.allowed_values.0: A text field allows strings here.")],
-        ),
-        (
             f"{TIER}  tier: {{}}\n",
             [(3, 3, "The key tier is already in line 2.")],
         ),
         (
             "fields:\n  tier: {name: A, data_type: text, name: B}\n",
             [(2, 36, "The key name is already in line 2.")],
-        ),
-        (
-            "fields:\n  no: {name: No, data_type: text}\n",
-            [(2, 3, 'A key must be a text. Put it in quotes: "no".')],
         ),
         (
             "fields:\n  1.10: {}\n  2026-11-20: {}\n  ~: {}\n",
@@ -168,10 +135,6 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
         (
             "fields:\n  tier:\n    <<: {name: Tier}\n    data_type: text\n",
             [(3, 5, "Merge keys are not supported. Repeat the members.")],
-        ),
-        (
-            "fields:\n  tier: {name: !!str 5, data_type: text}\n",
-            [(2, 16, "Tags are not supported. Remove the tag.")],
         ),
         (
             "fields: !!python/object/apply:os.system [ls]\n",
@@ -199,12 +162,12 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             ],
         ),
         (
-            "fields:\n  tier: {name: Tier\n",
-            [(3, 1, "The file is not valid YAML: did not find expected ',' or '}'.")],
+            f"{TIER}...\n%\n",
+            [(4, 2, "The file is not valid YAML: could not find expected directive name.")],
         ),
         (
-            'fields:\n  tier: {name: "Tier, data_type: text}\n',
-            [(3, 1, "The file is not valid YAML: found unexpected end of stream.")],
+            "fields:\n  tier: {name: Tier\n",
+            [(3, 1, "The file is not valid YAML: did not find expected ',' or '}'.")],
         ),
         (
             "fields:\n  tier: {name: Tier\x07}\n",
@@ -250,22 +213,8 @@ YAML_TOKENS = st.sampled_from(
     [
         *("fields", "tier", "name", "data_type", "text", "no", "1.10", "a b", "<<", "x" * 1_100),
         *(": ", ":", "- ", ", ", "{", "}", "[", "]", "\n", "\n  ", "\n    ", "\t", "\r", " "),
-        *(
-            '"',
-            "'",
-            "|",
-            ">",
-            "&a ",
-            "*a",
-            "!!str ",
-            "!",
-            "%YAML 1.3",
-            "---",
-            "...",
-            "#",
-            "?",
-            "\\",
-        ),
+        *('"', "'", "|", ">", "&a ", "*a", "!!str ", "!", "%YAML 1.3", "---", "...", "#", "?"),
+        "\\",
         *("\\u0041", "\\ud83d", "\\x0", "@", "`", "\ufeff", "\u2028", "é", "😀"),
     ]
 )

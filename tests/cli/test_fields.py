@@ -18,9 +18,7 @@ from recipient_fields.domain import (
     decide,
 )
 
-from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
-
-NOT_FOUND = "There is no such recipient field in this organization."
+from ..support.command_line import CommandLine, Script
 
 
 def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
@@ -30,12 +28,6 @@ def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
 def rendered(field: RecipientField) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(render_json(render_field(field)))
     return document
-
-
-def reason(operation: Operation, field: RecipientField) -> str:
-    decision = decide(ADMINISTRATOR, operation, field.origin)
-    assert isinstance(decision, Denied)
-    return decision.reason
 
 
 def test_list_prints_every_field_as_the_api_renders_it(
@@ -115,33 +107,6 @@ def test_show_prints_a_table_by_default(cli: CommandLine, acme: OrganizationId) 
     ]
 
 
-def test_show_prints_fields_of_every_origin(
-    cli: CommandLine, acme: OrganizationId, foreign: RecipientField
-) -> None:
-    shown = cli("fields", "show", foreign.key, "--organization", acme, "--json").document()
-
-    assert shown == {"recipient_field": rendered(foreign)}
-
-
-def test_delete_keeps_the_field_without_a_terminal_or_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
-) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, stdin="y\n")
-
-    assert run.failure() == NOT_CONFIRMED
-    assert stored(core, acme) == [rendered(manual)]
-
-
-def test_list_prints_only_the_fields_of_the_organization(
-    cli: CommandLine, core: Core, manual: RecipientField
-) -> None:
-    other = core.administration.create_organization("Globex").id
-
-    assert cli("fields", "list", "--organization", other, "--json").document() == {
-        "recipient_fields": []
-    }
-
-
 def test_create_stores_every_option_in_a_manual_field(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
@@ -173,20 +138,6 @@ def test_create_stores_every_option_in_a_manual_field(
     assert stored(core, acme) == [created["recipient_field"]]
 
 
-@pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
-def test_create_requires_only_a_name_and_a_data_type(
-    cli: CommandLine, acme: OrganizationId, data_type: str
-) -> None:
-    arguments = ("--organization", acme, "--name", "Day one", "--data-type", data_type)
-
-    field = cli("fields", "create", *arguments, "--json").document()["recipient_field"]
-
-    assert field["key"] == "day_one"
-    assert field["data_type"] == data_type
-    assert field["insertable"] is True
-    assert field["allowed_values"] is None
-
-
 def test_create_without_json_prints_the_id_and_the_key(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
@@ -197,16 +148,6 @@ def test_create_without_json_prints_the_id_and_the_key(
         "Created field 1, Shop, with the key shop.\n"
     )
     assert run.out == ""
-
-
-def test_create_with_a_key_does_not_print_the_key_in_advance(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    arguments = ("--organization", acme, "--name", "Größe", "--key", "size", "--data-type", "text")
-
-    assert cli("fields", "create", *arguments).messages() == (
-        "Created field 1, Größe, with the key size.\n"
-    )
 
 
 def test_create_with_json_prints_the_derived_key_to_standard_error(
@@ -257,70 +198,37 @@ def test_create_at_a_terminal_requires_confirmation_only_of_a_derived_key(
     )
 
 
-@pytest.mark.parametrize("name", ["Цена", "Størrelse", "---"])
-def test_create_requires_a_key_if_none_can_be_derived(
-    cli: CommandLine, acme: OrganizationId, name: str
-) -> None:
-    arguments = ("--organization", acme, "--name", name, "--data-type", "text")
-
-    assert cli("fields", "create", *arguments).failure() == (
-        "key: A key can be derived only from letters a-z and digits 0-9, with or without accents."
-        " Send a key, such as `loyalty_tier`."
-    )
-
-
 def test_a_taken_key_is_reported(
-    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
 ) -> None:
-    arguments = ("--organization", acme, "--name", "N", "--key", foreign.key, "--data-type", "text")
+    arguments = ("--organization", acme, "--name", "N", "--key", manual.key, "--data-type", "text")
 
     run = cli("fields", "create", *arguments)
 
     assert run.failure().startswith("A recipient field with this key already exists.")
-    assert len(stored(core, acme)) == 1
+    assert stored(core, acme) == [rendered(manual)]
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        {"name": ""},
-        {"name": "a" * 256},
-        {"name": "two\nlines"},
-        {"name": "\udcff"},
-        {"name": "日本"},
-        {"name": "Null"},
-        {"key": ""},
-        {"key": "Shop"},
-        {"key": "shop\n"},
-        {"key": "null"},
-        {"key": "sys_shop"},
-        {"key": "\udcff"},
-        {"insertion-code": ""},
-        {"insertion-code": "x" * 10_001},
-        {"insertion-code": "\udcff"},
-        {"value-expression": ""},
-        {"value-expression": "x" * 2_001},
-        {"value-expression": "a\0b"},
+        ({"name": ""}, "name: "),
+        ({"name": "Цена"}, "key: A key can be derived only from letters a-z and digits 0-9"),
+        ({"key": "shop\n"}, "key: "),
+        ({"key": "\udcff"}, "key: "),
+        ({"insertion-code": ""}, "custom_insertion_code: "),
+        ({"value-expression": "a\0b"}, "custom_value_expression: "),
     ],
     ids=ascii,
 )
 def test_an_invalid_member_is_reported_on_one_line_and_nothing_is_stored(
-    cli: CommandLine, core: Core, acme: OrganizationId, options: dict[str, str]
+    cli: CommandLine, core: Core, acme: OrganizationId, options: dict[str, str], message: str
 ) -> None:
     usual = {"organization": str(acme), "name": "Shop", "data-type": "text"}
     arguments = [f"--{name}={value}" for name, value in {**usual, **options}.items()]
 
-    assert cli("fields", "create", *arguments, "--json").failure()
+    assert cli("fields", "create", *arguments, "--json").failure().startswith(message)
     assert stored(core, acme) == []
-
-
-def test_an_unknown_data_type_is_a_usage_error(cli: CommandLine, acme: OrganizationId) -> None:
-    arguments = ("--organization", acme, "--name", "N", "--data-type", "Text")
-
-    assert (
-        "'text', 'number', 'boolean', 'date', 'datetime'"
-        in cli("fields", "create", *arguments).usage_error()
-    )
 
 
 @pytest.mark.parametrize("missing", ["--organization", "--name", "--data-type"])
@@ -378,139 +286,89 @@ def test_update_accepts_an_id_or_a_key(
         assert run.messages() == message
 
 
-def test_an_update_without_a_change_keeps_the_time_of_the_last_change(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+@pytest.mark.parametrize("clearing", [["--clear", "allowed-values"], ["--allowed-values", "null"]])
+def test_optional_members_can_be_cleared_at_once(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField, clearing: list[str]
 ) -> None:
-    arguments = ("--organization", acme, "--insertable", "--name", manual.name, "--json")
+    update = ("fields", "update", manual.id, "--organization", acme, "--json")
+    options = ("--allowed-values", '["a"]', "--insertion-code", "x", "--value-expression", "y")
+    members = ("allowed_values", "custom_insertion_code", "custom_value_expression")
+    field = cli(*update, *options).document()["recipient_field"]
+    assert [field[member] for member in members] == [["a"], "x", "y"]
 
-    updated = cli("fields", "update", manual.id, *arguments).document()
+    texts = ("--clear", "insertion-code", "--clear", "value-expression")
+    field = cli(*update, *clearing, *texts).document()["recipient_field"]
 
-    assert updated == {"recipient_field": rendered(manual)}
+    assert [field[member] for member in members] == [None] * 3
 
 
 @pytest.mark.parametrize(
-    ("setting", "clearing", "member"),
+    ("options", "message"),
     [
-        (["--allowed-values", '["a"]'], ["--clear", "allowed-values"], "allowed_values"),
-        (["--allowed-values", '["a"]'], ["--allowed-values", "null"], "allowed_values"),
-        (["--insertion-code", "x"], ["--clear", "insertion-code"], "custom_insertion_code"),
-        (["--value-expression", "x"], ["--clear", "value-expression"], "custom_value_expression"),
+        (
+            ["--insertion-code", "x", "--clear", "insertion-code"],
+            "Use either --insertion-code or --clear insertion-code.",
+        ),
+        (["--clear", "name"], "'name' is not one of 'allowed-values'"),
+        ([], "Nothing to change: use at least one of the options."),
     ],
+    ids=["set and clear", "required", "none"],
 )
-def test_an_optional_member_can_be_cleared(
-    cli: CommandLine,
-    acme: OrganizationId,
-    manual: RecipientField,
-    setting: list[str],
-    clearing: list[str],
-    member: str,
-) -> None:
-    update = ("fields", "update", manual.id, "--organization", acme, "--json")
-
-    assert cli(*update, *setting).document()["recipient_field"][member] is not None
-    assert cli(*update, *clearing).document()["recipient_field"][member] is None
-
-
-def test_several_members_can_be_cleared_at_once(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    update = ("fields", "update", manual.id, "--organization", acme, "--json")
-    cli(*update, "--insertion-code", "x", "--value-expression", "y")
-
-    field = cli(*update, "--clear", "insertion-code", "--clear", "value-expression").document()
-
-    assert field["recipient_field"]["custom_insertion_code"] is None
-    assert field["recipient_field"]["custom_value_expression"] is None
-
-
-def test_setting_and_clearing_the_same_member_is_a_usage_error(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
-) -> None:
-    update = ("fields", "update", manual.id, "--organization", acme)
-
-    run = cli(*update, "--insertion-code", "x", "--clear", "insertion-code")
-
-    assert run.usage_error() == "Use either --insertion-code or --clear insertion-code."
-    assert stored(core, acme) == [rendered(manual)]
-
-
-def test_a_required_member_can_not_be_cleared(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    run = cli("fields", "update", manual.id, "--organization", acme, "--clear", "name")
-
-    assert "'name' is not one of 'allowed-values'" in run.usage_error()
-
-
-def test_an_update_without_options_is_a_usage_error(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    run = cli("fields", "update", manual.id, "--organization", acme)
-
-    assert run.usage_error() == "Nothing to change: use at least one of the options."
-
-
-@pytest.mark.parametrize(
-    "options", [["--name", ""], ["--insertion-code", ""], ["--name", "\udcff"]]
-)
-def test_an_invalid_update_changes_nothing(
+def test_an_update_with_contradictory_or_no_options_is_a_usage_error(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
     manual: RecipientField,
     options: list[str],
+    message: str,
 ) -> None:
-    assert cli("fields", "update", manual.id, "--organization", acme, *options).failure()
+    run = cli("fields", "update", manual.id, "--organization", acme, *options)
+
+    assert message in run.usage_error()
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_a_field_of_another_origin_is_not_updated_and_the_reason_is_reported(
-    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
-) -> None:
-    run = cli("fields", "update", foreign.id, "--organization", acme, "--name", "Mine now")
-
-    assert run.failure() == reason(Operation.UPDATE, foreign)
-    assert stored(core, acme) == [rendered(foreign)]
-
-
-@pytest.mark.parametrize("options", [["--yes"], []])
-def test_a_field_of_another_origin_is_not_deleted_and_no_prompt_is_shown(
+@pytest.mark.parametrize(
+    ("command", "operation"),
+    [
+        (["update", "--name", "Mine now"], Operation.UPDATE),
+        (["delete", "--yes"], Operation.DELETE),
+        (["delete"], Operation.DELETE),
+    ],
+    ids=["update", "delete", "without a prompt"],
+)
+def test_a_field_of_another_origin_is_not_changed_and_the_reason_is_reported(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
     foreign: RecipientField,
-    options: list[str],
+    command: list[str],
+    operation: Operation,
 ) -> None:
-    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, reply="y\n")
+    decision = decide(ADMINISTRATOR, operation, foreign.origin)
+    assert isinstance(decision, Denied)
 
-    assert run.failure() == reason(Operation.DELETE, foreign)
+    run = cli("fields", *command, "--organization", acme, foreign.key, reply="y\n")
+
+    assert run.failure() == decision.reason
     assert stored(core, acme) == [rendered(foreign)]
 
 
-@pytest.mark.parametrize("reply", ["y\n", "yes\n", "Y\n", "what?\ny\n"])
-def test_delete_prompts_and_deletes_the_field_if_the_reply_is_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_delete_prompts_and_deletes_the_field_only_if_the_reply_is_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, confirmed: bool
 ) -> None:
+    reply = "y\n" if confirmed else "n\n"
+
     run = cli("fields", "delete", manual.key, "--organization", acme, reply=reply)
 
     assert (
         "Delete field 1, Preferred shop, with the key preferred_shop, of organization 1, Acme?"
         " [y/N]: "
-    ) in run.messages()
-    assert run.err.endswith("Deleted field 1, Preferred shop.\n")
-    assert run.out == ""
-    assert stored(core, acme) == []
-
-
-@pytest.mark.parametrize("reply", ["n\n", "no\n", "\n", "", "what?\n"])
-def test_delete_keeps_the_field_if_the_reply_is_not_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
-) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, reply=reply)
-
-    assert (run.status, run.out) == (1, "")
-    assert run.err.endswith("Aborted!\n")
-    assert stored(core, acme) == [rendered(manual)]
+    ) in run.err
+    assert run.err.endswith("Deleted field 1, Preferred shop.\n" if confirmed else "Aborted!\n")
+    assert (run.status, run.out) == (0 if confirmed else 1, "")
+    assert stored(core, acme) == ([] if confirmed else [rendered(manual)])
 
 
 def test_delete_with_yes_does_not_prompt(
@@ -522,22 +380,7 @@ def test_delete_with_yes_does_not_prompt(
     assert stored(core, acme) == []
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "2",
-        "shop",
-        "01",
-        "+1",
-        "1_0",
-        "\N{ARABIC-INDIC DIGIT TWO}",
-        "9007199254740992",
-        "Shop",
-        "a b",
-        "",
-        "\udcff",
-    ],
-)
+@pytest.mark.parametrize("reference", ["2", "shop", "01", "9007199254740992", "Shop", "", "\udcff"])
 @pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
 def test_a_missing_field_is_reported(
     cli: CommandLine,
@@ -548,27 +391,4 @@ def test_a_missing_field_is_reported(
 ) -> None:
     run = cli("fields", *command, "--organization", acme, "--", reference)
 
-    assert run.failure() == NOT_FOUND
-
-
-@pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
-def test_a_field_of_another_organization_is_not_found(
-    cli: CommandLine, core: Core, manual: RecipientField, command: list[str]
-) -> None:
-    other = core.administration.create_organization("Globex").id
-
-    for reference in (manual.id, manual.key):
-        assert cli("fields", *command, "--organization", other, reference).failure() == NOT_FOUND
-
-
-@pytest.mark.parametrize(
-    "command",
-    [["list"], ["create", "--name", "N", "--key", "n", "--data-type", "text"]],
-    ids=["list", "create"],
-)
-def test_an_unknown_organization_is_reported(cli: CommandLine, command: list[str]) -> None:
-    cli("migrate")
-
-    run = cli("fields", *command, "--organization", 12345, "--json")
-
-    assert run.failure().startswith("There is no organization 12345.")
+    assert run.failure() == "There is no such recipient field in this organization."

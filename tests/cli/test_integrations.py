@@ -135,10 +135,26 @@ class TestSync:
         (synced,) = core.integrations.list_integrations(acme)
         assert synced.last_synced_at is not None
 
+    def test_a_sync_beyond_the_limit_of_bytes_stores_nothing_and_says_so(
+        self, cli: CommandLine, core: Core, acme, audience
+    ):
+        values = [f"{number:03}{'x' * 240}" for number in range(250)]
+        tiers = [{**TIER, "name": f"TIER{n}", "allowed_values": values} for n in range(20)]
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--catalog-size")
+        failure = cli(*sync, 1, stdin=report(*tiers)).failure()
+        assert "The list of all fields would have more than 1,048,576 bytes" in failure
+        assert core.fields.list_fields(acme).fields == ()
+        assert "20 created" in cli(*sync, 2, stdin=report(*tiers)).messages()
+        field = cli(
+            *("fields", "create", *ACME, "--name", "One more", "--data-type", "text"),
+            *("--key", "one_more", "--catalog-size", 1),
+        )
+        assert "Delete fields that are not needed" in field.failure()
+
     def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
         cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
-        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=changed)
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", "--yes", stdin=changed)
         assert run.table() == [
             "CHANGE   KEY    ESP FIELD  REASON",
             "created  age    AGE        -",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -16,33 +15,6 @@ CREDENTIALS = {
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID": "fields",
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET": "s3cret",
 }
-
-
-@pytest.fixture
-def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a distribution with key validators that can't be used."""
-    (tmp_path / "validators.py").write_text(
-        dedent("""
-            from recipient_fields.domain import KeyValidationUnavailable
-
-
-            def open_unavailable(url):
-                raise KeyValidationUnavailable("The key validator is unavailable.")
-        """)
-    )
-    information = tmp_path / "validators-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: validators\nVersion: 1\n")
-    (information / "entry_points.txt").write_text(
-        dedent("""
-            [recipient_fields.key_validator]
-            unavailable = validators:open_unavailable
-            incomplete = validators:no_such_function
-            missing = no_such_module:open
-            stored = validators:open_unavailable
-        """)
-    )
-    monkeypatch.syspath_prepend(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -77,28 +49,6 @@ def test_missing_credentials_are_named_in_the_error(cli: CommandLine) -> None:
         " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET;"
         " or set only RECIPIENT_FIELDS_INTROSPECTION_TOKEN."
     )
-
-
-@pytest.mark.usefixtures("_distribution")
-@pytest.mark.parametrize("scheme", ["incomplete", "missing"])
-def test_an_adapter_that_can_not_be_loaded_is_reported_on_one_line(
-    cli: CommandLine, scheme: str
-) -> None:
-    message = cli(*SERVE, "--keys", f"{scheme}:").failure()
-
-    assert message.startswith(f"The adapter of {scheme}: can't be loaded: ")
-
-
-@pytest.mark.usefixtures("_distribution")
-def test_the_error_of_an_unavailable_adapter_is_reported(cli: CommandLine) -> None:
-    assert cli(*SERVE, "--keys", "unavailable:").failure() == "The key validator is unavailable."
-
-
-@pytest.mark.usefixtures("_distribution")
-def test_a_distribution_can_not_replace_the_stored_keys(cli: CommandLine) -> None:
-    message = cli(*SERVE, "--keys", "stored:").failure()
-
-    assert message.startswith("Can't listen on 192.0.2.1:0")
 
 
 @pytest.mark.parametrize("url", [ISSUER, "nosuch:"])

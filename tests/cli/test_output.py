@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import resource
 import subprocess
 import sys
 from importlib.metadata import version
@@ -94,20 +93,6 @@ def test_a_full_disk_is_reported_on_one_line(arguments: list[str]) -> None:
         run = Script("memory:")("organizations", "list", *arguments, stdout=full)
 
     assert run.failure() == "Can't write the output: No space left on device."
-
-
-@pytest.mark.parametrize("arguments", [["--json"], []])
-def test_output_that_can_not_be_written_is_reported_on_one_line(
-    tmp_path: Path, arguments: list[str]
-) -> None:
-    with (tmp_path / "out").open("wb") as out:
-        run = Script("memory:")(
-            *("organizations", "list", *arguments),
-            stdout=out,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
-        )
-
-    assert run.failure() == "Can't write the output: File too large."
 
 
 @pytest.mark.parametrize("reply", ["y\n", "n\n"])

@@ -1,4 +1,4 @@
-"""Storages of other distributions, in the entry-point group `recipient_fields.storage`."""
+"""Storages and key validators of other distributions, found by their entry points."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import pytest
 from ..support.command_line import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
+SERVE = ("serve", "--listen", "192.0.2.1:0")
+"""The address belongs to no machine: the command fails there if it has accepted the options."""
 
 
 @pytest.fixture
 def distribution(tmp_path: Path) -> Path:
-    """Create a folder in which a distribution is installed, and return it."""
-    (tmp_path / "cloud_storage.py").write_text(
+    """Return a folder with an installed distribution that has storages and key validators."""
+    (tmp_path / "cloud.py").write_text(
         dedent("""
             from datetime import UTC, datetime
 
             from recipient_fields.adapters.memory import MemoryStorage
-            from recipient_fields.domain import StorageUnavailable
+            from recipient_fields.domain import KeyValidationUnavailable, StorageUnavailable
 
 
             def open_memory(url):
@@ -31,24 +33,37 @@ def distribution(tmp_path: Path) -> Path:
 
             def open_unavailable(url):
                 raise StorageUnavailable("The cloud is unavailable.")
+
+
+            def open_unavailable_validator(url):
+                raise KeyValidationUnavailable("The key validator is unavailable.")
         """)
     )
-    information = tmp_path / "cloud_storage-1.0.dist-info"
+    information = tmp_path / "cloud-1.0.dist-info"
     information.mkdir()
-    (information / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: cloud_storage\nVersion: 1.0\n"
-    )
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: cloud\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text(
         dedent("""
             [recipient_fields.storage]
-            cloud = cloud_storage:open_memory
-            unavailable = cloud_storage:open_unavailable
-            incomplete = cloud_storage:no_such_function
+            cloud = cloud:open_memory
+            unavailable = cloud:open_unavailable
+            incomplete = cloud:no_such_function
             missing = no_such_module:open
-            memory = cloud_storage:open_unavailable
+            memory = cloud:open_unavailable
+
+            [recipient_fields.key_validator]
+            unavailable = cloud:open_unavailable_validator
+            incomplete = cloud:no_such_function
+            stored = cloud:open_unavailable_validator
         """)
     )
     return tmp_path
+
+
+@pytest.fixture
+def _installed(distribution: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the distribution in this process."""
+    monkeypatch.syspath_prepend(distribution)
 
 
 def test_an_installed_adapter_opens_the_urls_of_its_scheme(
@@ -63,32 +78,24 @@ def test_an_installed_adapter_opens_the_urls_of_its_scheme(
     assert run.document() == {"organizations": [organization]}
 
 
-def test_the_scheme_is_unknown_if_the_adapter_is_not_installed(cli: CommandLine) -> None:
-    assert cli("--storage", "cloud:", *LIST).failure().startswith("There is no storage cloud:.")
-
-
-@pytest.mark.parametrize("scheme", ["incomplete", "missing"])
-def test_an_adapter_that_can_not_be_loaded_is_reported_on_one_line(
-    distribution: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch, scheme: str
+@pytest.mark.usefixtures("_installed")
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("--storage", "incomplete:", *LIST), "The adapter of incomplete: can't be loaded: "),
+        (("--storage", "missing:", *LIST), "The adapter of missing: can't be loaded: "),
+        (("--storage", "unavailable:", *LIST), "The cloud is unavailable."),
+        ((*SERVE, "--keys", "incomplete:"), "The adapter of incomplete: can't be loaded: "),
+        ((*SERVE, "--keys", "unavailable:"), "The key validator is unavailable."),
+    ],
+)
+def test_an_adapter_that_can_not_be_used_is_reported_on_one_line(
+    cli: CommandLine, command: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.syspath_prepend(distribution)
-
-    message = cli("--storage", f"{scheme}:", *LIST).failure()
-
-    assert message.startswith(f"The adapter of {scheme}: can't be loaded: ")
+    assert cli(*command).failure().startswith(message)
 
 
-def test_the_error_of_an_unavailable_adapter_is_reported(
-    distribution: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(distribution)
-
-    assert cli("--storage", "unavailable:", *LIST).failure() == "The cloud is unavailable."
-
-
-def test_a_distribution_can_not_replace_a_built_in_storage(
-    distribution: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(distribution)
-
+@pytest.mark.usefixtures("_installed")
+def test_a_distribution_can_not_replace_a_built_in_adapter(cli: CommandLine) -> None:
     assert cli("--storage", "memory:", *LIST).document() == {"organizations": []}
+    assert cli(*SERVE, "--keys", "stored:").failure().startswith("Can't listen on 192.0.2.1:0")

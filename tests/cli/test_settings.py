@@ -55,6 +55,8 @@ def test_every_setting_has_a_variable() -> None:
         "connections": ("7", 7),
         "reuse_port": ("yes", True),
         "field_limit": ("0", 0),
+        "history_size": ("1024", 1024),
+        "catalog_size": ("16", 16),
         "keys": ("introspection+https://issuer.example", "introspection+https://issuer.example"),
         "cache": ("0", 0),
         "console": ("on", True),

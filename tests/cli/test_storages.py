@@ -133,25 +133,10 @@ def test_every_command_has_the_option_for_the_storage(cli: CommandLine, command:
     assert "--storage URL" in run.out
 
 
-@pytest.mark.parametrize(
-    "command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")], ids=" ".join
-)
-def test_the_storage_option_can_follow_these_commands(command: tuple[str, ...]) -> None:
-    failure = CommandLine("memory:")(*command, "--storage", "nosuch:").failure()
-
-    assert failure.startswith("There is no storage nosuch:.")
-
-
 def test_an_empty_file_becomes_a_storage(cli: CommandLine, file: Path) -> None:
     file.touch()
 
     assert cli(*LIST).document() == {"organizations": []}
-
-
-def test_stored_data_is_available_to_the_next_command(cli: CommandLine) -> None:
-    cli("organizations", "create", "Acme")
-
-    assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
 def test_every_command_has_a_new_memory_storage() -> None:
@@ -184,38 +169,35 @@ def test_concurrent_commands_create_a_new_file_once(script: Script) -> None:
     assert [organization["id"] for organization in listed] == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("command", [LIST, ("migrate",), ("serve", "--listen", "127.0.0.1:0")])
 @pytest.mark.parametrize(
-    ("url", "message"),
+    ("url", "command", "message"),
     [
-        ("nosuch:somewhere", "There is no storage nosuch:."),
-        ("mysql://user:secret@host/db", "There is no storage mysql:."),
-        ("MEMORY:", "There is no storage MEMORY:."),
-        (" memory:", "There is no storage memory:."),
-        ("two\nlines:", "There is no storage two lines:."),
-        ("\udcff:", r"There is no storage \udcff:."),
-        ("memory", "Use a URL as the storage"),
-        (":", "Use a URL as the storage"),
-        ("memory:x", "Invalid storage URL: write memory: without a path or options."),
-        ("sqlite:", "Invalid storage URL: use sqlite:PATH"),
-        ("sqlite::memory:", "Invalid storage URL: use sqlite:PATH"),
-        ("sqlite://fields.db", "Invalid storage URL: use sqlite:PATH"),
-        ("sqlite:what?.db", "Unknown option in the storage URL: use only `create`."),
-        ("sqlite:fields.db?create=no", "Invalid value for option `create` of the storage URL"),
+        ("nosuch:somewhere", LIST, "There is no storage nosuch:."),
+        ("nosuch:somewhere", ("migrate",), "There is no storage nosuch:."),
+        ("nosuch:", ("serve", "--listen", "127.0.0.1:0"), "There is no storage nosuch:."),
+        ("mysql://user:secret@host/db", LIST, "There is no storage mysql:."),
+        ("MEMORY:", LIST, "There is no storage MEMORY:."),
+        ("two\nlines:", LIST, "There is no storage two lines:."),
+        ("\udcff:", LIST, r"There is no storage \udcff:."),
+        ("memory", LIST, "Use a URL as the storage"),
+        ("memory", ("migrate",), "Use a URL as the storage"),
+        ("memory", ("serve", "--listen", "127.0.0.1:0"), "Use a URL as the storage"),
+        ("memory:x", LIST, "Invalid storage URL: write memory: without a path or options."),
+        ("sqlite:", LIST, "Invalid storage URL: use sqlite:PATH"),
     ],
     ids=ascii,
 )
 def test_an_invalid_url_is_reported_on_one_line(
-    url: str, message: str, command: tuple[str, ...]
+    url: str, command: tuple[str, ...], message: str
 ) -> None:
-    failure = CommandLine("memory:")("--storage", url, *command).failure()
+    failure = CommandLine("memory:")(*command, "--storage", url).failure()
 
     assert failure.startswith(message)
     assert "secret" not in failure
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")])
-@pytest.mark.parametrize("path", ["missing/fields.db", ".", "missing/../", "/proc/fields.db"])
+@pytest.mark.parametrize("path", ["missing/fields.db", "/proc/fields.db"])
 def test_a_path_that_can_not_be_created_is_reported_on_one_line(
     tmp_path: Path, path: str, command: tuple[str, ...]
 ) -> None:

@@ -54,24 +54,10 @@ def test_the_key_is_shown_once_and_works(console: Console, dana: Browser, path: 
     assert "Checkout service" in dana.get(path).text
 
 
-def test_a_second_submission_creates_no_second_key(
-    console: Console, dana: Browser, path: str
-) -> None:
-    form = dana.get(f"{path}/new")
-    first = dana.submit(form, {"name": "Checkout"})
-    second = dana.follow(dana.submit(form, {"name": "Checkout"}))
-
-    assert len(keys(console)) == 1
-    assert "This form was submitted already" in second.text
-    assert secret(first) not in second.html
-
-
 @pytest.mark.parametrize(
     ("inputs", "lifetime"),
     [
         ({"expiry": "30"}, timedelta(days=30)),
-        ({"expiry": "90"}, timedelta(days=90)),
-        ({"expiry": "365"}, timedelta(days=365)),
         ({"expiry": "never"}, None),
         ({"expiry": "30", "date": "no date"}, timedelta(days=30)),
     ],
@@ -89,7 +75,7 @@ def test_a_key_has_the_chosen_lifetime(
     assert [key.expires_at for key in keys(console)] == [expected]
 
 
-@pytest.mark.parametrize("day", ["2026-11-20", "2026-12-01", "2027-11-20"])
+@pytest.mark.parametrize("day", ["2026-11-20", "2027-11-20"])
 def test_a_key_with_a_date_works_until_the_end_of_that_day(
     console: Console, dana: Browser, path: str, day: str
 ) -> None:
@@ -106,13 +92,10 @@ def test_a_key_with_a_date_works_until_the_end_of_that_day(
     ("inputs", "message"),
     [
         ({"name": " "}, "Name: This must not be empty"),
-        ({"name": "x" * 101}, "Name: This must have at most 100 characters"),
         ({"expiry": "date"}, "Date: Enter a date, such as 2027-02-18."),
         ({"expiry": "date", "date": "2026-02-30"}, "Date: Enter a date, such as"),
         ({"expiry": "date", "date": "2026-11-19"}, "Enter a date from 2026-11-20 to 2027-11-20."),
         ({"expiry": "date", "date": "2027-11-21"}, "Enter a date from 2026-11-20 to 2027-11-20."),
-        ({"expiry": "date", "date": "9999-12-31"}, "Enter a date from 2026-11-20 to 2027-11-20."),
-        ({"expiry": "-1"}, "Expires: Choose when the key expires."),
         ({"expiry": "366"}, "Expires: Choose when the key expires."),
         ({"access": "admin"}, "Access: Choose what the key may do."),
     ],
@@ -191,7 +174,7 @@ def test_a_rotation_without_grace_ends_the_old_key(
     assert keys(console)[0].state(console.clock.now) is KeyState.EXPIRED
 
 
-@pytest.mark.parametrize("grace", ["", "-1", "2", "169", "168.0"])
+@pytest.mark.parametrize("grace", ["", "2", "168.0"])
 def test_an_unknown_grace_period_rotates_nothing(
     console: Console, dana: Browser, path: str, grace: str
 ) -> None:

@@ -56,10 +56,8 @@ def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Brows
     ("query", "expected"),
     [
         ("q=CIT", ["City", "Velocity"]),
-        ("q=fname", ["First name"]),
         ("origin=manual", ["Velocity"]),
         ("origin=integration", ["First name"]),
-        ("type=number", ["Velocity"]),
         ("integration=1", ["First name"]),
         ("integration=2", ["City", "First name", "Velocity"]),
         ("q=cit&origin=api&type=text", ["City"]),
@@ -103,7 +101,7 @@ def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
     assert "origin=manual" in page.links["Updated"]
 
 
-@pytest.mark.parametrize("sort", ["name", "-name", "-updated_at", "key", "created_at"])
+@pytest.mark.parametrize("sort", ["name", "-updated_at"])
 def test_pages_have_every_field_once(console: Console, dana: Browser, sort: str) -> None:
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
@@ -260,7 +258,6 @@ def test_other_fields_have_example_conditions_for_all_esps(console: Console, dan
         ("text", ["gold", "silver"], 'shop = "gold"'),
         ("text", ['it\'s "so"'], 'shop = "it\'s \\"so\\""'),
         ("number", [36, 37.5], "shop >= 36"),
-        ("number", None, "shop >= 3"),
         ("date", ["2026-01-31"], 'shop >= date "2026-01-31"'),
         ("datetime", ["2026-01-31T10:00:00Z"], 'shop >= date "2026-01-31T10:00:00.000Z"'),
         ("datetime", None, 'shop >= date "2026-11-20T09:15:00.000Z"'),
@@ -296,20 +293,14 @@ def test_hostile_texts_in_every_member_are_only_shown(
     console.core.integrations.rename_integration(console.acme.id, IntegrationId(1), text)
     console.core.administration.rename_organization(console.acme.id, text)
 
-    for path, other in (
-        (f"/{field.id}", f"/{plain.id}"),
-        (f"/{field.id}/edit", f"/{plain.id}/edit"),
-        (f"/{field.id}/delete", f"/{plain.id}/delete"),
-        (f"/{synced.id}", None),
-        ("", None),
-    ):
+    for path in (f"/{field.id}", f"/{field.id}/edit", f"/{field.id}/delete", f"/{synced.id}", ""):
         page = dana.get(f"{console.fields}{path}")
         assert page.status == 200
         assert field.name in page.text or synced.name in page.text or "_" in text
         assert _dangerous(page) == []
-        if other is not None and path.endswith("delete"):
-            shape = [tag for tag, _ in dana.get(f"{console.fields}{other}").tags]
-            assert [tag for tag, _ in page.tags] == shape
+    deletions = [dana.get(f"{console.fields}/{each.id}/delete") for each in (plain, field)]
+    shape, hostile_shape = ([tag for tag, _ in page.tags] for page in deletions)
+    assert hostile_shape == shape
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
@@ -333,13 +324,6 @@ def test_a_multi_line_code_is_shown_verbatim(console: Console, dana: Browser) ->
     field = console.add_field(custom_insertion_code=code)
 
     assert code in dana.get(f"{console.fields}/{field.id}").html
-
-
-def test_the_fields_page_reads_one_page_of_an_organization(console: Console, dana: Browser) -> None:
-    for number in range(PAGE_SIZE + 5):
-        console.add_field(name=f"Field {number}", key=f"field_{number}")
-
-    assert len(names(dana.get(console.fields), console)) == PAGE_SIZE
 
 
 def _is_field(tag: str, path: str | None, console: Console) -> bool:

@@ -79,6 +79,15 @@ REPORT = json.dumps(
     }
 ).encode()
 
+MORE = json.dumps(
+    {
+        "fields": [
+            {"name": each.name, "data_type": "text", "label": each.label}
+            for each in (*BEFORE, text("STORE", "Preferred store"))
+        ]
+    }
+).encode()
+
 
 @pytest.fixture
 def sources() -> dict[Esp, EspFieldSource | Exception]:
@@ -198,7 +207,7 @@ def test_a_dry_run_shows_the_changes_and_stores_nothing(
     assert "Create store STORE Preferred store, text" in page.text
     assert "Change fname FNAME Name: First name → Given name" in page.text
     assert "TIER Allowed values: added platinum; removed basic" in page.text
-    assert "FAX Mailchimp no longer reports it." in page.text
+    assert "Remove fax FAX Fax: Mailchimp no longer reports it." in page.text
     assert "Reject None ADDR A recipient field can't have the type address." in page.text
     assert "CITY" not in page.text
     assert fields(console) == before
@@ -214,7 +223,7 @@ def test_the_dry_run_leads_to_the_sync_which_shows_its_result(
 ) -> None:
     sources[Esp.MAILCHIMP] = Source(AFTER)
     dry_run = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=DRY_RUN)
-    assert "Sync 4 changes" in dry_run.text
+    assert "Sync and remove 1 field" in dry_run.text
 
     page = dana.submit(dry_run)
 
@@ -225,6 +234,30 @@ def test_the_dry_run_leads_to_the_sync_which_shows_its_result(
     again = dana.follow(dana.submit(dry_run))
     assert "This sync was submitted already" in again.text
     assert fields(console)["FNAME"].name == "Given name"
+
+
+@pytest.mark.parametrize("press", [DRY_RUN, SYNC])
+def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(
+    console: Console,
+    dana: Browser,
+    path: str,
+    main: Integration,
+    sources: dict[Esp, EspFieldSource | Exception],
+    press: tuple[str, str],
+) -> None:
+    sources[Esp.MAILCHIMP] = Source(AFTER)
+    plan = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=press)
+    before = fields(console)
+    sources[Esp.MAILCHIMP] = Source(AFTER[1:])
+
+    changed = dana.submit(plan)
+
+    assert changed.status == 409
+    assert "The fields or the report have changed since the plan was shown." in changed.text
+    assert "Sync and remove 2 fields" in changed.text
+    assert fields(console) == before
+    assert "was synced" in dana.submit(changed).text
+    assert fields(console).keys() == {"TIER", "CITY", "STORE"}
 
 
 def test_a_report_is_uploaded_and_the_dry_run_keeps_it(
@@ -248,12 +281,12 @@ def test_a_report_is_synced_once(
 ) -> None:
     form = dana.get(f"{path}/{main.id}")
 
-    assert "was synced" in dana.upload(form, "/sync", REPORT, press=SYNC).text
+    assert "was synced" in dana.upload(form, "/sync", MORE, press=SYNC).text
     console.clock.advance(minutes=1)
-    again = dana.upload(form, "/sync", b'{"fields": []}', press=SYNC)
+    again = dana.upload(form, "/sync", REPORT, press=SYNC)
 
     assert "This sync was submitted already" in dana.follow(again).text
-    assert fields(console).keys() == {"FNAME", "CITY", "STORE"}
+    assert fields(console).keys() == {"FNAME", "TIER", "FAX", "CITY", "STORE"}
 
 
 @pytest.mark.parametrize(

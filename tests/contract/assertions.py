@@ -74,4 +74,4 @@ def assert_found(api_keys: ApiKeyRepository, key: ApiKey) -> None:
     """Assert that the key is found by its digest, unchanged."""
     found = api_keys.find(key.digest)
     assert found is not None
-    assert exact(found) == exact(key.to_found_key(found.catalog_revision))
+    assert exact(found) == exact(key.to_found_key(found.catalog_revision, found.catalog_size))

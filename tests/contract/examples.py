@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from attrs import evolve
+
 from recipient_fields.application import (
     AdministratorRepository,
     HistoryRepository,
@@ -123,8 +125,10 @@ def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> Fie
     """Return a definition with this key and channel; `members` are those of FieldDraft."""
     if by.source is Source.INTEGRATION:
         members.setdefault("esp_field_name", "CITY")
+    # Not in the draft: storages keep values that are larger than those of a new field can be.
+    allowed_values = members.pop("allowed_values", None)
     draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
-    return draft.define(by=by, at=NOW)
+    return evolve(draft.define(by=by, at=NOW), allowed_values=allowed_values)
 
 
 MIXED_DEFINITIONS: Final = (

@@ -34,12 +34,17 @@ def add_field(
     definition: FieldDefinition,
     *,
     limit: int | None = None,
+    size_limit: int | None = None,
     author: Author,
 ) -> RecipientField:
     """Create a field, as the service does: with `create` if the storage has it."""
     if isinstance(fields, FieldCreator):
-        return fields.create(organization_id, definition, limit=limit, author=author)
-    return add_with_plan(fields, organization_id, definition, limit=limit, author=author)
+        return fields.create(
+            organization_id, definition, limit=limit, size_limit=size_limit, author=author
+        )
+    return add_with_plan(
+        fields, organization_id, definition, limit=limit, size_limit=size_limit, author=author
+    )
 
 
 def add_with_plan(
@@ -48,12 +53,13 @@ def add_with_plan(
     definition: FieldDefinition,
     *,
     limit: int | None = None,
+    size_limit: int | None = None,
     author: Author,
 ) -> RecipientField:
     """Create a field with `change`."""
     applied = fields.change(
         organization_id,
-        lambda catalog: plan_creation(catalog, definition, limit=limit),
+        lambda catalog: plan_creation(catalog, definition, limit=limit, size_limit=size_limit),
         author=author,
         at=definition.created_at,
     )

@@ -33,6 +33,7 @@ from recipient_fields.domain import (
     FieldLimitReached,
     FieldName,
     FieldNotFound,
+    FieldQuery,
     FieldUpdate,
     HistoryQuery,
     HistoryRecord,
@@ -41,6 +42,7 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationId,
     OrganizationNotFound,
+    Position,
     RecipientField,
     RecordedOperation,
     Source,
@@ -104,6 +106,11 @@ DEFINITIONS: Final = {
 READS: Final[dict[str, HistoryCall]] = {
     "select": lambda history, organization: history.select(organization, HistoryQuery()),
     "catalog_at": lambda history, organization: history.catalog_at(organization, LATER),
+    "select_at": lambda history, organization: history.select_at(
+        organization, LATER, FieldQuery(limit=1)
+    ),
+    "size": lambda history, organization: history.size(organization),
+    "prune_to_size": lambda history, organization: history.prune_to_size(organization, 0),
     "prune": lambda history, organization: history.prune(organization, LATER),
 }
 """Every method of the history."""
@@ -137,6 +144,16 @@ QUERIES: Final = {
     ),
 }
 """Queries for a history with seven records."""
+
+PAST_QUERIES: Final = (
+    FieldQuery(),
+    FieldQuery(limit=1),
+    FieldQuery(limit=2, sort="name", descending=True),
+    FieldQuery(limit=1, after=Position(1, FieldId(1))),
+    FieldQuery(limit=2, text="CIT", sources=["api"]),
+    FieldQuery(limit=1, keys=["unknown"]),
+)
+"""Queries for past catalogs."""
 
 
 def replay(records: Iterable[HistoryRecord]) -> tuple[RecipientField, ...]:
@@ -455,6 +472,9 @@ class PastCatalogCases:
             expected = Catalog(ours, epoch_milliseconds(at), read[at])
             assert exact(history.catalog_at(ours, at)) == exact(expected)
             assert history.catalog_at(ours, later - MILLISECOND) == expected
+            for query in PAST_QUERIES:
+                page = history.select_at(ours, at, query)
+                assert exact(page) == exact(query.select(expected))
 
     def test_there_is_no_catalog_before_the_first_record(
         self,
@@ -467,6 +487,8 @@ class PastCatalogCases:
         for at in (*INSTANTS, LATER):
             with pytest.raises(BeforeHistory):
                 history.catalog_at(ours, at)
+            with pytest.raises(BeforeHistory):
+                history.select_at(ours, at, FieldQuery(limit=1))
         add_field(fields, ours, a_definition(), author=AUTHOR)
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, NOW - MILLISECOND)

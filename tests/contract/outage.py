@@ -82,6 +82,10 @@ READS: Final[dict[str, Call]] = {
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
     "history.select": lambda storage: storage.history.select(_OURS, HistoryQuery()),
     "history.catalog_at": lambda storage: storage.history.catalog_at(_OURS, LATER),
+    "history.select_at": lambda storage: storage.history.select_at(
+        _OURS, LATER, FieldQuery(limit=1)
+    ),
+    "history.size": lambda storage: storage.history.size(_OURS),
     "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
     "api_keys.all": lambda storage: storage.api_keys.all(_OURS),
     "api_keys.get": lambda storage: storage.api_keys.get(_OURS, _KEY),
@@ -177,6 +181,7 @@ WRITES: Final[dict[str, Call]] = {
     "administrators.revoke": lambda storage: storage.administrators.revoke(
         _OURS, _DANA, permit_change
     ),
+    "history.prune_to_size": lambda storage: storage.history.prune_to_size(_OURS, 0),
     "history.prune": lambda storage: storage.history.prune(_OURS, NOW + MILLISECOND),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
     "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),

@@ -154,10 +154,10 @@ class RevisionCases:
 
 
 class FoundRevisionCases:
-    """Cases for the revision that a look-up of an API key returns."""
+    """Cases for the revision and the size that a look-up of an API key returns."""
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-    def test_a_key_is_found_with_the_revision_of_its_organizations_catalog(
+    def test_a_key_is_found_with_the_revision_and_size_of_its_organizations_catalog(
         self,
         fields: FieldRepository,
         api_keys: ApiKeyRepository,
@@ -172,5 +172,6 @@ class FoundRevisionCases:
         for step in (lambda *_: None, change):
             step(fields, ours)
             for organization, key in keys.items():
-                expected = key.to_found_key(fields.all(organization).revision)
+                catalog = fields.all(organization)
+                expected = key.to_found_key(catalog.revision, catalog.size)
                 assert api_keys.find(key.digest) == expected

@@ -32,6 +32,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldLimitReached,
     FieldName,
@@ -42,6 +43,7 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
+    HistoryRemoved,
     InvalidField,
     KeyRepeated,
     KeyTaken,
@@ -105,6 +107,9 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
         organization, _CITY, a_replacement()
     ),
     "apply batch": lambda service, organization: service.apply_batch(
+        organization, Batch((CreateField(a_draft()),))
+    ),
+    "apply batch minimally": lambda service, organization: service.apply_batch_minimally(
         organization, Batch((CreateField(a_draft()),))
     ),
     "apply an empty batch": lambda service, organization: service.apply_batch(
@@ -647,6 +652,31 @@ class RecipientFieldsContract:
         assert not shop.insertable
         assert service.list_fields(ours).fields == (town, size, shop)
 
+    def test_a_minimal_batch_returns_the_id_and_the_key_of_each_field(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        results = service.apply_batch_minimally(
+            ours,
+            Batch(
+                (
+                    CreateField(a_draft("size")),
+                    UpdateField(city.id, FieldChanges(name="Town")),
+                    CreateField(a_draft("gone")),
+                    DeleteField(FieldKey("gone")),
+                )
+            ),
+        )
+        fields = {field.key: field for field in service.list_fields(ours).fields}
+        size = fields[FieldKey("size")]
+        assert results == (
+            FieldIdentity(size.id, size.key),
+            FieldIdentity(city.id, city.key),
+            None,
+            None,
+        )
+        assert fields[city.key].name == "Town"
+        assert service.apply_batch_minimally(ours, Batch(())) == ()
+
     @pytest.mark.parametrize(
         ("operation", "error"), FAILING_OPERATIONS.values(), ids=FAILING_OPERATIONS
     )
@@ -844,7 +874,31 @@ class RecipientFieldsContract:
         with pytest.raises(BeforeHistory):
             service.list_fields_as_of(ours, first.occurred_at - MILLISECOND)
 
+    def test_a_reader_is_told_that_records_were_removed(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        service.update_field(ours, city.id, FieldChanges(name="Town"))
+        assert len(service.list_changes(ours, HistoryQuery(after=0)).records) == 2
+        storage.history.prune_to_size(ours, storage.history.size(ours).bytes - 1)
+        reads: tuple[Callable[[HistoryQuery], HistoryPage], ...] = (
+            lambda query: service.list_changes(ours, query),
+            lambda query: service.list_field_changes(ours, city.id, query),
+        )
+        for read in reads:
+            with pytest.raises(BeforeHistory, match=r"^The records up to 1 were removed from the"):
+                read(HistoryQuery(after=0))
+            assert [each.sequence for each in read(HistoryQuery(after=1)).records] == [2]
+            assert [each.sequence for each in read(HistoryQuery()).records] == [2]
+
     # Restoration
+
+    def test_a_field_whose_deletion_was_removed_is_not_restored(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        service.delete_field(ours, city.id)
+        storage.history.prune_to_size(ours, 0)
+        with pytest.raises(HistoryRemoved):
+            service.restore_field(ours, city.id)
 
     def test_a_restored_field_has_its_id_and_its_members(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
@@ -908,7 +962,7 @@ class RecipientFieldsContract:
             with pytest.raises(FieldNotFound):
                 service.restore_field(organization, reference)
         storage.history.prune(ours, datetime(9999, 1, 1, tzinfo=UTC))
-        with pytest.raises(FieldNotFound):
+        with pytest.raises(HistoryRemoved):
             service.restore_field(ours, city.id)
 
     # Lists

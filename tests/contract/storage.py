@@ -26,6 +26,7 @@ from .administrators import (
 )
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
+from .catalog_sizes import CatalogSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases
@@ -33,6 +34,7 @@ from .examples import NOW, grant
 from .field_limits import FieldLimitCases
 from .fields import FieldCases
 from .history import FollowerCases, HistoryCases, PastCatalogCases
+from .history_size import HistorySizeCases, PruningCases, RemovedRecordsCases
 from .integrations import IntegrationCases
 from .isolation import (
     AbsenceCases,
@@ -120,10 +122,14 @@ class StorageContract(
     HistoryCases,
     PastCatalogCases,
     FollowerCases,
+    HistorySizeCases,
+    RemovedRecordsCases,
+    PruningCases,
     RestorationCases,
     CatalogChangesCases,
     CreationCases,
     FieldLimitCases,
+    CatalogSizeCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage.
 

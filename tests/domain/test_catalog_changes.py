@@ -38,6 +38,7 @@ class View(CatalogView):
 
     catalog: Catalog
     deleted: RecipientField
+    removed: int = 0
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         return next((f for f in self.catalog.fields if reference in (f.id, f.key)), None)
@@ -45,8 +46,17 @@ class View(CatalogView):
     def count(self, source: Source, /) -> int:
         return sum(field.origin.source is source for field in self.catalog.fields)
 
+    def fields_size(self) -> int:
+        return sum(field.size for field in self.catalog.fields)
+
+    def next_id(self) -> FieldId:
+        return FieldId(9)
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return self.deleted if field_id == self.deleted.id else None
+
+    def removed_records(self) -> int:
+        return self.removed
 
     def all(self) -> Catalog:
         return self.catalog

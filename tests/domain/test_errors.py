@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     Access,
     AllowedValues,
     CatalogChanged,
+    CatalogTooLarge,
     DataType,
     FieldChanges,
     FieldDraft,
@@ -45,7 +46,17 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import IntegrationRequired, NoFieldSource, NotExpressible
+from recipient_fields.domain.esp import (
+    Esp,
+    EspFieldTaken,
+    IntegrationDraft,
+    IntegrationRequired,
+    NoFieldSource,
+    NotExpressible,
+    RemovalsNotConfirmed,
+    SyncPlanChanged,
+    SyncRun,
+)
 
 from ..support.messages import are_sentences
 
@@ -96,12 +107,19 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
 
 @pytest.mark.parametrize("error", CORE_S_OWN_WORDS, ids=lambda error: error.__name__)
 def test_the_messages_of_errors_are_sentences(error):
+    draft = IntegrationDraft(esp=Esp.BRAZE, name="Main", created_at=datetime.now(UTC))
+    integration = draft.with_id(IntegrationId(1), OrganizationId(1))
+    plan = SyncRun.from_report(integration, (), at=datetime.now(UTC)).plan(integration, ())
     arguments = {
+        EspFieldTaken: (FieldId(1), FieldId(2)),
+        RemovalsNotConfirmed: (plan,),
+        SyncPlanChanged: (plan,),
         IntegrationRequired: ("Braze",),
         KeyTaken: (FieldKey("size"), FieldId(5)),
         CatalogChanged: ("1-1",),
         KeyRepeated: (FieldKey("size"),),
         FieldLimitReached: (3,),
+        CatalogTooLarge: (8_388_608, 8_388_500),
         VersionConflict: ("1",),
         NoFieldSource: ("Attentive",),
         SignInThrottled: (600,),

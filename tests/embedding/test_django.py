@@ -110,6 +110,7 @@ def test_repeated_migration_creates_the_tables_once_in_their_schema(
             "integrations",
             "organizations",
             "recipient_field_changes",
+            "recipient_field_values",
             "recipient_fields",
             "schema_migrations",
             "sign_in_attempts",

@@ -28,10 +28,10 @@ Headers: TypeAlias = Iterable[tuple[str, str]]
 Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, bytes]]
 """Method, target, headers and body of a request; status, headers and body of the response."""
 
-_MEMBERS = {"code", "message", "request_id", "reason", "details"}
+_MEMBERS = {"code", "message", "request_id", "reason", "limit", "used", "details"}
 _DETAIL = {
     *("pointer", "code", "message", "line", "column"),
-    *("suggestion", "existing_id", "existing_key", "reason"),
+    *("suggestion", "existing_id", "existing_key", "reason", "limit", "used"),
 }
 _INTERNAL = re.compile(
     r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT INTO\b|psycopg|falcon"

@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import (
+    DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     AdministrationService,
     Core,
@@ -64,6 +65,7 @@ class Harness:
     storage: Storage
     clock: Clock = field(factory=Clock)
     limit: int = DEFAULT_FIELD_LIMIT
+    size_limit: int = DEFAULT_CATALOG_SIZE
 
     @classmethod
     def open(cls, url: str) -> Harness:
@@ -85,7 +87,11 @@ class Harness:
     def service_with(self, fields: Any) -> RecipientFieldService:
         """Return the application service for another repository."""
         return RecipientFieldService(
-            fields=fields, history=self.storage.history, clock=self.clock, limit=self.limit
+            fields=fields,
+            history=self.storage.history,
+            clock=self.clock,
+            limit=self.limit,
+            size_limit=self.size_limit,
         )
 
     @property
@@ -94,7 +100,12 @@ class Harness:
 
     @property
     def core(self) -> Core:
-        return Core.over(self.storage, clock=self.clock, field_limit=self.limit)
+        return Core.over(
+            self.storage,
+            clock=self.clock,
+            field_limit=self.limit,
+            catalog_size=self.size_limit,
+        )
 
     def app(
         self, *, fields: Any = None, validator: Any = None, **arguments: Any

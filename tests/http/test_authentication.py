@@ -115,53 +115,6 @@ def test_a_key_in_another_header_is_never_read(api: Api, header: str):
     assert api.with_key(None).list(**{header: f"Bearer {api.key}"}).status == 401
 
 
-def test_a_key_reads_the_fields_of_its_organization_only(api: Api, brewery: Api, city):
-    assert (api.list().keys, brewery.list().keys) == (["city"], [])
-
-
-def test_an_organization_can_have_several_keys(
-    harness: Harness, api: Api, bakery: OrganizationId, city
-):
-    assert harness.client_with_key(bakery).list().keys == ["city"]
-
-
-def test_a_revoked_key_is_rejected_at_once(harness: Harness, bakery: OrganizationId):
-    issued = harness.issue_key(bakery)
-    client = harness.client().with_key(issued.plain.reveal())
-    assert client.list().status == 200
-    harness.administration.revoke_key(bakery, issued.api_key.id)
-    assert client.list().status_and_code == (401, "unauthorized")
-
-
-def test_a_key_is_valid_until_it_expires(harness: Harness, bakery: OrganizationId, clock: Clock):
-    client = harness.client_with_key(bakery, lifetime=timedelta(hours=1))
-    clock.advance(minutes=59, seconds=59, milliseconds=999)
-    assert client.list().status == 200
-    clock.advance(milliseconds=1)
-    assert client.list().status_and_code == (401, "unauthorized")
-
-
-def test_a_key_without_a_lifetime_does_not_expire(
-    harness: Harness, bakery: OrganizationId, clock: Clock
-):
-    client = harness.client_with_key(bakery, lifetime=None)
-    clock.advance(days=365_000)
-    assert client.list().status == 200
-
-
-def test_a_rotated_key_is_valid_until_the_end_of_its_grace_period(
-    harness: Harness, bakery: OrganizationId, clock: Clock
-):
-    issued = harness.issue_key(bakery)
-    successor, _ = harness.administration.rotate_key(
-        bakery, issued.api_key.id, grace=timedelta(hours=1)
-    )
-    old, new = (harness.client().with_key(key.plain.reveal()) for key in (issued, successor))
-    assert (old.list().status, new.list().status) == (200, 200)
-    clock.advance(hours=1)
-    assert (old.list().status, new.list().status) == (401, 200)
-
-
 def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(
     harness: Harness, bakery: OrganizationId, clock: Clock
 ):
@@ -179,23 +132,6 @@ def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(
         assert response.error["message"] == f"{sentence} A valid API key is required."
         challenge = response.headers["www-authenticate"]
         assert challenge == f'{INVALID}, error_description="{sentence}"'
-
-
-def test_the_last_use_of_a_key_is_recorded_once_per_minute(
-    harness: Harness, api: Api, bakery: OrganizationId, clock: Clock
-):
-    def last_uses() -> list[object]:
-        return [key.last_used_at for key in harness.administration.list_keys(bakery)]
-
-    began = clock()
-    assert last_uses() == [None]
-    api.list()
-    clock.advance(seconds=59)
-    api.list()
-    assert last_uses() == [began]
-    clock.advance(seconds=1)
-    api.list()
-    assert last_uses() == [clock()]
 
 
 def test_a_read_only_key_is_rejected_before_the_body_is_checked(reader: Api):

@@ -49,6 +49,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.esp import (
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -56,7 +58,9 @@ from recipient_fields.domain.esp import (
     NoFieldSource,
     NoSafeForm,
     NotInsertable,
+    RemovalsNotConfirmed,
     SyncOvertaken,
+    SyncPlanChanged,
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.field_files import InvalidFile
@@ -83,6 +87,8 @@ DOCUMENTED = {
     "request_timeout": 408,
     "key_already_exists": 409,
     "field_limit_reached": 409,
+    "history_removed": 409,
+    "catalog_too_large": 409,
     "precondition_failed": 412,
     "payload_too_large": 413,
     "uri_too_long": 414,
@@ -120,6 +126,8 @@ NOT_OVER_HTTP = {
     InvitationNotFound,
     NotInsertable,
     DigestTaken,
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -137,12 +145,14 @@ NOT_OVER_HTTP = {
     NotJson,
     OrganizationChanged,
     PasswordHashingBusy,
+    RemovalsNotConfirmed,
     RequestRefused,
     SignInFailed,
     SignInThrottled,
     StorageNotEmpty,
     StorageNotFound,
     SyncOvertaken,
+    SyncPlanChanged,
     TooManyValues,
     UnknownKeyValidator,
     UnusableCredentials,

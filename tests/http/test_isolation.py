@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, sync_channel
+from recipient_fields.domain import FieldId, OrganizationId
 
 from .api import FIELDS, Api, enveloped
 from .conftest import CHANNELS, Harness
@@ -75,13 +75,6 @@ def test_put_by_its_key_creates_a_field_of_the_caller(api: Api, brewery: Api, ot
     assert api.state() == before
 
 
-def test_a_key_is_unique_within_its_organization_only(api: Api, brewery: Api, other_field: FieldId):
-    mine = brewery.post({**REPLACEMENT, "key": "shop"})
-    assert mine.status == 201
-    again = brewery.post({**REPLACEMENT, "key": "shop"})
-    assert again.error["details"][0]["existing_id"] == mine.field["id"]
-
-
 def test_a_list_has_only_the_fields_of_the_organization(
     api: Api, brewery: Api, other_field: FieldId
 ):
@@ -96,10 +89,3 @@ def test_changes_of_another_organization_do_not_change_the_entity_tag_of_a_list(
     etag = brewery.list().etag
     api.put("beer", {"name": "Beer", "data_type": "text"})
     assert brewery.list(if_none_match=etag).status == 304
-
-
-def test_fields_of_one_integration_id_belong_to_their_organization_only(
-    harness: Harness, api: Api, brewery: Api, bakery: OrganizationId
-):
-    other_field = harness.add_field(bakery, sync_channel(IntegrationId(7)), "beer")
-    assert brewery.get(other_field.id).status == 404

@@ -42,6 +42,19 @@ def next_of(response: ApiResponse) -> str | None:
     return match[1]
 
 
+def cursor_of(response: ApiResponse) -> str:
+    """Return the parameter of the next page."""
+    match = re.search("cursor=[^&]+", next_of(response) or "")
+    assert match is not None
+    return match[0]
+
+
+@pytest.fixture
+def cursor(api: Api, five_fields: None) -> str:
+    """Return the parameter of the second page of two fields."""
+    return cursor_of(get_list(api, "limit=2"))
+
+
 @pytest.mark.usefixtures("five_fields")
 class TestFilters:
     @pytest.mark.parametrize(
@@ -101,51 +114,42 @@ class TestFilters:
         )  # They were all created in the same millisecond.
 
     @pytest.mark.parametrize(
-        "query",
+        ("name", "query"),
         [
-            "source=", "source=apl", "source=api,", "source=API", "source=api&source=",
-            "source=api&source=apl", "sort=id&sort=id", "q=a&q=b", "cursor=a&cursor=a",
-            "insertable=true&insertable=true", "insertable=yes", "limit=1&&sort=id", "limit=1&",
-            "=1", "data_type=txt", "key=Not-One",
-            "key=null", "integration_id=0", "integration_id=x", "insertable=1", "insertable=",
-            "q=", f"q={'x' * 101}", "q=%00", "q=%ff", "sort=", "sort=--id", "sort=id,key",
-            "limit=0", "limit=1001", "limit=-1", "limit=01", "limit=", "limit=1&limit=2",
-            "cursor=", "cursor=x", "cursor=%F0%9F%98%80", "nope=1", "Source=api", "source",
-            "q=%", "q=%zz", "q=%u1234", "q=100%&limit=1",
+            *(("source", query) for query in (
+                "source", "source=", "source=apl", "source=api,", "source=API",
+                "source=api&source=", "source=api&source=apl",
+            )),
+            *(("q", query) for query in (
+                "q=", f"q={'x' * 101}", "q=%00", "q=%ff", "q=%", "q=%zz", "q=%u1234",
+                "q=100%&limit=1", "q=a&q=b", "limit=1&limit=2&q=a&q=b",
+            )),
+            *(("insertable", f"insertable={value}") for value in (
+                "", "1", "yes", "true&insertable=true",
+            )),
+            *(("limit", f"limit={value}") for value in (
+                "", "0", "1001", "-1", "01", "1&limit=2",
+            )),
+            *(("sort", f"sort={value}") for value in ("", "--id", "id,key", "age", "id&sort=id")),
+            *(("key", f"key={value}") for value in ("Not-One", "null")),
+            *(("integration_id", f"integration_id={value}") for value in ("0", "x")),
+            *(("cursor", f"cursor={value}") for value in ("", "x", "%F0%9F%98%80", "a&cursor=a")),
+            ("data_type", "data_type=txt"),
+            *(("page", query) for query in ("page=2", "page=2&per_page=10&limit=1")),
+            ("per_page", "page=2&per_page=10"),
+            ("source[]", "source[]=api"),
+            ("Source", "Source=api"),
+            ("größe", "gr%C3%B6%C3%9Fe=1"),
+            ("pretty", "pretty"),
+            *(("", query) for query in ("=1", "limit=1&", "limit=1&&sort=id")),
         ],
     )  # fmt: skip
-    def test_unknown_malformed_or_repeated_parameters_are_rejected(self, api: Api, query: str):
-        assert get_list(api, query).status_and_code == BAD_REQUEST
-
-    @pytest.mark.parametrize(
-        ("query", "names"),
-        [
-            ("page=2", ["page"]),
-            ("page=2&per_page=10&limit=1", ["page", "per_page"]),
-            ("source[]=api", ["source[]", "source"]),
-            ("gr%C3%B6%C3%9Fe=1", ["größe"]),
-            ("pretty", ["pretty"]),
-            ("limit=1&limit=2", ["limit"]),
-            ("limit=1&limit=2&q=a&q=b", ["limit", "q"]),
-            ("q=a%zz", ["q"]),
-            ("q=%ff", ["q"]),
-            ("q=%00", ["q"]),
-            ("q=", ["q"]),
-            ("source", ["source"]),
-            ("source=api&source=apl", ["source"]),
-            ("data_type=txt", ["data_type"]),
-            ("key=Not-One", ["key"]),
-            ("integration_id=0", ["integration_id"]),
-            ("insertable=yes", ["insertable"]),
-            ("sort=age", ["sort"]),
-            ("limit=0", ["limit"]),
-            ("cursor=x", ["cursor"]),
-            ("cursor=", ["cursor"]),
-        ],
-    )
-    def test_a_message_about_a_parameter_names_it(self, api: Api, query: str, names: list[str]):
-        message = get_list(api, query).error["message"]
-        assert [name for name in names if f"`{name}`" not in message] == []
+    def test_unknown_malformed_or_repeated_parameters_are_rejected_by_name(
+        self, api: Api, name: str, query: str
+    ):
+        response = get_list(api, query)
+        assert response.status_and_code == BAD_REQUEST
+        assert name == "" or f"`{name}`" in response.error["message"]
 
     @pytest.mark.parametrize(
         "name",
@@ -169,18 +173,15 @@ class TestFilters:
                 assert "vvv" not in response.error["message"].lower()
 
     @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
-    def test_other_methods_name_the_parameter_that_they_reject(self, api: Api, method: str):
-        response = api.send(method, f"{FIELDS}?limit=1", "{}")
-        assert "`limit`" in response.error["message"]
-
-    @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
     def test_other_methods_of_the_list_accept_no_parameters(self, api: Api, method: str):
-        assert api.send(method, f"{FIELDS}?limit=1", "{}").status_and_code == BAD_REQUEST
+        response = api.send(method, f"{FIELDS}?limit=1", "{}")
+        assert response.status_and_code == BAD_REQUEST
+        assert "`limit`" in response.error["message"]
 
 
 @pytest.mark.usefixtures("five_fields")
 class TestPages:
-    @pytest.mark.parametrize("limit", [1, 2, 4, 5, 1000])
+    @pytest.mark.parametrize("limit", [2, 5])
     @pytest.mark.parametrize("sort", ["id", "-key", "name", "-name", "updated_at"])
     def test_the_links_lead_to_every_field_once(self, api: Api, limit: int, sort: str):
         whole = get_list(api, f"sort={sort}")
@@ -214,36 +215,26 @@ class TestPages:
             pages += page.keys
             query = next_of(page)
         assert pages == ["size", "zip", "town"]
-        (cursor,) = re.findall("cursor=[^&]+", next_of(get_list(api, f"{form}&limit=1")) or "")
+        cursor = cursor_of(get_list(api, f"{form}&limit=1"))
         assert get_list(api, f"{other}&{cursor}").keys == ["size"]
 
-    def test_a_cursor_contains_its_limit_and_a_request_can_override_it(self, api: Api):
-        query = next_of(get_list(api, "limit=2"))
-        assert query is not None
-        (cursor,) = re.findall("cursor=[^&]+", query)
+    def test_a_cursor_contains_its_limit_and_a_request_can_override_it(self, api: Api, cursor: str):
         assert get_list(api, cursor).keys == ["first", "zip"]
         assert get_list(api, f"{cursor}&limit=1").keys == ["first"]
 
     @pytest.mark.parametrize("other", ["source=api", "sort=key", "sort=-id", "q=a", "key=city"])
-    def test_a_cursor_of_another_query_is_rejected(self, api: Api, other: str):
-        query = next_of(get_list(api, "limit=2"))
-        assert query is not None
-        (cursor,) = re.findall("cursor=[^&]+", query)
+    def test_a_cursor_of_another_query_is_rejected(self, api: Api, cursor: str, other: str):
         response = get_list(api, f"{cursor}&{other}")
         assert response.status_and_code == BAD_REQUEST
         assert "it belongs to other filters or another order" in response.error["message"]
 
-    def test_a_cursor_of_another_organization_is_rejected(self, api: Api, brewery: Api):
-        query = next_of(get_list(api, "limit=2"))
-        assert query is not None
-        assert get_list(brewery, query).status_and_code == BAD_REQUEST
+    def test_a_cursor_of_another_organization_is_rejected(self, brewery: Api, cursor: str):
+        assert get_list(brewery, cursor).status_and_code == BAD_REQUEST
 
-    def test_a_modified_cursor_is_rejected(self, api: Api):
-        query = next_of(get_list(api, "limit=2"))
-        assert query is not None
-        for place in range(query.index("cursor=") + 7, len(query)):
-            swapped = "A" if query[place] != "A" else "B"
-            response = get_list(api, query[:place] + swapped + query[place + 1 :])
+    def test_a_modified_cursor_is_rejected(self, api: Api, cursor: str):
+        for place in range(len("cursor="), len(cursor)):
+            swapped = "A" if cursor[place] != "A" else "B"
+            response = get_list(api, cursor[:place] + swapped + cursor[place + 1 :])
             assert response.status_and_code == BAD_REQUEST or response.keys == ["first", "zip"]
 
     @pytest.mark.parametrize(
@@ -267,11 +258,11 @@ class TestPages:
         assert expected in get_list(api, query).error["message"]
 
     @pytest.mark.parametrize("junk", ["!{}", "{}!", "{}=", "{}%20", "%20{}", "{}%0A"])
-    def test_a_cursor_with_additional_characters_is_rejected(self, api: Api, junk: str):
-        query = next_of(get_list(api, "limit=2"))
-        assert query is not None
-        (cursor,) = re.findall("cursor=([^&]+)", query)
-        response = get_list(api, f"limit=2&cursor={junk.format(cursor)}")
+    def test_a_cursor_with_additional_characters_is_rejected(
+        self, api: Api, cursor: str, junk: str
+    ):
+        value = junk.format(cursor.removeprefix("cursor="))
+        response = get_list(api, f"limit=2&cursor={value}")
         assert response.status_and_code == BAD_REQUEST
         assert "Invalid value for `cursor`: it is damaged." in response.error["message"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,7 +23,10 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.entrypoints.http.admin import create_admin_app
+from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics
+from recipient_fields.entrypoints.http.problems import RequestRejected
+from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
 from recipient_fields.testing.examples import AUTHOR
 from recipient_fields.testing.field_changes import update_field
 
@@ -234,6 +238,22 @@ def test_the_server_and_the_pool_are_read_at_each_scrape(metrics: Metrics):
     assert shown["requests_shed_total",] == 2
     assert shown["requests_malformed_total",] == 3
     assert {state: shown["pool", state] for state in pool.use} == pool.use
+
+
+def test_heavy_requests_and_interrupted_responses_are_counted(metrics: Metrics):
+    heavy, unread = HeavyRequests(), UnreadResponses(max_bytes=1)
+    metrics.watch_large_responses(heavy, unread)
+    organization = OrganizationId(1)
+    for content in (b"1", b"2", b"3"):
+        unread.open(organization, content)
+    with heavy.request(organization) as request:
+        request.take_slot()
+        with suppress(RequestRejected):
+            heavy.take(organization)
+
+    shown = samples(metrics)
+    assert shown["heavy_requests_rejected_total",] == 1
+    assert shown["responses_interrupted_total",] == 2
 
 
 def test_the_postgresql_storage_reports_its_connections(emptied_database: str, postgresql: Storage):

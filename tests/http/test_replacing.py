@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.domain import RESERVED_KEYS, OrganizationId
-
-from .api import FIELDS, Api
-from .conftest import CHANNELS, Clock, Harness
+from .api import Api
+from .conftest import Clock
 
 CITY = {"name": "City", "data_type": "text"}
 FULL: dict[str, Any] = {
@@ -25,7 +23,6 @@ DEFAULTS = {
     "custom_insertion_code": None,
     "custom_value_expression": None,
 }
-OTHERS: list[object] = [None, 5, 1.0, True, "number", "", "no type", [], {}]
 
 
 @pytest.fixture
@@ -52,10 +49,6 @@ def test_a_missing_member_of_a_new_field_gets_its_default(api: Api):
     assert {**created, **DEFAULTS} == created
 
 
-def test_the_body_can_repeat_the_key_of_the_path(api: Api):
-    assert api.put("home_town", {**CITY, "key": "home_town"}).status == 201
-
-
 def test_a_repeated_request_changes_nothing(api: Api, clock: Clock):
     created = api.put("city", FULL)
     before = api.state()
@@ -73,13 +66,6 @@ def test_a_missing_member_is_reset_to_its_default(api: Api, full, by: str):
     assert without_time(response.field) == {**without_time(full), "name": "Town", **DEFAULTS}
     assert response.field["updated_at"] == "2026-11-20T09:15:01.123Z"
     assert api.get("city").field == response.field
-
-
-@pytest.mark.parametrize("by", ["id", "key"])
-def test_a_field_that_was_read_can_be_sent_back(api: Api, full, by: str):
-    before = api.state()
-    assert api.put(full[by], api.get("city").field).field == full
-    assert api.state() == before
 
 
 @pytest.mark.parametrize("by", ["id", "key"])
@@ -105,41 +91,30 @@ def test_a_copy_of_a_deleted_field_is_rejected(api: Api, full):
 
 
 @pytest.mark.parametrize("by", ["id", "key"])
-@pytest.mark.parametrize("value", OTHERS)
-def test_the_data_type_is_immutable(api: Api, full, value: object, by: str):
+def test_the_data_type_is_immutable(api: Api, full, by: str):
     before = api.state()
-    response = api.put(full[by], {**FULL, "data_type": value})
+    response = api.put(full[by], {**FULL, "data_type": "number"})
     assert response.violations == ["/recipient_field/data_type: immutable"]
     assert api.state() == before
 
 
-@pytest.mark.parametrize(("value", "code"), [(None, "type"), (5, "type"), ("no", "unknown_value")])
-def test_the_data_type_of_a_new_field_is_checked(api: Api, value: object, code: str):
-    response = api.put("city", {**CITY, "data_type": value})
-    assert response.violations == [f"/recipient_field/data_type: {code}"]
-
-
-@pytest.mark.parametrize("value", [None, 5, "town", "NOT A KEY", "", []])
-def test_the_key_is_immutable_by_id(api: Api, full, value: object):
-    response = api.put(full["id"], {**FULL, "key": value})
-    assert response.violations == ["/recipient_field/key: immutable"]
-
-
-@pytest.mark.parametrize("value", [None, 5, "town", "NOT A KEY", "", []])
-def test_a_key_that_differs_from_the_path_is_a_mismatch(api: Api, full, value: object):
+@pytest.mark.parametrize("value", [None, "town", "NOT A KEY"])
+def test_another_key_is_a_mismatch_with_the_path_or_immutable(api: Api, full, value: object):
     before = api.state()
-    for key in ("city", "free"):
-        response = api.put(key, {**FULL, "key": value})
-        assert response.violations == ["/recipient_field/key: mismatch"]
+    for path, rule in (("city", "mismatch"), ("free", "mismatch"), (full["id"], "immutable")):
+        response = api.put(path, {**FULL, "key": value})
+        assert response.violations == [f"/recipient_field/key: {rule}"]
     assert api.state() == before
 
 
-def test_allowed_values_of_a_new_field_must_have_its_type(api: Api):
+def test_the_violations_of_a_new_field_are_reported(api: Api):
     response = api.put("city", {**CITY, "allowed_values": ["a", 1, "a"]})
     assert response.violations == [
         "/recipient_field/allowed_values/1: type",
         "/recipient_field/allowed_values/2: duplicate_item",
     ]
+    response = api.put("city", {**CITY, "data_type": "no"})
+    assert response.violations == ["/recipient_field/data_type: unknown_value"]
     assert api.list().fields == []
 
 
@@ -153,22 +128,13 @@ def test_put_by_an_unknown_id_creates_nothing(api: Api, reference: str):
     ("key", "code"),
     [
         ("City", "format"),
-        ("a__b", "format"),
-        ("a%20b", "format"),
         ("a%0A", "format"),
-        ("_", "format"),
-        ("__", "format"),
-        ("%2B", "format"),
-        ("1a", "format"),
         ("1.0", "format"),
-        ("0x1", "format"),
-        ("%C3%A4", "format"),
         ("%FF", "format"),
         ("%00", "format"),
         ("%20", "blank"),
         ("k" * 64, "too_long"),
-        ("sys_a", "reserved"),
-        *[(key, "reserved") for key in sorted(RESERVED_KEYS)],
+        ("type", "reserved"),
     ],
 )
 def test_an_invalid_key_in_the_path_is_rejected(api: Api, key: str, code: str):
@@ -195,21 +161,9 @@ def test_if_match_creates_no_field(api: Api, if_match: str):
     assert api.list().fields == []
 
 
-@pytest.mark.parametrize("origin", ["manual", "integration"])
-def test_a_field_of_another_origin_can_not_be_replaced_by_its_key(
-    harness: Harness, api: Api, bakery: OrganizationId, origin: str
-):
-    harness.add_field(bakery, CHANNELS[origin], "city")
+def test_a_field_of_another_origin_can_not_be_replaced_by_its_key(api: Api, foreign):
     before = api.state()
-    assert api.put("city", CITY).status_code_and_reason == (
-        403,
-        "forbidden",
-        "field_not_api_managed",
-    )
-    assert api.put("city", CITY, if_none_match="*").status == 403
+    for headers in ({}, {"if_none_match": "*"}):
+        response = api.put("shop", CITY, **headers)
+        assert response.status_code_and_reason == (403, "forbidden", "field_not_api_managed")
     assert api.state() == before
-
-
-def test_a_single_field_has_no_post(api: Api, city):
-    body = '{"recipient_field": {"name": "City", "data_type": "text"}}'
-    assert api.send("POST", f"{FIELDS}/city", body).status_and_code == (405, "method_not_allowed")

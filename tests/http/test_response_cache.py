@@ -123,6 +123,16 @@ class TestResponseCache:
         cache.get_or_create(credential(5), "/", lambda: of_size(1))
         assert cache.get_or_create(credential(5), "/", lambda: LIST) is LIST
 
+    def test_of_two_responses_that_are_created_at_the_same_time_the_first_is_kept(self):
+        cache = ResponseCache(80_000)
+
+        def create_later() -> ReadResponse:
+            cache.get_or_create(credential(5), "/", lambda: LIST)
+            return of_size(1)
+
+        assert cache.get_or_create(credential(5), "/", create_later) == of_size(1)
+        assert cache.get_or_create(credential(5), "/", fail_if_called) is LIST
+
     def test_no_thread_gets_a_response_of_another_revision(self):
         cache = ResponseCache(50_000)
 
@@ -165,6 +175,7 @@ class TestService:
         integrations = IntegrationService(
             integrations=harness.storage.integrations,
             fields=harness.storage.fields,
+            history=harness.storage.history,
             clock=harness.clock,
         )
         audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")

@@ -52,10 +52,10 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The mutated files. A file belongs to the first area that matches it."""
-FUNCTION_SAMPLES = {"documents": 250, "storage": 250}
+SAMPLES = {"documents": 250, "storage": 250}
 """The number of mutants of functions to test, in areas where all of them would take too long."""
-OTHER_SAMPLES = {"documents": 50, "storage": 50}
-"""The number of mutants of other code to test in these areas."""
+FUNCTIONS_PER_OTHER = 5
+"""The number of mutants of functions in a sample per mutant of other code."""
 
 # fmt: off
 HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
@@ -127,11 +127,13 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes at once")
+    parser.add_argument("--sample", type=int, help="mutants of functions per area, at most")
     parser.add_argument("--least", type=float, default=90, help="score to reach, in percent")
     options = parser.parse_args()
     options.areas = options.areas or list(AREAS)
     if unknown := set(options.areas) - set(AREAS):
         parser.error(f"no such area: {', '.join(sorted(unknown))}")
+    options.sizes = SAMPLES if options.sample is None else dict.fromkeys(AREAS, options.sample)
     return options
 
 
@@ -175,7 +177,7 @@ def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
     area_of = {path: area for area in options.areas for path in _files(area)}
     with ProcessPoolExecutor(1, get_context("fork")) as another:
         outcomes = another.submit(
-            functions.outcomes, area_of, FUNCTION_SAMPLES, TESTS, workers=options.workers
+            functions.outcomes, area_of, options.sizes, TESTS, workers=options.workers
         ).result()
     for path, name, outcome in outcomes:
         killed = outcome in {functions.KILLED, functions.ENDLESS}
@@ -192,7 +194,8 @@ def _of_the_remainder(options: argparse.Namespace) -> Iterator[Result]:
     _import_what_is_never_mutated()
     area_of = {path: area for area in options.areas for path in _files(area)}
     made = (mutant for path in area_of for mutant in mutants(path))
-    chosen = sampled(made, lambda mutant: area_of[mutant.path], OTHER_SAMPLES)
+    sizes = {area: size // FUNCTIONS_PER_OTHER for area, size in options.sizes.items()}
+    chosen = sampled(made, lambda mutant: area_of[mutant.path], sizes)
     trials = [Trial(mutant, _tests_of(mutant.path)) for mutant in chosen]
     for done, (mutant, survived) in enumerate(tried(trials, workers=options.workers), start=1):
         click.echo(f"\r{done}/{len(trials)}", nl=False)

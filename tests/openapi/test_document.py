@@ -145,7 +145,7 @@ def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -
         ("get", FIELDS, [401, 404]),
         ("get", FIELD, [401, 404]),
         ("post", FIELDS, [401, 403, 409, 415, 422]),
-        ("patch", FIELD, [401, 403, 404, 412, 415, 422]),
+        ("patch", FIELD, [401, 403, 404, 409, 412, 415, 422]),
         ("put", FIELD, [401, 403, 404, 409, 412, 415, 422]),
         ("delete", FIELD, [401, 403, 404, 412]),
         ("post", f"{FIELDS}/{{id}}/restore", [401, 403, 404, 409]),
@@ -181,7 +181,7 @@ def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> Non
     assert set(schemas["ErrorDetail"]["properties"]["code"]["enum"]) == {
         *(rule.value for rule in Rule),
         *("key_already_exists", "not_found", "forbidden"),
-        *("field_limit_reached", "precondition_failed"),
+        *("field_limit_reached", "catalog_too_large", "precondition_failed"),
     }
 
 

@@ -11,7 +11,9 @@ from falcon.testing import Result
 
 from recipient_fields.domain import (
     DataType,
+    FieldChanges,
     FieldDraft,
+    FieldId,
     KeyValidationUnavailable,
     Rejection,
     StorageUnavailable,
@@ -166,6 +168,41 @@ def _at_the_field_limit(service: Service, headers: dict[str, str]) -> Result:
     return service.client.request("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
 
 
+def _at_the_catalog_limit(service: Service, headers: dict[str, str]) -> Result:
+    """Fill the list to the size of the example."""
+    fields, organization = service.core.fields, service.organization
+    large = [f"{number:03}{'x' * 250}" for number in range(250)]
+    used = EXAMPLES["catalog_too_large"].used
+    assert used is not None
+    missing = used - fields.list_fields(organization).size
+
+    def create(code_length: int, allowed_values: list[str] | None) -> int:
+        draft = FieldDraft(
+            name=f"Field {missing}",
+            data_type=DataType.TEXT,
+            allowed_values=allowed_values,
+            custom_insertion_code="x" * code_length,
+        )
+        return fields.create_field(organization, draft).size
+
+    while missing > 80_000:
+        missing -= create(1, large)
+    while missing > 10_000:
+        missing -= create(9_000, None)
+    missing -= create(1, None)
+    last = fields.list_fields(organization).fields[-1]
+    fields.update_field(
+        organization, last.id, FieldChanges(custom_insertion_code="x" * (1 + missing))
+    )
+    return service.client.request("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
+
+
+def _with_a_removed_deletion(service: Service, headers: dict[str, str]) -> Result:
+    service.core.fields.delete_field(service.organization, FieldId(1))
+    service.core.storage.history.prune_to_size(service.organization, 0)
+    return service.client.request("POST", f"{FIELDS}/1/restore", headers=headers)
+
+
 def _without_key_validator(service: Service, headers: dict[str, str]) -> Result:
     class Unavailable:
         def validate(self, _presented: str, /) -> Rejection:
@@ -223,6 +260,8 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
         },
     ),
     "field_limit_reached": _at_the_field_limit,
+    "catalog_too_large": _at_the_catalog_limit,
+    "history_removed": _with_a_removed_deletion,
     "precondition_failed": _sending("DELETE", f"{FIELDS}/1", headers={"If-Match": '"old"'}),
     "payload_too_large": _sending("POST", FIELDS, None, body=b" " * 1_048_577, headers=_JSON),
     "unsupported_media_type": _sending(

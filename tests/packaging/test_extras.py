@@ -12,9 +12,6 @@ from importlib.metadata import requires
 import pytest
 from packaging.requirements import Requirement
 
-from recipient_fields.domain import RecipientFieldsError
-from recipient_fields.entrypoints.selection import open_storage
-
 from .distributions import ROOT
 
 pytestmark = pytest.mark.slow
@@ -119,14 +116,3 @@ def test_a_failed_import_names_the_extra_and_the_module(name: str, module: str) 
         "recipient_fields.application.extras.MissingExtra: "
         f"The module {module} is missing. Install recipient-fields[{name}]."
     )
-
-
-def test_opening_a_storage_without_its_extra_raises_a_recipient_fields_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in [name for name in sys.modules if ".adapters.postgres" in name]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-
-    with pytest.raises(RecipientFieldsError, match=r"Install recipient-fields\[postgres\]"):
-        open_storage("postgresql://localhost/fields")

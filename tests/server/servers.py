@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
+from io import BytesIO
 from threading import Event, Thread, current_thread
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
@@ -79,6 +80,17 @@ class Client:
         self.socket.close()
 
 
+class ResponseFile(BytesIO):
+    """A response, of which the application can interrupt the rest."""
+
+    interrupted = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.interrupted:
+            raise ConnectionAbortedError
+        return super().read(size)
+
+
 class RunningServer:
     """A listener in a thread. The path of a request selects the response of its application."""
 
@@ -88,6 +100,8 @@ class RunningServer:
         self.release = Event()
         """Set it to end the requests for `/wait`."""
         self.responded = 0
+        self.files: list[ResponseFile] = []
+        """The responses to requests for `/file/SIZE`."""
         self.listener = Listener(
             self._app,
             listening,
@@ -144,6 +158,11 @@ class RunningServer:
         body = b"x" * int(environ["PATH_INFO"].split("/")[2]) if kind == "large" else b"ok"
         if kind == "thread":
             body = current_thread().name.encode()
+        if kind == "file":
+            self.files.append(ResponseFile(b"x" * int(environ["PATH_INFO"].split("/")[2])))
+            start_response("200 OK", [("Content-Length", environ["PATH_INFO"].split("/")[2])])
+            wrapped: Iterable[bytes] = environ["wsgi.file_wrapper"](self.files[-1])
+            return wrapped
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 

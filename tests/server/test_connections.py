@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http.client import IncompleteRead
 from itertools import repeat
 from random import Random
 from threading import Thread
@@ -197,6 +198,50 @@ def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it(
         client.send_request("/large/20000000")
         time.sleep(0.5)
         assert len(client.response().body) == 20_000_000
+
+
+class TestFiles:
+    """Responses of `wsgi.file_wrapper`, which the server reads as the client receives them."""
+
+    @pytest.mark.parametrize("size", [1, 5_000_000])
+    def test_a_file_is_sent_and_closed_and_the_connection_stays_open(self, size: int) -> None:
+        with running_server() as server:
+            client = server.connect()
+            for _ in range(3):
+                assert client.get(f"/file/{size}").body == b"x" * size
+            eventually(lambda: [file.closed for file in server.files] == [True] * 3)
+
+    def test_a_file_is_read_only_as_far_as_the_client_receives_it(self) -> None:
+        with running_server() as server:
+            client = server.connect(receives=4096)
+            client.send_request("/file/20000000")
+            eventually(lambda: server.files and server.files[0].tell())
+            time.sleep(0.2)
+            assert server.files[0].tell() < 10_000_000
+            client.close()
+            eventually(lambda: server.files[0].closed)
+
+    def test_the_connection_ends_when_the_file_is_interrupted(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with running_server() as server:
+            client = server.connect(receives=4096)
+            client.send_request("/file/20000000")
+            eventually(lambda: server.files and server.files[0].tell())
+            server.files[0].interrupted = True
+            with pytest.raises((IncompleteRead, AssertionError, ConnectionError)):
+                client.response()
+            eventually(lambda: server.has_connections(0))
+        assert caplog.records == []
+
+    def test_a_client_that_reads_fast_has_turns_with_the_others(self) -> None:
+        with running_server() as server, ThreadPoolExecutor(1) as pool:
+            fast = server.connect()
+            received = pool.submit(fast.get, "/file/300000000")
+            eventually(lambda: server.files and server.files[0].tell())
+            assert server.connect().get("/").body == b"ok"
+            assert not received.done()
+            assert len(received.result().body) == 300_000_000
 
 
 def test_a_request_that_waits_too_long_for_a_thread_receives_503(

@@ -42,7 +42,7 @@ MEMBERS: dict[type, tuple[str, ...]] = {
         "_fileno", "_flush_exception", "_flush_some_if_lockable", "addr",
         "close_when_flushed", "connected", "error_task_class", "handle_close",
         "handle_error", "handle_read", "handle_write", "last_activity", "outbuf_lock",
-        "parser_class", "readable", "request", "requests", "server", "service", "socket",
+        "parser_class", "readable", "request", "requests", "send", "server", "service", "socket",
         "task_class", "total_outbufs_len", "will_close", "writable", "write_soon",
     ),
     HTTPRequestParser: (

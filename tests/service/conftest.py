@@ -18,7 +18,8 @@ from ..support.command_line import Script
 from ..support.redaction import API_KEY, log_lines_with_keys
 from ..support.service import Service
 
-collect_ignore = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else ["test_load.py"]
+_LOAD_TESTS = ["test_history_growth.py", "test_large_catalogs.py", "test_load.py"]
+collect_ignore: list[str] = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else _LOAD_TESTS
 """The load tests run only in `make test-load`."""
 
 

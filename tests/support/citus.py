@@ -22,7 +22,13 @@ _EMPTY = [
     *(
         f"DELETE FROM {table}"
         for table in (
-            *("recipient_field_changes", "recipient_fields", "integrations", "api_keys"),
+            *(
+                "recipient_field_changes",
+                "recipient_field_values",
+                "recipient_fields",
+                "integrations",
+                "api_keys",
+            ),
             *("api_key_owners", "organizations", "administrators", "administrator_memberships"),
             *("administrator_invitations", "sign_in_attempts"),
         )

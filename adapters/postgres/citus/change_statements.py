@@ -13,6 +13,7 @@ from ..change_statements import (
     ChangeStatement,
     advance_for_changes,
     advance_for_new_field,
+    can_add_field,
     field_columns,
     field_parameters,
     field_values,
@@ -33,19 +34,24 @@ def advance_for_creation() -> str:
             SELECT id FROM recipient_fields
             WHERE organization_id = %(organization_id)s AND key = %(key)s
         ), catalog AS (
-            {advance_for_new_field()}
+            {advance_for_new_field("%(id)s::bigint")}
+            WHERE {can_add_field()}
+            RETURNING last_sequence, last_change_at
         )
         SELECT catalog.last_sequence, {milliseconds("catalog.last_change_at")}
         FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
     """
 
 
-def select_new_id() -> str:
-    """Select the id of a new field, so that the field and its record can be sent together.
+def select_new_ids() -> str:
+    """Select the ids of new fields, because the sizes of catalogs depend on their digits.
 
     The coordinator has the sequence, so this waits for no worker.
     """
-    return "SELECT nextval(pg_get_serial_sequence('recipient_fields', 'id'))"
+    return """
+        SELECT nextval(pg_get_serial_sequence('recipient_fields', 'id'))
+        FROM generate_series(1, %(count)s)
+    """
 
 
 @cache
@@ -92,24 +98,12 @@ def change_fields(change: ChangeStatement) -> str:
 
 @cache
 def insert_fields() -> str:
-    """Insert the new fields of a batch, and return their keys and ids."""
-    return f"""
-        INSERT INTO recipient_fields (organization_id, {field_columns()})
-        SELECT %(organization_id)s, {field_values()}
-        FROM json_to_recordset(%(rows)s::json) AS change ({row_types()})
-        RETURNING key, id
-    """
-
-
-@cache
-def restore_fields() -> str:
-    """Insert the deleted fields of a batch with their ids, and return their keys and ids."""
+    """Insert the new or restored fields of a batch, which have ids."""
     return f"""
         INSERT INTO recipient_fields (organization_id, id, {field_columns()})
         OVERRIDING SYSTEM VALUE
         SELECT %(organization_id)s, id, {field_values()}
         FROM json_to_recordset(%(rows)s::json) AS change ({row_types()})
-        RETURNING key, id
     """
 
 
@@ -120,7 +114,7 @@ def insert_record() -> str:
         VALUES (
             %(organization_id)s::bigint, %(sequence)s::bigint,
             to_timestamp(%(occurred_at)s::bigint / 1000.0), %(operation)s, %(field_id)s::bigint,
-            %(key)s, %(source)s, %(author)s::json, %(before)s::json, %(after)s::json
+            %(key)s, %(source)s, %(author)s::json, %(before)s::json, %(after)s::json, %(bytes)s
         )
     """
 
@@ -131,9 +125,10 @@ def insert_records() -> str:
         INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
         SELECT
             organization_id, sequence, to_timestamp(occurred_at / 1000.0), operation, field_id, key,
-            source, author::json, before::json, after::json
+            source, author::json, before::json, after::json, bytes
         FROM json_to_recordset(%(records)s::json) AS record (
             organization_id bigint, sequence bigint, occurred_at bigint, operation text,
-            field_id bigint, key text, source text, author text, before text, after text
+            field_id bigint, key text, source text, author text, before text, after text,
+            bytes bigint
         )
     """

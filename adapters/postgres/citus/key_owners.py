@@ -57,7 +57,7 @@ def select_owner(_: Dialect) -> str:
 
 
 def find_key_of_organization(sql: Dialect) -> str:
-    """Select a key, and the revision of the catalog of its organization."""
+    """Select a key, and the revision and the size of the catalog of its organization."""
     return f"""
         SELECT {found_key_columns(sql)}
         FROM api_keys JOIN organizations ON organizations.id = organization_id

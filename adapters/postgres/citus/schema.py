@@ -11,9 +11,14 @@ from recipient_fields.domain import StorageUnavailable
 
 from .key_owners import insert_all_owners
 
+_IS_LOCAL = "SELECT NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = %s::regclass)"
 _IS_DISTRIBUTED = "SELECT to_regclass('api_key_owners') IS NOT NULL"
 _HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
-_OF_ORGANIZATION = ("recipient_fields", "recipient_field_changes", "integrations", "api_keys")
+_NEW_TABLE = "recipient_field_values"
+"""The table that a migration has added after the first schemas were distributed."""
+_OF_ORGANIZATION = (
+    *("recipient_fields", "recipient_field_changes", _NEW_TABLE, "integrations", "api_keys"),
+)
 _LOCK_TIMEOUT = """
     SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
 """
@@ -45,8 +50,30 @@ def distribute(connection: Connection[Any], lock_timeout: str) -> None:
         for statement in _conversion():
             connection.execute(statement.encode())
         insert_all_owners(connection)
+    distribute_new_tables(connection)
     [(setting,)] = connection.execute(_LOCK_TIMEOUT, (lock_timeout,)).fetchall()
     connection.execute(setting.encode())
+
+
+def distribute_new_tables(connection: Connection[Any]) -> None:
+    """Distribute the tables that migrations have added after the schema was distributed."""
+    [(is_local,)] = connection.execute(_IS_LOCAL, (_NEW_TABLE,)).fetchall()
+    if is_local:
+        for statement in _distribution(_NEW_TABLE):
+            connection.execute(statement.encode())
+
+
+def _distribution(table: str) -> Iterable[str]:
+    """Return the statements that distribute a table by organization."""
+    deletion = "ON DELETE CASCADE" if table == _NEW_TABLE else ""
+    yield (
+        f"SELECT create_distributed_table('{table}', 'organization_id',"
+        " colocate_with => 'organizations')"
+    )
+    yield (
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_organization"
+        f" FOREIGN KEY (organization_id) REFERENCES organizations (id) {deletion}"
+    )
 
 
 def _conversion() -> Iterable[str]:
@@ -59,14 +86,7 @@ def _conversion() -> Iterable[str]:
     """
     yield "SELECT create_distributed_table('organizations', 'id')"
     for table in _OF_ORGANIZATION:
-        yield (
-            f"SELECT create_distributed_table('{table}', 'organization_id',"
-            " colocate_with => 'organizations')"
-        )
-        yield (
-            f"ALTER TABLE {table} ADD CONSTRAINT {table}_organization"
-            " FOREIGN KEY (organization_id) REFERENCES organizations (id)"
-        )
+        yield from _distribution(table)
     yield """
         CREATE TABLE api_key_owners (
             digest bytea NOT NULL,

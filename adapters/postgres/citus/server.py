@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from recipient_fields.domain import FieldId, OrganizationNotFound, RecordedOperation
+from recipient_fields.domain import FieldId, OrganizationNotFound, RecordedOperation, id_size
 
 from ..change_statements import ChangeStatement, delete_fields, update_fields
 from ..server import Batch, Server, StoredBatch
@@ -20,18 +20,13 @@ from .change_statements import (
     insert_fields,
     insert_record,
     insert_records,
-    restore_fields,
-    select_new_id,
+    select_new_ids,
 )
 from .key_owners import CitusConnection
 
 _CHANGES: Mapping[RecordedOperation, ChangeStatement] = {
     RecordedOperation.DELETED: delete_fields,
     RecordedOperation.UPDATED: update_fields,
-}
-_ADDITIONS: Mapping[RecordedOperation, ChangeStatement] = {
-    RecordedOperation.RESTORED: restore_fields,
-    RecordedOperation.CREATED: insert_fields,
 }
 
 
@@ -46,14 +41,13 @@ class Citus(Server):
     def try_creation(
         self, connection: Connection[Any], values: Mapping[str, object], /
     ) -> FieldId | None:
-        # Both statements are sent before a result is read: one round trip in a pipeline.
-        advance = connection.execute(advance_for_creation(), values)
-        [(field_id,)] = connection.execute(select_new_id()).fetchall()
-        row = advance.fetchone()
+        [(field_id,)] = connection.execute(select_new_ids(), {"count": 1}).fetchall()
+        values = {**values, "id": field_id}
+        row = connection.execute(advance_for_creation(), values).fetchone()
         if row is None or row[0] is None:
             return None
         sequence, occurred_at = row
-        connection.execute(insert_field(), {**values, "id": field_id})
+        connection.execute(insert_field(), values)
         _record(connection, values, [values], [field_id], first=sequence, occurred_at=occurred_at)
         return FieldId(field_id)
 
@@ -61,20 +55,23 @@ class Citus(Server):
         self, connection: Connection[Any], batch: Batch, values: Mapping[str, object], /
     ) -> StoredBatch:
         rows: list[dict[str, Any]] = json.loads(batch.rows)
-        addition = _ADDITIONS.get(batch.operation)
-        if addition is None:
-            advance = change_fields(_CHANGES[batch.operation])
-        else:
-            advance = advance_for_additions()
-        row = connection.execute(advance, values).fetchone()
-        if row is None:
+        if batch.operation is RecordedOperation.CREATED:
+            new_ids = connection.execute(select_new_ids(), {"count": batch.count}).fetchall()
+            for row, (field_id,) in zip(rows, new_ids, strict=True):
+                row["id"] = field_id
+            added_size = batch.added_size + sum(id_size(row["id"]) for row in rows)
+            values = {**values, "rows": json.dumps(rows), "added_size": added_size}
+        change = _CHANGES.get(batch.operation)
+        advance = advance_for_additions() if change is None else change_fields(change)
+        stored = connection.execute(advance, values).fetchone()
+        if stored is None:
             raise OrganizationNotFound
-        occurred_at, previous = row
-        if addition is None:
-            ids = [each["id"] for each in rows]
-        else:
-            by_key = dict(connection.execute(addition(), values).fetchall())
-            ids = [by_key[each["key"]] for each in rows]
+        occurred_at, previous = stored
+        if change is None:
+            connection.execute(insert_fields(), values)
+        ids = [row["id"] for row in rows]
+        for row in rows:
+            row["bytes"] += values["author_bytes"]
         _record(connection, values, rows, ids, first=previous + 1, occurred_at=occurred_at)
         return StoredBatch(occurred_at, ids)
 

@@ -57,6 +57,15 @@ _HEADER_PARAMETERS: Mapping[str, Schema] = {
         ),
         "schema": str,
     },
+    "Prefer": {
+        "name": "Prefer",
+        "in": "header",
+        "description": (
+            "`return=minimal` leaves the fields out of the response (RFC 7240). Other preferences "
+            "have no effect."
+        ),
+        "schema": str,
+    },
     "IfMatch": {
         "name": "If-Match",
         "in": "header",
@@ -267,9 +276,9 @@ def _query_parameters(resource: Resource, generator: SchemaGenerator) -> list[Sc
 
 
 def _preconditions(method: str, operation: Operation) -> list[Schema]:
-    if not operation.is_conditional:
-        return []
-    names = ("IfNoneMatch",) if method in READS else ("IfMatch", "UnlessMatch")
+    names = operation.headers
+    if operation.is_conditional:
+        names += ("IfNoneMatch",) if method in READS else ("IfMatch", "UnlessMatch")
     return [_header_parameter(name) for name in names]
 
 

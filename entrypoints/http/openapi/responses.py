@@ -34,6 +34,11 @@ HEADERS: Mapping[str, Schema] = {
     "Location": _header(
         "The absolute path of the field.", pattern="/api/v1/recipient_fields/[1-9][0-9]*$"
     ),
+    "Preference-Applied": _header(
+        "`return=minimal` if the response contains ids and keys instead of the fields.",
+        required=False,
+        const="return=minimal",
+    ),
     "Total-Count": _header("The number of fields on all pages.", type="integer", minimum=0),
     "Link": _header(
         'The next page, as `<…>; rel="next"`; absent on the last page.',

@@ -26,6 +26,8 @@ from recipient_fields.domain import (
     CreateField,
     DataType,
     DeleteField,
+    FieldChanges,
+    FieldIdentity,
     FieldKey,
     FieldNotFound,
     InsufficientAccess,
@@ -34,6 +36,7 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     StorageUnavailable,
+    UpdateField,
 )
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
@@ -300,3 +303,33 @@ def test_a_response_with_too_few_results_raises_storage_unavailable(organization
         pytest.raises(StorageUnavailable, match="number of results"),
     ):
         client.apply_batch(organization_id, Batch((DeleteField(CITY),)))
+
+
+def test_fields_that_are_too_large_for_the_response_to_a_batch_are_read(storage, organization_id):
+    code = "x" * 10_000
+    creations = [CreateField(a_draft("city", custom_insertion_code=code))]
+    updates = [UpdateField(CITY, FieldChanges(name=f"City {n}")) for n in range(900)]
+    town = FieldKey("town")
+    batch = Batch((*creations, *updates, CreateField(a_draft(town)), DeleteField(town)))
+    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
+        *fields, created, deleted = client.apply_batch(organization_id, batch)
+        [city] = client.list_fields(organization_id).fields
+        assert fields == [city] * 901
+        assert created is deleted is None
+        assert (city.name, city.custom_insertion_code) == ("City 899", code)
+
+
+def test_a_service_that_does_not_know_the_preference_sends_the_fields(storage, organization_id):
+    app = application(storage)
+
+    def older(environ, start_response):
+        environ.pop("HTTP_PREFER", None)
+        return app(environ, start_response)
+
+    with live_server(older) as url, client_at(url, Keyring(storage)) as client:
+        batch = Batch(
+            (CreateField(a_draft("city")), DeleteField(CITY), CreateField(a_draft("zip")))
+        )
+        results = client.apply_batch_minimally(organization_id, batch)
+        [stored] = client.list_fields(organization_id).fields
+        assert results == (None, None, FieldIdentity(stored.id, stored.key))

@@ -12,7 +12,7 @@ import psycopg
 
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, LongRunningConnection
 
-_TABLE = "recipient_field(?:s|_changes)"
+_TABLE = "recipient_field(?:s|_changes|_values)"
 _MENTION = re.compile(rf"\b{_TABLE}\b", re.IGNORECASE)
 _USE = re.compile(rf"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+{_TABLE}\b", re.IGNORECASE)
 _FILTER = re.compile(r"\bWHERE\s+organization_id = %\(organization_id\)s", re.IGNORECASE)

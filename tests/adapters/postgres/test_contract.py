@@ -107,7 +107,8 @@ class TestMissingTables(StorageOutageContract):
         with opened_storage(server_url) as (url, storage):
             execute(
                 url,
-                "DROP TABLE recipient_fields, recipient_field_changes, api_keys, integrations,"
+                "DROP TABLE recipient_fields, recipient_field_changes, recipient_field_values,"
+                " api_keys, integrations,"
                 " organizations, administrators, administrator_memberships, administrator_links,"
                 " administrator_sessions, administrator_forms, administrator_invitations,"
                 " sign_in_attempts,"

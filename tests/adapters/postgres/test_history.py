@@ -14,8 +14,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from attrs import evolve
 
-from recipient_fields.adapters.postgres import PostgresStorage, history
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.postgres.history import PostgresHistoryRepository
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import (
     API,
@@ -37,8 +39,10 @@ from recipient_fields.testing.field_changes import (
     restore_field,
     update_field,
 )
+from recipient_fields.testing.history_size import large_definition, toggled
 
 from ...support.postgres import execute
+from ...support.upgrading import undo_statements
 from ...support.waiting import eventually
 from .examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
 
@@ -299,16 +303,50 @@ def test_all_batches_of_a_transaction_occur_at_one_time(
 
 
 def test_pruning_takes_several_short_transactions(
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    monkeypatch: pytest.MonkeyPatch,
-    round_trips: list[object],
+    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
 ) -> None:
-    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    assert isinstance(storage.history, PostgresHistoryRepository)
+    history = evolve(storage.history, rows_per_removal=2)
     for number in range(6):
         add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(ours, HistoryQuery(descending=True)).records[0]
     round_trips.clear()
-    assert storage.history.prune(ours, last.occurred_at) == 5
+    assert history.prune(ours, last.occurred_at) == 5
     assert len([each for each in round_trips if each == "COMMIT"]) == 3
     assert storage.history.select(ours, HistoryQuery()).records == (last,)
+
+
+def test_the_undo_of_shared_values_stores_them_in_each_document_again(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    field = add_field(storage.fields, ours, large_definition(), author=AUTHOR)
+    update_field(storage.fields, ours, field.id, toggled, author=AUTHOR)
+    delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+    expected = storage.history.select(ours, HistoryQuery()).records
+    assert execute(database, "SELECT count(*) FROM recipient_field_values") == [(3,)]
+    execute(database, undo_statements()["0012_history_size"])
+    assert migrate(database) == 1
+    with closing(PostgresStorage(database)) as again:
+        assert again.history.select(ours, HistoryQuery()).records == expected
+        size = again.history.size(ours)
+        assert size.bytes == size.inherited > 0
+
+
+def test_records_of_an_earlier_version_are_counted_once_and_can_be_removed(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    for number in range(4):
+        add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
+    execute(
+        database,
+        "UPDATE recipient_field_changes SET bytes = NULL;"
+        " UPDATE organizations SET record_bytes = 0, sized_sequence = 0",
+    )
+    add_field(storage.fields, ours, a_definition("by_this_version"), author=AUTHOR)
+    size = storage.history.size(ours)
+    assert size.bytes == size.inherited > 1_000
+    add_field(storage.fields, ours, a_definition("later"), author=AUTHOR)
+    later = storage.history.size(ours)
+    assert (later.inherited, later.bytes > size.bytes) == (size.inherited, True)
+    assert storage.history.prune_to_size(ours, 0) == 6
+    assert storage.history.size(ours).bytes == 0

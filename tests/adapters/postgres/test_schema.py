@@ -123,15 +123,17 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 10
+    assert migrate(empty_database) == 12
     assert migrate(empty_database) == 0
 
 
 WITHOUT_HISTORY = """
     DELETE FROM schema_migrations WHERE name >= '0004_history';
-    DROP TABLE recipient_field_changes, administrator_invitations;
+    DROP TABLE recipient_field_changes, recipient_field_values, administrator_invitations;
     ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at,
-        DROP COLUMN api_field_count, DROP COLUMN counted_revision;
+        DROP COLUMN api_field_count, DROP COLUMN counted_revision,
+        DROP COLUMN fields_size, DROP COLUMN measured_revision, DROP COLUMN record_bytes,
+        DROP COLUMN shared_value_bytes, DROP COLUMN inherited_bytes, DROP COLUMN sized_sequence;
     DROP INDEX IF EXISTS integrations_of_organization, api_keys_of_organization;
     ALTER TABLE integrations DROP CONSTRAINT integrations_pk,
         ADD CONSTRAINT integrations_pk PRIMARY KEY (id);
@@ -141,7 +143,7 @@ WITHOUT_HISTORY = """
     CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
 """Undoes the last migrations."""
-UNDONE = 7
+UNDONE = 9
 """The number of migrations that this undoes."""
 
 MIGRATING = (
@@ -168,6 +170,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0008_api_key_index",),
         ("0009_api_key_key",),
         ("0010_invitations",),
+        ("0011_catalog_size",),
     ]
 
 
@@ -250,7 +253,11 @@ def test_an_index_whose_build_was_killed_is_built_again(empty_database: str) -> 
 
 
 @pytest.mark.parametrize(
-    "table", ["recipient_fields", "recipient_field_changes", "api_keys", "integrations"]
+    "table",
+    [
+        *("recipient_fields", "recipient_field_changes", "recipient_field_values"),
+        *("api_keys", "integrations"),
+    ],
 )
 def test_the_first_column_of_each_primary_key_is_the_organization(
     database: str, table: str

@@ -55,7 +55,7 @@ report = [
 with closing(PostgresStorage(url)) as storage:
     service = IntegrationService(
         integrations=storage.integrations,
-        fields=storage.fields,
+        fields=storage.fields, history=storage.history,
         clock=lambda: datetime.now(UTC),
     )
     statements = 0
@@ -90,7 +90,9 @@ def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
 
 
 def service_over(storage: PostgresStorage) -> IntegrationService:
-    return IntegrationService(integrations=storage.integrations, fields=storage.fields)
+    return IntegrationService(
+        integrations=storage.integrations, fields=storage.fields, history=storage.history
+    )
 
 
 def a_report(label: str, first: int, last: int) -> Iterator[EspField]:

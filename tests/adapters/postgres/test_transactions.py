@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 from time import time_ns
 from typing import Any
 
@@ -30,43 +29,6 @@ from recipient_fields.testing.field_changes import add_field, update_field
 from ...support.postgres import execute
 from ...support.waiting import eventually
 from .examples import AUTHOR, NOW, a_definition, a_grant, renaming
-
-
-@pytest.mark.parametrize("attempt", range(5))
-def test_twenty_concurrent_creations_reach_the_limit_exactly(
-    storage: PostgresStorage, ours: OrganizationId, attempt: int
-) -> None:
-    together = Barrier(20)
-
-    def create(number: int) -> bool:
-        together.wait()
-        try:
-            add_field(storage.fields, ours, a_definition(f"field_{number}"), limit=8, author=AUTHOR)
-        except FieldLimitReached:
-            return False
-        return True
-
-    with ThreadPoolExecutor(20) as threads:
-        created = list(threads.map(create, range(20)))
-    assert created.count(True) == 8
-    assert len(storage.fields.all(ours).fields) == 8
-
-
-def test_two_storages_see_each_others_changes_at_once(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
-    key = storage.api_keys.add(a_grant(ours))
-    other = PostgresStorage(database)
-    try:
-        assert other.api_keys.find(key.digest) == key.to_found_key(
-            storage.fields.all(ours).revision
-        )
-        storage.api_keys.update(ours, key.id, lambda key: key.revoked(NOW))
-        found = other.api_keys.find(key.digest)
-        assert found is not None
-        assert found.revoked_at == NOW
-    finally:
-        other.close()
 
 
 def test_a_key_inserted_without_the_lock_is_reported_with_its_field(

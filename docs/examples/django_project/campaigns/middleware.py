@@ -3,6 +3,7 @@
 from django.http import JsonResponse
 
 from recipient_fields.domain import (
+    CatalogTooLarge,
     FieldLimitReached,
     FieldNotFound,
     InvalidField,
@@ -13,6 +14,7 @@ from recipient_fields.domain import (
 
 STATUSES = {
     FieldNotFound: 404,
+    CatalogTooLarge: 409,
     FieldLimitReached: 409,
     InvalidField: 422,
     KeyTaken: 409,

@@ -31,7 +31,8 @@ _SELECT = """
 """
 # The columns have the order that `found_key` expects.
 _FIND = """
-    SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
+    SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at,
+        fields_size
     FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
 """
 
@@ -55,7 +56,10 @@ class DuckdbApiKeyRepository:
     def find(self, digest: bytes, /) -> FoundKey | None:
         with self._database.reading() as connection:
             row = connection.execute(_FIND, [digest]).fetchone()
-            return None if row is None else found_key(*row[:4], *map(instant, row[4:]))
+            if row is None:
+                return None
+            values: tuple[Any, ...] = (*row[:4], *map(instant, row[4:7]), row[7])
+            return found_key(*values)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         with self._database.writing() as connection:

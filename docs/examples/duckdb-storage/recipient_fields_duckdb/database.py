@@ -108,6 +108,14 @@ def next_id(connection: Connection, sequence: str) -> int:
     return int(new_id)
 
 
+def last_id(connection: Connection, sequence: str) -> int:
+    """Return the last id of the sequence, or 0 if it has assigned none."""
+    (assigned,) = connection.execute(
+        "SELECT last_value FROM duckdb_sequences() WHERE sequence_name = ?", [sequence]
+    ).fetchone() or (None,)
+    return assigned or 0
+
+
 def insert(connection: Connection, table: str, row: Mapping[str, object]) -> None:
     """Insert a row."""
     columns, values = ", ".join(row), ", ".join(f"${column}" for column in row)

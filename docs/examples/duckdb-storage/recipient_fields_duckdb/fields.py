@@ -28,9 +28,9 @@ from recipient_fields.domain import (
     Source,
 )
 
-from .database import Connection, Database, insert, next_id, update
-from .organizations import current_revision
-from .recording import find_deleted_field, record_changes
+from .database import Connection, Database, insert, last_id, next_id, update
+from .organizations import current_revision, fields_size
+from .recording import find_deleted_field, record_changes, removed_records
 
 _SELECT = f"SELECT {', '.join(FIELD_COLUMNS)} FROM recipient_fields WHERE organization_id = ?"
 
@@ -88,8 +88,17 @@ class _CatalogView:
     def count(self, source: Source, /) -> int:
         return sum(field.origin.source is source for field in self.all().fields)
 
+    def fields_size(self) -> int:
+        return fields_size(self._connection, self._organization_id)
+
+    def next_id(self) -> FieldId:
+        return FieldId(last_id(self._connection, "field_ids") + 1)
+
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def removed_records(self) -> int:
+        return removed_records(self._connection, self._organization_id)
 
     def all(self) -> Catalog:
         return catalog(self._connection, self._organization_id)
@@ -126,9 +135,7 @@ def apply_changes(
     created = tuple(_insert(connection, organization_id, new) for new in changes.created)
     applied = AppliedChanges(changes, created)
     recorded_at = changes.recorded_at(at)
-    record_changes(
-        connection, organization_id, [*applied.recorded()], author=author, at=recorded_at
-    )
+    record_changes(connection, organization_id, applied, author=author, at=recorded_at)
     return applied
 
 

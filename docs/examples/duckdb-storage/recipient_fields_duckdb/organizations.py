@@ -25,6 +25,7 @@ _SELECT = "SELECT id, name, created_at FROM organizations"
 _ADVANCE = """
     UPDATE organizations SET
         revision = greatest(revision + 1, $now),
+        fields_size = fields_size + $added_size,
         last_sequence = last_sequence + $records,
         last_change_at = greatest($at, last_change_at + 1)
     WHERE id = $id RETURNING last_sequence, last_change_at
@@ -103,16 +104,40 @@ def current_revision(connection: Connection, organization_id: OrganizationId) ->
     return int(row[0])
 
 
+def fields_size(connection: Connection, organization_id: OrganizationId) -> int:
+    """Return the sum of the sizes of the organization's fields.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
+    row = connection.execute(
+        "SELECT fields_size FROM organizations WHERE id = ?", [organization_id]
+    ).fetchone()
+    if row is None:
+        raise OrganizationNotFound
+    return int(row[0])
+
+
 def advance_catalog(
-    connection: Connection, organization_id: OrganizationId, *, records: int, at: datetime
+    connection: Connection,
+    organization_id: OrganizationId,
+    *,
+    records: int,
+    added_size: int,
+    at: datetime,
 ) -> tuple[int, datetime]:
-    """Increase the revision of the organization's catalog and the sequence of its records.
+    """Increase the revision, the sequence of records, and the size of an organization's catalog.
 
     The new revision is at least the current time in milliseconds, so that a restored backup
     does not reuse revisions. Return the sequence of the last record, and the time of all records.
     """
-    values = {"id": organization_id, "now": time_ns() // 1_000_000, "records": records}
-    advanced = connection.execute(_ADVANCE, {**values, "at": epoch_milliseconds(at)}).fetchone()
+    values = {
+        "id": organization_id,
+        "now": time_ns() // 1_000_000,
+        "records": records,
+        "added_size": added_size,
+        "at": epoch_milliseconds(at),
+    }
+    advanced = connection.execute(_ADVANCE, values).fetchone()
     last_sequence, occurred_at = advanced or (0, 0)
     return int(last_sequence), from_epoch_milliseconds(occurred_at)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from recipient_fields.adapters.row_mapping import read_record, record_values
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     FieldId,
     HistoryRecord,
     OrganizationId,
     RecipientField,
-    RecordedChange,
 )
 
 from .database import Connection, insert
@@ -28,16 +27,21 @@ _SELECT = """
 def record_changes(
     connection: Connection,
     organization_id: OrganizationId,
-    changes: Sequence[RecordedChange],
+    applied: AppliedChanges,
     *,
     author: Author,
     at: datetime,
 ) -> None:
-    """Record the changes of one transaction, and increase the revision of the catalog."""
+    """Record the changes of one transaction, and update the catalog's revision and size."""
+    changes = tuple(applied.recorded())
     if not changes:
         return
     last_sequence, occurred_at = advance_catalog(
-        connection, organization_id, records=len(changes), at=at
+        connection,
+        organization_id,
+        records=len(changes),
+        added_size=applied.added_size(),
+        at=at,
     )
     first_sequence = last_sequence - len(changes) + 1
     for sequence, change in enumerate(changes, start=first_sequence):
@@ -51,6 +55,17 @@ def all_records(
     """Return all records of the organization by ascending sequence."""
     rows = connection.execute(f"{_SELECT} ORDER BY sequence", [organization_id]).fetchall()
     return tuple(map(read_record, rows))
+
+
+def removed_records(connection: Connection, organization_id: OrganizationId) -> int:
+    """Return the number of removed records, or 0 if the organization does not exist."""
+    removed = """
+        SELECT last_sequence - count(sequence)
+        FROM organizations LEFT JOIN recipient_field_changes ON organization_id = organizations.id
+        WHERE organizations.id = ? GROUP BY last_sequence
+    """
+    (count,) = connection.execute(removed, [organization_id]).fetchone() or (0,)
+    return int(count)
 
 
 def find_deleted_field(

@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS organizations (
     name VARCHAR NOT NULL,
     created_at BIGINT NOT NULL,
     revision BIGINT NOT NULL,
+    fields_size BIGINT NOT NULL DEFAULT 0,
     last_sequence BIGINT NOT NULL DEFAULT 0,
     last_change_at BIGINT
 );

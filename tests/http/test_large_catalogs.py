@@ -1,0 +1,208 @@
+"""Requests of an organization with a large catalog, while no slot is free and while one is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from wsgiref.util import FileWrapper
+
+import pytest
+from attrs import evolve, frozen
+from falcon.testing import TestClient
+
+from recipient_fields.domain import API, Credential, OrganizationId, Rejection
+from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
+
+from .api import (
+    CONDITION_COMPILATIONS,
+    CONTENT_EXPORTS,
+    FIELDS,
+    HISTORY,
+    RECIPIENT_CHECKS,
+    RECIPIENT_SCHEMA,
+    Api,
+)
+from .conftest import Harness
+
+OVERLOADED = (503, "overloaded")
+VALUES = [f"{number:0>250}" for number in range(250)]
+"""63 kB."""
+LARGE = 20
+"""Fields with these values exceed 1 MiB together."""
+CONDITION = {"field": "field_0", "op": "is_set"}
+BODIES = {
+    RECIPIENT_CHECKS: {"recipients": [{}]},
+    CONDITION_COMPILATIONS: {"condition": CONDITION, "esp": "braze", "then": "a"},
+    CONTENT_EXPORTS: {"content": "a", "esp": "braze"},
+}
+UPDATES = [
+    {"operation": "update", "reference": f"field_{n}", "recipient_field": {"insertable": False}}
+    for n in range(LARGE)
+]
+READS = [
+    FIELDS,
+    f"{FIELDS}?limit=1000",
+    f"{FIELDS}?as_of=2026-11-21T00:00:00Z",
+    RECIPIENT_SCHEMA,
+    f"{HISTORY}?limit=1000",
+    f"{FIELDS}/field_0/changes",
+]
+
+
+@frozen
+class Service:
+    """An application, its only slot and its clients: of a large organization and of a small one."""
+
+    heavy: HeavyRequests
+    large: Api
+    small: Api
+
+    @contextmanager
+    def occupied(self) -> Iterator[None]:
+        """Take the slot for another organization during the block."""
+        with self.heavy.request(OrganizationId(999)) as request:
+            request.take_slot()
+            yield
+
+
+@pytest.fixture
+def service(harness: Harness, bakery: OrganizationId) -> Service:
+    for number in range(LARGE):
+        harness.add_field(bakery, API, f"field_{number}", allowed_values=tuple(VALUES))
+    brewery = harness.organization("Brewery")
+    harness.add_field(brewery, API, "field_0")
+    heavy = HeavyRequests(4)
+    client = harness.client(heavy=heavy)
+    large, small = (
+        client.with_key(harness.issue_key(each).plain.reveal()) for each in (bakery, brewery)
+    )
+    harness.clock.advance(days=2)
+    return Service(heavy, large, small)
+
+
+def send(client: Api, path: str) -> tuple[int, str | None]:
+    """Send the request of this path, and return the status and the code of an error."""
+    body = BODIES.get(path)
+    method = "GET" if body is None else "POST"
+    response = client.send(method, path, b"" if body is None else json.dumps(body))
+    return response.status, response.error["code"] if response.status >= 400 else None
+
+
+@pytest.mark.parametrize("path", [*READS[:-1], *BODIES])
+def test_a_large_catalog_or_page_requires_a_slot(service: Service, path: str):
+    with service.occupied():
+        assert send(service.large, path) == OVERLOADED
+        assert send(service.small, path)[0] != 503
+    assert send(service.large, path)[0] != 503
+    assert service.heavy.rejected == 1
+
+
+@pytest.mark.parametrize("path", [f"{FIELDS}/field_0", f"{HISTORY}?limit=5", READS[-1]])
+def test_small_responses_of_a_large_organization_require_no_slot(service: Service, path: str):
+    with service.occupied():
+        assert send(service.large, path) == (200, None)
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
+def test_a_catalog_of_unknown_size_is_heavy_once_it_was_read(
+    harness: Harness, service: Service, path: str
+):
+    """A key validator that is not the storage knows neither the revision nor the size."""
+
+    @frozen
+    class OtherValidator:
+        def validate(self, presented: str, /) -> Credential | Rejection:
+            found = harness.validator.validate(presented)
+            assert isinstance(found, Credential)
+            return evolve(found, catalog_revision=None, catalog_size=None)
+
+    app = harness.client(heavy=service.heavy, validator=OtherValidator())
+    large, small = app.with_key(service.large.key), app.with_key(service.small.key)
+    assert send(large, path) == (200, None)
+    with service.occupied():
+        assert send(large, path) == OVERLOADED
+        assert send(small, path) == (200, None)
+    assert send(large, path) == (200, None)
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
+def test_a_cached_response_requires_no_slot(service: Service, path: str):
+    before = service.large.send("GET", path)
+    with service.occupied():
+        assert service.large.send("GET", path).content == before.content
+        assert service.large.send("HEAD", path).status == 200
+        assert service.large.send("GET", path, if_none_match=before.etag).status == 304
+
+
+def test_a_batch_whose_response_finds_no_slot_stores_nothing(service: Service):
+    before = service.large.state()
+    with service.occupied():
+        assert service.large.apply(*UPDATES).status_and_code == OVERLOADED
+        assert service.large.apply(*UPDATES[:5]).status == 200
+    assert service.large.state() != before
+    assert service.large.get("field_19").field["insertable"] is True
+    assert service.large.apply(*UPDATES).status == 200
+
+
+def test_other_writes_require_no_slot(service: Service):
+    with service.occupied():
+        assert service.large.patch("field_0", {"insertable": False}).status == 200
+        assert service.large.post({"name": "More", "data_type": "text"}).status == 201
+        assert service.large.delete("more").status == 204
+
+
+def test_a_check_with_a_large_body_requires_a_slot(service: Service):
+    small = json.dumps({"recipients": [{}]})
+    with service.occupied():
+        for body, expected in ((small.ljust(65_536), 200), (small.ljust(65_537), 503)):
+            assert service.small.send("POST", RECIPIENT_CHECKS, body).status == expected
+
+
+def test_a_repeated_page_of_history_is_rejected_before_it_is_read(service: Service):
+    with service.occupied():
+        assert send(service.large, f"{HISTORY}?limit=1000") == OVERLOADED
+        assert send(service.large, f"{HISTORY}?limit=1") == OVERLOADED
+        assert send(service.small, f"{HISTORY}?limit=1") == (200, None)
+    assert send(service.large, f"{HISTORY}?limit=1") == (200, None)
+
+
+def test_a_page_of_history_ends_before_8_mebibytes(harness: Harness, service: Service):
+    for insertable in (False, True, False, True):
+        changes = [{**update, "recipient_field": {"insertable": insertable}} for update in UPDATES]
+        assert service.large.apply(*changes).status == 200
+    path, records, sizes = f"{HISTORY}?limit=1000", [], []
+    while path:
+        page = service.large.send("GET", path)
+        records += page.json["recipient_field_changes"]
+        sizes.append(len(page.content))
+        link = page.headers.get("link", "")
+        path = link.partition(">")[0].removeprefix("<")
+
+    assert [record["sequence"] for record in records] == [*range(1, 5 * LARGE + 1)]
+    assert [size < 8 * 2**20 for size in sizes] == [True, True]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_large_response_is_a_file_if_the_host_has_a_wrapper(
+    harness: Harness, service: Service, method: str
+):
+    wrapped = []
+
+    def wrap(file: Any, block_size: int) -> FileWrapper:
+        wrapped.append(file)
+        return FileWrapper(file, block_size)
+
+    client = TestClient(harness.default_app)
+    for api, files in ((service.small, 0), (service.large, method == "GET")):
+        response = client.simulate_request(
+            method,
+            FIELDS,
+            headers={"Authorization": f"Bearer {api.key}"},
+            extras={"wsgi.file_wrapper": wrap},
+        )
+        listed = api.list()
+        assert response.content == (listed.content if method == "GET" else b"")
+        assert response.headers["content-length"] == str(len(listed.content))
+        assert len(wrapped) == files
