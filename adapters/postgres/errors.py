@@ -124,8 +124,11 @@ def one_line(error: psycopg.Error) -> str:
     libpq repeats the message of a server that it tried with TLS and without.
     """
     lines = (error.diag.message_primary or str(error)).splitlines()
-    told = [line.removeprefix(_FAILED).strip() for line in lines if not line.startswith("\t")]
-    return " ".join(dict.fromkeys(told))
+    different: dict[str, str] = {}
+    for line in lines:
+        if not line.startswith("\t"):
+            different.setdefault(line.removeprefix(_FAILED).strip(), line.strip())
+    return " ".join(different.values())
 
 
 def _raise_translated(error: psycopg.Error) -> NoReturn:
