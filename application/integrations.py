@@ -11,11 +11,14 @@ from attrs import evolve, frozen
 
 from recipient_fields.domain import (
     Author,
+    BeforeHistory,
     FieldId,
     FieldKey,
     FieldName,
+    FieldNotFound,
     HistoryQuery,
     HistoryRecord,
+    HistoryRemoved,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -243,7 +246,8 @@ class IntegrationService:
         They get their ids, keys and other members back. The history records this author. The next
         sync removes them again if the ESP still does not report them.
         Raises: IntegrationNotFound if the organization has no such integration, FieldNotFound if
-        the history has no removal of a field from it, KeyTaken if a field is not removed or another
+        the history has no removal of a field from it, HistoryRemoved if that can have been removed
+        from the history, KeyTaken if a field is not removed or another
         field has its key, EspFieldTaken if another field of the integration is for the same field
         of the ESP, CatalogTooLarge if the list of all fields would exceed its limit.
         """
@@ -254,7 +258,7 @@ class IntegrationService:
             if integration.channel.owns(record.field.origin):
                 removed.setdefault(record.field_id, record.field)
         for field_id in set(field_ids).difference(removed):
-            removed[field_id] = self.fields.get(organization_id, field_id)
+            removed[field_id] = self._get_stored(organization_id, field_id)
         fields, at = [removed[field_id] for field_id in sorted(removed)], self.clock()
         plan = self.integrations.sync(
             organization_id,
@@ -267,6 +271,21 @@ class IntegrationService:
         )
         self.note_change(organization_id)
         return plan.changes.restored
+
+    def _get_stored(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
+        """Return a field whose removal the history does not have.
+
+        Raises: FieldNotFound if it does not exist, or HistoryRemoved if its removal can have been
+        removed from the history.
+        """
+        try:
+            return self.fields.get(organization_id, field_id)
+        except FieldNotFound:
+            try:
+                self.history.select(organization_id, HistoryQuery(after=0, limit=1))
+            except BeforeHistory:
+                raise HistoryRemoved from None
+            raise
 
     def _deletions(
         self, organization_id: OrganizationId, query: HistoryQuery

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from enum import Enum
 
-from recipient_fields import domain
 from recipient_fields.domain import (
     FIELD_MEMBERS,
     MAX_LINE_LENGTH,
@@ -34,6 +33,7 @@ from recipient_fields.domain import (
     Source,
     ValueExpression,
 )
+from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.esp import Esp
 
@@ -53,7 +53,7 @@ RFC_3339_PATTERN = (
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 ID_PATTERN = "^[1-9][0-9]{0,15}$"
-KEY_PATTERN = f"^{domain.KEY_PATTERN}$"
+KEY_PATTERN = f"^{KEY_RULE}$"
 
 ID: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}
 

@@ -53,7 +53,7 @@ NotFound: TypeAlias = type[FieldNotFound | OrganizationNotFound]
 class RequestRefused(RecipientFieldsError):
     """The service rejects the request with a `code` for which there is no other error.
 
-    The request changed nothing. An example is a field that exceeds 1 MiB as JSON.
+    The request changed nothing. An example is a batch that exceeds 1 MiB as JSON.
     """
 
     def __init__(self, code: str, message: str) -> None:

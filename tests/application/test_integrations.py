@@ -9,11 +9,13 @@ from attrs import evolve
 
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import (
+    CatalogTooLarge,
     DataType,
     FieldDraft,
     FieldId,
     FieldKey,
     FieldNotFound,
+    HistoryRemoved,
     IntegrationId,
     KeyTaken,
     OrganizationId,
@@ -436,6 +438,25 @@ class TestRestoringRemovedFields:
         ids = [record.field_id for record in removal]
         integrations.restore_fields(acme, mailchimp.id, ids)
         assert keys(catalog().fields) == keys(before)
+
+    def test_says_that_a_removal_can_have_been_removed_from_the_history(
+        self, integrations, mailchimp, acme, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        (field,) = catalog().fields
+        integrations.sync_fields(acme, mailchimp.id, ())
+        integrations.history.prune(acme, integrations.clock() + HOUR)
+        with pytest.raises(HistoryRemoved):
+            integrations.restore_fields(acme, mailchimp.id, [field.id])
+
+    def test_keeps_the_limit_of_the_list(self, integrations, mailchimp, acme, service, catalog):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        (field,) = catalog().fields
+        integrations.sync_fields(acme, mailchimp.id, ())
+        limited = evolve(integrations, size_limit=field.size)
+        with pytest.raises(CatalogTooLarge):
+            limited.restore_fields(acme, mailchimp.id, [field.id])
+        assert catalog().fields == ()
 
     def test_concerns_one_integration_of_one_organization(
         self, integrations, mailchimp, acme, rival, catalog

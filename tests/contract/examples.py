@@ -146,6 +146,10 @@ MIXED_DEFINITIONS: Final = (
 """Fields of every kind, some with equal names."""
 
 
+ACCEPTED_VALUES: Final = {k: v for k, v in ALLOWED_VALUES.items() if k != "1000 long texts"}
+"""Those that a field can be created with. Storages also keep larger ones."""
+
+
 def a_grant(
     organization_id: OrganizationId, *, key: PlainKey | None = None, **members: Any
 ) -> KeyGrant:

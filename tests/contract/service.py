@@ -66,7 +66,7 @@ from recipient_fields.domain import (
 
 from .concurrency import race
 from .examples import (
-    ALLOWED_VALUES,
+    ACCEPTED_VALUES,
     AUTHOR,
     LATER,
     LINES,
@@ -320,7 +320,7 @@ class RecipientFieldsContract:
         assert (field.custom_insertion_code, field.custom_value_expression) == (text, text)
         self._assert_read(service, field)
 
-    @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    @pytest.mark.parametrize("values", ACCEPTED_VALUES.values(), ids=ACCEPTED_VALUES)
     def test_allowed_values_keep_their_order_and_types(
         self, service: RecipientFields, ours: OrganizationId, values: AllowedValues
     ) -> None:

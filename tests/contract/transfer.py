@@ -96,7 +96,7 @@ class StorageTransferContract:
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source)
-        dana = grant(source.administrators, ours)
+        dana, *_ = source.administrators.all(ours)
         link = a_link(dana, SecretToken.generate())
         source.administrators.add_link(link)
         invited = an_invitation_draft(EmailAddress("invited@acme.example"))

@@ -66,7 +66,8 @@ CORE = ("recipient_fields.domain", "recipient_fields.application")
 CORE_S_ERRORS = ("recipient_fields.domain.errors", "recipient_fields.domain.esp.errors")
 CONTRACT_S_CODES = (
     "required type unknown_value out_of_range blank too_long format reserved immutable read_only "
-    "unknown_field empty too_many_items duplicate_item not_applicable invalid_characters mismatch"
+    "unknown_field empty too_many_items too_large duplicate_item not_applicable "
+    "invalid_characters mismatch"
 )
 
 

@@ -19,7 +19,8 @@ CITY = {"name": "City", "data_type": "text"}
 METHODS = ("POST", "PATCH", "PUT")
 CODES = """
     required type unknown_value out_of_range blank too_long format reserved immutable read_only
-    unknown_field empty too_many_items duplicate_item not_applicable invalid_characters mismatch
+    unknown_field empty too_many_items too_large duplicate_item not_applicable
+    invalid_characters mismatch
 """
 
 

@@ -21,10 +21,8 @@ from recipient_fields.application import (
 from recipient_fields.domain import (
     UNCONDITIONAL,
     Access,
-    AllowedValues,
     Batch,
     CreateField,
-    DataType,
     DeleteField,
     FieldChanges,
     FieldIdentity,
@@ -194,18 +192,14 @@ def test_a_failing_key_validator_raises_key_validation_unavailable(
         call(client, organization_id)
 
 
-def test_a_field_above_the_body_limit_of_the_service_raises_request_refused(
+def test_a_batch_above_the_body_limit_of_the_service_raises_request_refused(
     storage, organization_id
 ):
-    texts = [f"{n:04}" + "\N{GRINNING FACE}" * 251 for n in range(1_000)]
-    draft = a_draft(
-        allowed_values=AllowedValues(DataType.TEXT, texts),
-        custom_insertion_code="\N{GRINNING FACE}" * 10_000,
-        custom_value_expression="\N{GRINNING FACE}" * 2_000,
-    )
+    code = "\N{GRINNING FACE}" * 10_000
+    drafts = [a_draft(key=f"key_{n}", custom_insertion_code=code) for n in range(30)]
     with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
         with pytest.raises(RequestRefused) as refused:
-            client.create_field(organization_id, draft)
+            client.apply_batch(organization_id, Batch(tuple(map(CreateField, drafts))))
         assert client.list_fields(organization_id).fields == ()
     assert refused.value.code == "payload_too_large"
 

@@ -237,7 +237,8 @@ def test_the_service_needs_no_more_round_trips_for_its_limit(
         call()
         return len(round_trips)
 
-    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 4
+    # One of them reads the last id, whose digits count for the size of the list.
+    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 5
     assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 3
     [field] = storage.fields.all(ours).fields
     assert count(lambda: service.delete_field(ours, key)) == 4

@@ -171,6 +171,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0009_api_key_key",),
         ("0010_invitations",),
         ("0011_catalog_size",),
+        ("0012_history_size",),
     ]
 
 
