@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from recipient_fields.domain import RecipientFieldsError
 
 VARIABLE_PREFIX = "RECIPIENT_FIELDS_"
 """The prefix of the name of every environment variable that Recipient Fields reads."""
+
+FILE_SUFFIX = "_FILE"
+"""The end of the name of a variable that contains the path of a file with a secret."""
 
 
 class MissingCredentials(RecipientFieldsError):
@@ -23,7 +27,7 @@ class MissingCredentials(RecipientFieldsError):
 
 
 class UnusableCredentials(RecipientFieldsError):
-    """Credentials in the environment contain control characters or contradict each other."""
+    """Credentials contain control characters, contradict each other, or are not readable."""
 
 
 class CredentialsNotPermitted(RecipientFieldsError):
@@ -39,12 +43,36 @@ class CredentialsNotPermitted(RecipientFieldsError):
 def read_variables(variables: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return the values of the variables that are not blank, without white space at the ends.
 
-    Raises: UnusableCredentials if a value contains control characters.
+    Raises: UnusableCredentials if a value contains control characters, and what `read_secret`
+    raises.
     """
-    texts = {variable: environment.get(variable, "").strip() for variable in variables}
+    texts = {variable: read_secret(variable, environment).strip() for variable in variables}
     unprintable = [variable for variable, text in texts.items() if not text.isprintable()]
     if unprintable:
         raise UnusableCredentials(
             f"Remove the control characters from the value of {', '.join(unprintable)}."
         )
     return {variable: text for variable, text in texts.items() if text}
+
+
+def read_secret(variable: str, environment: Mapping[str, str]) -> str:
+    """Return the value of the variable, or the content of the file in the variable with `_FILE`.
+
+    So supervisors can pass a secret as a file. The content is UTF-8, without line feeds at its end.
+    Return an empty text if neither variable is set.
+
+    Raises: UnusableCredentials if both are set, or the file is not readable.
+    """
+    value = environment.get(variable, "")
+    path = environment.get(f"{variable}{FILE_SUFFIX}", "")
+    if not path:
+        return value
+    if value:
+        raise UnusableCredentials(f"Set either {variable} or {variable}{FILE_SUFFIX}.")
+    try:
+        return Path(path).read_text("utf-8").rstrip("\r\n")
+    except OSError as error:
+        reason = error.strerror
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    raise UnusableCredentials(f"Can't read {path}, which {variable}{FILE_SUFFIX} names: {reason}.")

@@ -103,6 +103,8 @@ class Credential:
     not known.
 
     `key_display` is the form of a stored key for display, which the history records.
+
+    `expires_at` is the expiry of a stored key, of which a metric warns, or None if it has none.
     """
 
     organization_id: OrganizationId
@@ -111,6 +113,7 @@ class Credential:
     catalog_revision: int | None = field(default=None, eq=False)
     key_display: str | None = field(default=None, eq=False)
     catalog_size: int | None = field(default=None, eq=False)
+    expires_at: datetime | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
         """Check that the key permits writing. Raises: InsufficientAccess if it is read-only."""
@@ -206,6 +209,7 @@ class FoundKey:
             self.catalog_revision,
             key.display,
             self.catalog_size,
+            self.expires_at,
         )
 
     def reject(self, at: datetime) -> Rejection | None:

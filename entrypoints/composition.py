@@ -182,5 +182,6 @@ def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> 
     if isinstance(core.storage, Pooled):
         metrics.watch_pool(core.storage)
     last_check = PeriodicCheck(readiness)
+    metrics.watch_readiness(last_check)
     application = create_admin_app(metrics, last_check, log)
     return Admin(application=application, metrics=metrics, last_check=last_check)

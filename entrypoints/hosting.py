@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import pwd
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +37,7 @@ def create_server(
     Raises: AddressUnavailable; TooFewFiles if the limit of open files is too low.
     """
     return_large_blocks()
-    with _listening(settings.listen, "--listen"):
+    with _listening(settings.listen, "--listen", shared=settings.reuse_port):
         return Server(
             service.application,
             *settings.listen,
@@ -73,16 +76,29 @@ def run_admin_listener(
 
 
 @contextmanager
-def _listening(address: Address, option: str) -> Iterator[None]:
+def _listening(address: Address, option: str, *, shared: bool = False) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
         variable = variable_of(option.removeprefix("--"))
+        if shared and error.errno == errno.EADDRINUSE:
+            reason += (
+                ". With --reuse-port, processes can share an address if all of them use this option"
+                f" and run as the same user (this one runs as {_user()})"
+            )
         raise AddressUnavailable(
             f"Can't listen on {address}: {reason}. Choose another address with {option},"
             f" or with a variable: {variable}={_free_address()}"
         ) from error
+
+
+def _user() -> str:
+    """Return the name of this process's user, or its id if it has none, as in containers."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def _free_address() -> str:

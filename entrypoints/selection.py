@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -150,8 +151,16 @@ def open_new_storage(url: str) -> Storage:
     return open_storage(url)
 
 
-def migrate_storage(url: str, *, distributed: bool = False) -> None:
+def migrate_storage(
+    url: str,
+    *,
+    distributed: bool = False,
+    on_applied: Callable[[str], None] = lambda _name: None,
+) -> None:
     """Update the schema of the storage. Other storages than PostgreSQL do so when they open.
+
+    `on_applied` is called with the name of each migration of PostgreSQL and SQLite that this call
+    has committed.
 
     `distributed`: also distribute the tables of PostgreSQL over the workers of Citus.
 
@@ -160,9 +169,13 @@ def migrate_storage(url: str, *, distributed: bool = False) -> None:
     if storage_kind(url) == "postgresql":
         from recipient_fields.adapters.postgres import migrate
 
-        migrate(url, distributed=distributed)
+        migrate(url, distributed=distributed, on_applied=on_applied)
     elif distributed:
         raise StorageUnavailable("Only PostgreSQL with Citus can be distributed.")
+    elif storage_kind(url) == "sqlite":
+        from recipient_fields.adapters import sqlite
+
+        sqlite.open_storage(url, on_applied).close()
     else:
         open_storage(url).close()
 
@@ -217,6 +230,36 @@ def storage_kind(url: str) -> str:
     """Return the kind of the storage, for logs: other parts of its URL can contain a password."""
     scheme = _scheme(url)
     return "postgresql" if scheme in _POSTGRES else scheme
+
+
+def shown_storage(url: str) -> str:
+    """Return the storage URL for people: without credentials, with the absolute path of a file.
+
+    Raises: InvalidStorageUrl, StorageUnavailable if the URL is malformed.
+    """
+    kind = storage_kind(url)
+    if kind == "sqlite":
+        from recipient_fields.adapters.sqlite.url import parse_url
+
+        path, _ = parse_url(url)
+        return f"sqlite:{path.absolute()}"
+    if kind == "postgresql":
+        from recipient_fields.adapters.postgres.connection import without_credentials
+
+        return without_credentials(url)
+    return f"{kind}:"
+
+
+def read_clock(url: str) -> datetime | None:
+    """Return the time of the storage's server, or None if it is no PostgreSQL database.
+
+    Raises: StorageUnavailable.
+    """
+    if storage_kind(url) != "postgresql":
+        return None
+    from recipient_fields.adapters.postgres.clock import read_clock
+
+    return read_clock(url)
 
 
 def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator | None:

@@ -11,7 +11,7 @@ from attrs import Attribute, field, fields, frozen, resolve_types
 from cattrs import ClassValidationError, Converter
 
 from recipient_fields.application import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
-from recipient_fields.application.environment import VARIABLE_PREFIX
+from recipient_fields.application.environment import VARIABLE_PREFIX, read_secret
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import OrganizationId, RecipientFieldsError
 
@@ -81,7 +81,8 @@ LogFormat: TypeAlias = Literal["auto", "json", "text"]
 class Settings:
     """The settings of the service. Each has an option of `serve` and an environment variable.
 
-    The metadata are the option's help and the name of its value.
+    The metadata are the option's help and the name of its value, and `secret` if the value can
+    contain a password: it can then be in a file.
     """
 
     storage: str = field(
@@ -89,6 +90,7 @@ class Settings:
         metadata={
             "help": "The storage: sqlite:PATH, postgresql://… or memory:.",
             "metavar": "URL",
+            "secret": True,
         },
     )
     listen: Address = field(
@@ -222,13 +224,16 @@ class Settings:
         """Return the settings in environment variables. An empty variable counts as not set.
 
         Raises: InvalidSettings if a value is invalid; the message lists every invalid value.
+        UnusableCredentials if the file with a secret is not readable.
         """
         variables = {setting.name: variable_of(setting.name) for setting in fields(cls)}
-        texts = {
-            name: environment[variable]
-            for name, variable in variables.items()
-            if environment.get(variable)
+        read = {
+            setting.name: read_secret(variables[setting.name], environment)
+            if setting.metadata.get("secret")
+            else environment.get(variables[setting.name], "")
+            for setting in fields(cls)
         }
+        texts = {name: text for name, text in read.items() if text}
         try:
             return _converter.structure(texts, cls)
         except ClassValidationError as invalid:

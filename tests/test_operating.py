@@ -79,6 +79,7 @@ def test_every_metric_is_on_the_page_with_its_labels() -> None:
     metrics = Metrics()
     metrics.watch_server(ServerAndPool())
     metrics.watch_pool(ServerAndPool())
+    metrics.watch_readiness(lambda: None)
     metrics.watch_large_responses(HeavyRequests(), UnreadResponses())
 
     documented = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
@@ -89,5 +90,6 @@ def test_every_metric_is_on_the_page_with_its_labels() -> None:
     }
     assert documented.keys() == collected
     assert set().union(*map(set, documented.values())) == {
-        *("route", "method", "status", "result", "kind", "state", "version", "python")
+        *("route", "method", "status", "result", "kind", "state", "version", "python"),
+        *("organization", "key_id"),
     }

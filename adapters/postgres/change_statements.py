@@ -56,7 +56,7 @@ def insert_field() -> str:
             FROM locked
             RETURNING id
         ), catalog AS (
-            {advance_for_new_field("added.id")}
+            {advance_for_new_field("length(added.id::text)")}
             FROM added WHERE organizations.id = %(organization_id)s
             RETURNING last_sequence, last_change_at
         ), recorded AS (
@@ -162,15 +162,15 @@ def can_add_field() -> str:
     """
 
 
-def advance_for_new_field(new_id: str) -> str:
-    """Advance the catalog for a new field with the id of this expression."""
+def advance_for_new_field(id_digits: str) -> str:
+    """Advance the catalog for a new field whose id has the number of digits of this expression."""
     return f"""
         UPDATE organizations SET
             revision = {next_revision()},
             counted_revision = {next_revision()},
             api_field_count = api_field_count + %(added_api_fields)s,
             measured_revision = {next_revision()},
-            fields_size = fields_size + %(added_size)s + length({new_id}::text),
+            fields_size = fields_size + %(added_size)s + {id_digits},
             {counted_records()},
             last_sequence = last_sequence + %(count)s,
             last_change_at = {next_change_at()}
@@ -182,7 +182,8 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
 
     Only API-managed fields have a limit in the service, so the others have no counter. If the
     counter is not current, the statement counts the fields, which are those before it. If the size
-    of the catalog is not current, the next plan that needs it measures the fields.
+    of the catalog is not current, the next plan that needs it measures the fields. Citus permits no
+    time in a CASE, so `measured_revision` is calculated.
 
     `assigned_ids` is the expression of the number of digits of the ids that the statement assigns.
     `occurred_at` is the time of the transaction's records, or NULL in its first batch.
@@ -199,8 +200,8 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
                 )
             ),
             {counted_records()},
-            measured_revision = CASE WHEN measured_revision = revision
-                THEN {next_revision()} ELSE measured_revision END,
+            measured_revision = measured_revision
+                + (measured_revision = revision)::int * ({next_revision()} - revision),
             fields_size = fields_size + CASE WHEN measured_revision = revision
                 THEN %(added_size)s + {assigned_ids} ELSE 0 END,
             last_sequence = last_sequence + %(count)s,

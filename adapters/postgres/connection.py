@@ -149,6 +149,16 @@ def parse_url(url: str) -> Parameters:
     }
 
 
+def without_credentials(url: str) -> str:
+    """Return the hosts and the database of a URL, without user, password and options.
+
+    Raises: StorageUnavailable if the URL is malformed.
+    """
+    parse_url(url)
+    location = url.partition("?")[0].partition("://")[2]
+    return f"postgresql://{location.rpartition('@')[2]}"
+
+
 def parse_options(url: str) -> Mapping[str, str]:
     """Return the options of this adapter in a URL, such as `postgresql://…?pool_size=8`.
 

@@ -26,6 +26,8 @@ from .transactions import Work
 T = TypeVar("T")
 
 _PooledWork: TypeAlias = Callable[[PositionedConnection], T]
+_Pool: TypeAlias = Callable[[float], PositionedConnection]
+"""Returns a connection before the deadline, a `monotonic()` time."""
 
 _POOL_TIMEOUT = 1.0
 _SPARE_CONNECTIONS = 1  # for the readiness check
@@ -59,6 +61,8 @@ class Database:
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
         }
         self._prepare = prepare
+        self._callers: set[object] = set()
+        """One token per call that is getting a connection, except readiness checks."""
         self._breaker = CircuitBreaker()
         self._primary = PrimaryTracker(parameters, on_promotion=lambda: self._pool.drain())
         self._pool = ConnectionPool(
@@ -89,8 +93,8 @@ class Database:
         return self._run(work, seconds)
 
     def check(self, work: Work[T], *, seconds: float) -> T:
-        """Do the same as `read`, but without counting a failure as a rejected request."""
-        return self._retrying(work, seconds)
+        """Do the same as `read`, but count neither the call nor its failure as a request."""
+        return self._retrying(work, seconds, self._get_connection)
 
     def write(
         self,
@@ -143,10 +147,13 @@ class Database:
     def pool_use(self) -> dict[str, int]:
         """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
         statistics = self._pool.get_stats()
+        # The pool also counts calls that have timed out, until it has a connection again: during an
+        # outage, those of readiness checks. Most of our callers get a connection at once.
+        waiting = min(len(self._callers), statistics["requests_waiting"])
         return {
             "open": statistics["pool_size"],
             "in_use": statistics["pool_size"] - statistics["pool_available"],
-            "waiting": statistics["requests_waiting"],
+            "waiting": waiting,
         }
 
     def close(self) -> None:
@@ -157,18 +164,18 @@ class Database:
 
     def _run(self, work: _PooledWork[T], seconds: float) -> T:
         try:
-            return self._retrying(work, seconds)
+            return self._retrying(work, seconds, self._get_connection_for_caller)
         except StorageUnavailable as unavailable:
             if unavailable.logged:
                 self._breaker.record_rejection()
             raise
 
-    def _retrying(self, work: _PooledWork[T], seconds: float) -> T:
+    def _retrying(self, work: _PooledWork[T], seconds: float, get_connection: _Pool) -> T:
         deadline = monotonic() + seconds
-        return retry_once(lambda: self._attempt(work, deadline))
+        return retry_once(lambda: self._attempt(work, deadline, get_connection))
 
-    def _attempt(self, work: _PooledWork[T], deadline: float) -> T:
-        connection = self._get_connection(deadline)
+    def _attempt(self, work: _PooledWork[T], deadline: float, get_connection: _Pool) -> T:
+        connection = get_connection(deadline)
         try:
             connection.deadline = deadline
             result = work(connection)
@@ -184,6 +191,14 @@ class Database:
         finally:
             connection.deadline = None
             self._pool.putconn(connection)
+
+    def _get_connection_for_caller(self, deadline: float) -> PositionedConnection:
+        caller = object()
+        self._callers.add(caller)
+        try:
+            return self._get_connection(deadline)
+        finally:
+            self._callers.remove(caller)
 
     def _get_connection(self, deadline: float) -> PositionedConnection:
         deadline = min(deadline, monotonic() + _POOL_TIMEOUT)

@@ -10,6 +10,7 @@ from typing import NoReturn, TypeVar
 
 import psycopg
 
+from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain import (
     DigestTaken,
     InvalidField,
@@ -56,6 +57,13 @@ _UNAVAILABLE = (
 _INTERNAL = "XX000"
 _LOST_WORKER = "failure on connection marked as essential"
 """The start of Citus's message if a worker is lost while it executes a statement."""
+_FAILED = "connection failed: "
+"""What psycopg adds to the first line of libpq."""
+_REFUSED_LOGIN = "password authentication failed"
+_CHECK_LOGIN = (
+    f". Check the user and the password in the URL of the storage ({VARIABLE_PREFIX}STORAGE), or in"
+    " PGPASSWORD or PGPASSFILE if the URL has no password."
+)
 _SHARD = r"(_[0-9]+)?"
 """What Citus appends to the name of a constraint in the errors of workers."""
 _INVALID = {
@@ -85,7 +93,9 @@ def every_error_translated() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise StorageUnavailable(f"PostgreSQL: {one_line(error)}") from error
+        message = one_line(error)
+        hint = _CHECK_LOGIN if _REFUSED_LOGIN in message else ""
+        raise StorageUnavailable(f"PostgreSQL: {message}{hint}") from error
 
 
 def retry_once(attempt: Callable[[], T]) -> T:
@@ -109,9 +119,16 @@ def is_retryable(error: psycopg.Error) -> bool:
 
 
 def one_line(error: psycopg.Error) -> str:
-    """Return the message of the error on one line, without libpq's hints."""
+    """Return the message of the error on one line, without libpq's hints and repetitions.
+
+    libpq repeats the message of a server that it tried with TLS and without.
+    """
     lines = (error.diag.message_primary or str(error)).splitlines()
-    return " ".join(line.strip() for line in lines if not line.startswith("\t"))
+    different: dict[str, str] = {}
+    for line in lines:
+        if not line.startswith("\t"):
+            different.setdefault(line.removeprefix(_FAILED).strip(), line.strip())
+    return " ".join(different.values())
 
 
 def _raise_translated(error: psycopg.Error) -> NoReturn:

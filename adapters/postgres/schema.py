@@ -80,8 +80,15 @@ class Migration:
     """In order. Citus rejects several at once if one creates an index."""
 
 
-def migrate(url: str, *, distributed: bool = False) -> int:
+def migrate(
+    url: str,
+    *,
+    distributed: bool = False,
+    on_applied: Callable[[str], None] = lambda _name: None,
+) -> int:
     """Apply the missing migrations to the database, and return their number.
+
+    `on_applied` is called with the name of each one that this call has committed.
 
     `distributed`: also distribute the tables over the workers of Citus, if they are not yet, and
     configure new workers. No other process may use the database while the tables are distributed.
@@ -106,7 +113,7 @@ def migrate(url: str, *, distributed: bool = False) -> int:
     with connected(Connection, parameters) as connection:
         if distributed:
             require_citus(connection)
-        applied = apply_migrations(connection, build_indexes)
+        applied = apply_migrations(connection, build_indexes, on_applied)
         if distributed:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -130,11 +137,14 @@ def migrate_new(url: str) -> None:
 
 
 def apply_migrations(
-    connection: Connection[Any], prepare: Callable[[Migration], None] | None = None
+    connection: Connection[Any],
+    prepare: Callable[[Migration], None] | None = None,
+    on_applied: Callable[[str], None] = lambda _name: None,
 ) -> int:
     """Apply the missing migrations to the database, and return their number.
 
-    `prepare` is called before each one. Then store the sizes of the catalogs that have none.
+    `prepare` is called before each one, and `on_applied` with its name afterwards. Then store the
+    sizes of the catalogs that have none.
 
     They are part of the connection's transaction if it is in one. If no migration is missing, the
     role needs only read access.
@@ -147,7 +157,9 @@ def apply_migrations(
     while pending := _pending_migrations(connection):
         if prepare is not None:
             prepare(pending[0])
-        applied += _apply(connection, pending[0])
+        if _apply(connection, pending[0]):
+            applied += 1
+            on_applied(pending[0].name)
     measure_catalogs(PostgresConnection(connection))
     return applied
 

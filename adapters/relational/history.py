@@ -114,7 +114,7 @@ class RelationalHistory(HistoryRepository):
         def store(connection: Connection) -> None:
             if _state(connection, organization_id).sized_sequence == state.sized_sequence:
                 counted_to = {"bytes": counted, "sized_sequence": state.last_sequence}
-                connection.execute(store_size, {**values, **counted_to})
+                connection.execute(store_history_size, {**values, **counted_to})
                 _count_rest(connection, organization_id)
 
         self._database.write(store, lock=lock_catalog(organization_id), seconds=_COUNT_TIMEOUT)
@@ -268,7 +268,7 @@ class _State:
 
 def _state(connection: Connection, organization_id: OrganizationId) -> _State:
     """Raise OrganizationNotFound if the organization does not exist."""
-    row = connection.one(select_size, {"organization_id": storable_id(organization_id)})
+    row = connection.one(select_history_size, {"organization_id": storable_id(organization_id)})
     if row is None:
         raise OrganizationNotFound
     size, inherited, sized_sequence, last_sequence = row
@@ -284,7 +284,7 @@ def _count_rest(connection: Connection, organization_id: OrganizationId) -> _Sta
     bounds = {"after": state.sized_sequence, "last": state.last_sequence}
     row = connection.one(count_bytes, {**ids, **bounds})
     counted = {"bytes": 0 if row is None else row[0], "sized_sequence": state.last_sequence}
-    connection.execute(store_size, {**ids, **counted})
+    connection.execute(store_history_size, {**ids, **counted})
     return _state(connection, organization_id)
 
 
@@ -403,7 +403,7 @@ def add_value_bytes(_: Dialect) -> str:
     """
 
 
-def select_size(_: Dialect) -> str:
+def select_history_size(_: Dialect) -> str:
     """Select the stored size of a history, its size at the first count, and what is counted."""
     return """
         SELECT record_bytes + shared_value_bytes, inherited_bytes, sized_sequence, last_sequence
@@ -420,7 +420,7 @@ def count_bytes(sql: Dialect) -> str:
     """
 
 
-def store_size(_: Dialect) -> str:
+def store_history_size(_: Dialect) -> str:
     """Store the size of the records up to this sequence. The first size is inherited."""
     return """
         UPDATE organizations SET

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
@@ -101,26 +101,27 @@ class Database(RelationalDatabase):
         with self.reading():
             return self._file
 
-    def migrate(self) -> int:
-        """Apply the missing migrations, one transaction each. Return their number.
+    def migrate(self, on_applied: Callable[[str], None]) -> None:
+        """Apply the missing migrations, one transaction each.
+
+        `on_applied` is called with the name of each one that this call has committed.
 
         Then store the sizes of the catalogs that have none.
 
         Raises: StorageUnavailable if a newer version of this package has migrated the file.
         """
-        steps = 0
         while True:
             with self.writing() as connection:
                 version = self._version(connection)
                 if version == len(self._migrations):
                     break
-                for statement in _statements(self._migrations[version]):
+                name, script = self._migrations[version]
+                for statement in _statements(script):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
-            steps += 1
+            on_applied(name)
         with _translated_errors(self._path), self._connection() as connection:
             measure_catalogs(SqliteConnection(connection))
-        return steps
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""
@@ -293,10 +294,11 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def _load_migrations() -> tuple[str, ...]:
+def _load_migrations() -> tuple[tuple[str, str], ...]:
+    """Return the names and the statements of the migrations, in order."""
     folder = files(__package__) / "migrations"
     return tuple(
-        step.read_text("utf-8")
+        (step.name.removesuffix(".sql"), step.read_text("utf-8"))
         for step in sorted(folder.iterdir(), key=lambda step: step.name)
         if step.name.endswith(".sql")
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,14 +40,24 @@ class SqliteStorage:
     and `create` is false.
     """
 
-    def __init__(self, path: Path | str, *, create: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        create: bool = True,
+        on_applied: Callable[[str], None] = lambda _name: None,
+    ) -> None:
+        """Open the file, and apply the migrations that it lacks.
+
+        `on_applied` is called with the name of each migration that this call has committed.
+        """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             oldest = ".".join(map(str, OLDEST_SQLITE))
             message = f"SQLite {sqlite3.sqlite_version} is too old. Use {oldest} or newer."
             raise StorageUnavailable(message)
         self._database = Database(Path(path), create=create)
         try:
-            self._database.migrate()
+            self._database.migrate(on_applied)
         except BaseException:
             self._database.close()
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from recipient_fields.domain import InvalidStorageUrl
@@ -14,16 +15,17 @@ from .storage import SqliteStorage
 _SCHEME = "sqlite:"
 
 
-def open_storage(url: str) -> SqliteStorage:
+def open_storage(url: str, on_applied: Callable[[str], None] = lambda _name: None) -> SqliteStorage:
     """Open the storage at `sqlite:PATH`, an absolute path or one relative to the working directory.
 
     The path is not percent-decoded. Option `create=false`: do not create a missing file. Options
     begin after the last `?`, so a path that contains `?` requires another one at its end.
+    `on_applied` is called with the name of each migration that this call has committed.
 
     Raises: InvalidStorageUrl if the URL is malformed, and the errors of SqliteStorage.
     """
     path, create = parse_url(url)
-    return SqliteStorage(path, create=create)
+    return SqliteStorage(path, create=create, on_applied=on_applied)
 
 
 def parse_url(url: str) -> tuple[Path, bool]:

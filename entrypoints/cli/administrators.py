@@ -39,7 +39,7 @@ def administrators() -> None:
     """Invite, list and revoke the administrators of the console."""
 
 
-@administrators.command()
+@administrators.command(changes_storage=True)
 @click.argument("email")
 @organization_option
 @option(
@@ -108,7 +108,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
         print_table(titles, [[row[member] for member in shown] for row in rows])
 
 
-@administrators.command()
+@administrators.command(changes_storage=True)
 @click.argument("email")
 @organization_option
 @yes_option
@@ -141,7 +141,7 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
         note(f"Revoked {described}.")
 
 
-@administrators.command()
+@administrators.command(changes_storage=True)
 @click.argument("email")
 @console_url_option
 @json_option

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from ..selection import back_up_storage
+from .command_group import Command
 from .output import note
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def backup(storage: str, file: Path) -> None:

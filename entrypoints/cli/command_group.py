@@ -1,13 +1,18 @@
-"""Groups of commands, and the option `--storage` of every command."""
+"""Commands and their groups, and what all of them have: `--storage` and the check of variables."""
 
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from ..selection import shown_storage
 from .options import setting_option
+from .output import note, one_line
+from .target_options import selects_service
+from .variables import require_known_variables, warn_of_unknown_variables
 
 
 def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) -> None:
@@ -25,11 +30,55 @@ STORAGE = setting_option("storage", expose_value=False, callback=_choose_storage
 """The option of every command, so that it works before and after a command's name."""
 
 
+class Command(click.Command):
+    """A command for a storage.
+
+    `changes_storage`: first print the storage, unless the output is for programs.
+    `creates_storage`: require that all variables with our prefix are known, because a misspelled
+    one would create another storage. Other commands warn, except one that itself lists these
+    variables (`lists_variables`).
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        changes_storage: bool = False,
+        creates_storage: bool = False,
+        lists_variables: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.changes_storage = changes_storage
+        self.creates_storage = creates_storage
+        self.lists_variables = lists_variables
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Warn of unknown variables first: one can be the cause of a usage error."""
+        if not (self.creates_storage or self.lists_variables):
+            warn_of_unknown_variables(ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        if self.creates_storage:
+            require_known_variables(ctx)
+        if self.changes_storage and not ctx.params.get("as_json"):
+            ctx.invoke(_print_storage, ctx)  # With usage errors as those of the command.
+        return super().invoke(ctx)
+
+
+def _print_storage(ctx: click.Context) -> None:
+    if not selects_service(ctx):
+        note(one_line(f"Storage: {shown_storage(ctx.obj)}"))
+
+
 class CommandGroup(click.Group):
     """A group whose commands have the option `--storage`.
 
     Its help shows the first paragraph of each command's help, which click would cut to one line.
     """
+
+    command_class = Command
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add the command to the group."""

@@ -17,17 +17,19 @@ from recipient_fields.application import (
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
 from ..counts import counted
-from ..selection import existing_storage, open_new_storage, open_storage
+from ..selection import existing_storage, open_new_storage, open_storage, shown_storage
+from .command_group import Command
 from .options import option
-from .output import note
+from .output import note, one_line
 
 _PROGRESS_INTERVAL = 2.0
 
 
-@click.command()
+@click.command(cls=Command)
 @option(
     "--to",
     required=True,
+    is_secret=True,
     metavar="URL",
     help="The empty storage to copy to: postgresql://… or sqlite:PATH.",
 )
@@ -44,6 +46,7 @@ def copy(storage: str, to: str) -> None:
         _open("source", lambda: open_storage(existing_storage(storage))) as source,
         _open("target", lambda: open_new_storage(to)) as target,
     ):
+        note(one_line(f"Copying {shown_storage(storage)} to {shown_storage(to)}."))
         copied = copy_storage(source, target, on_progress=_Progress())
     note(
         f"Copied {counted(copied.organizations, 'organization')},"

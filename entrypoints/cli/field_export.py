@@ -11,12 +11,13 @@ from recipient_fields.application.field_documents import (
     render_field_document,
 )
 
+from .command_group import Command
 from .options import json_option
 from .output import print_bytes, print_json, print_line
 from .target_options import open_fields, target_options
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @target_options
 @json_option
 @click.pass_context
@@ -44,7 +45,7 @@ def print_document(document: dict[str, object], *, as_json: bool) -> None:
         print_bytes(render_yaml(document).encode())
 
 
-@click.command("schema")
+@click.command("schema", cls=Command)
 def print_schema() -> None:
     """Print the JSON Schema of the documents of fields, for editors."""
     print_line(json.dumps(field_document_schema(), indent=2))

@@ -134,7 +134,7 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
         )
 
 
-@fields.command(params=[setting_option("catalog_size")])
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @organization_option
 @option("--name", required=True, help="The field's display name.")
 @data_type_option(required=True)
@@ -182,7 +182,7 @@ def create(
     _show(field, "Created", as_json=as_json)
 
 
-@fields.command(params=[setting_option("catalog_size")])
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
@@ -236,7 +236,7 @@ def update(
     _show(field, "Updated", as_json=as_json)
 
 
-@fields.command()
+@fields.command(changes_storage=True)
 @click.argument("id_or_key")
 @organization_option
 @yes_option
@@ -257,7 +257,7 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
     note(f"Deleted field {field.id}, {field.name}.")
 
 
-@fields.command(params=[setting_option("catalog_size")])
+@fields.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("field_id", metavar="ID", type=Identifier())
 @organization_option
 @json_option

@@ -131,7 +131,7 @@ def show(
     _note_next(page)
 
 
-@history.command()
+@history.command(changes_storage=True)
 @organization_option
 @option(
     "--older-than",

@@ -47,7 +47,7 @@ def integrations() -> None:
     """Connect an organization to email service providers, and sync their fields."""
 
 
-@integrations.command()
+@integrations.command(changes_storage=True)
 @organization_option
 @esp_option
 @option("--name", required=True, help="The integration's display name.")
@@ -78,7 +78,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
         )
 
 
-@integrations.command()
+@integrations.command(changes_storage=True)
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option("--name", required=True, help="Its new name.")
@@ -95,7 +95,7 @@ def rename(
     _show(renamed, "Renamed", as_json=as_json)
 
 
-@integrations.command()
+@integrations.command(changes_storage=True)
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @yes_option
@@ -110,7 +110,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
-@integrations.command(params=[setting_option("catalog_size")])
+@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option(

@@ -23,7 +23,7 @@ def keys() -> None:
     """Create, list, revoke and rotate API keys."""
 
 
-@keys.command()
+@keys.command(changes_storage=True)
 @organization_option
 @option("--name", required=True, help="What the key is for: 1 to 100 characters.")
 @option(
@@ -79,7 +79,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
         print_table(titles, [[row[member] or "never" for member in shown] for row in rows])
 
 
-@keys.command()
+@keys.command(changes_storage=True)
 @click.argument("key_id", type=Identifier())
 @organization_option
 @yes_option
@@ -98,7 +98,7 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
         note(f"Revoked API key {key.id}, {key.name}.")
 
 
-@keys.command()
+@keys.command(changes_storage=True)
 @click.argument("key_id", type=Identifier())
 @organization_option
 @option(

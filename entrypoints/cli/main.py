@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
-import os
 
 import click
 from setproctitle import setproctitle
 
-from recipient_fields.application.environment import VARIABLE_PREFIX
-from recipient_fields.domain import RecipientFieldsError, StorageNotFound, closest_match
+from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
-from ..selection import credential_variables, migrate_storage
-from ..settings import variable_of
+from ..selection import migrate_storage
 from .administrators import administrators
 from .backup import backup
 from .command_group import STORAGE, CommandGroup
 from .conditions import conditions
 from .content import content
 from .copy import copy
+from .doctor import doctor
 from .esp import esp
 from .field_export import export_fields, print_schema
 from .fields import fields
@@ -26,16 +24,12 @@ from .history import history
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
-from .options import option, option_variables
+from .options import option
 from .organizations import organizations
 from .output import note, printable
 from .plans import apply, plan
 from .recipients import recipients
 from .serve import serve
-from .target_options import API_KEY_VARIABLE
-
-_TEST_PREFIX = f"{VARIABLE_PREFIX}TEST_"
-"""The prefix of the variables of the test suite."""
 
 _FIRST_STEPS = (
     "Check the path, or create the file with `recipient-fields organizations create NAME`"
@@ -73,10 +67,9 @@ def main(ctx: click.Context) -> None:
     # A command reports its errors itself. Without any handler, Python would print what the driver
     # logs; `serve` has a log that shows it.
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
-    _warn_of_unknown_variables()
 
 
-@main.command()
+@main.command(changes_storage=True)
 @option(
     "--distributed",
     is_flag=True,
@@ -85,7 +78,9 @@ def main(ctx: click.Context) -> None:
 @click.pass_obj
 def migrate(storage: str, distributed: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Update the storage's schema."""
-    migrate_storage(storage, distributed=distributed)
+    migrate_storage(
+        storage, distributed=distributed, on_applied=lambda name: note(f"Applied {name}.")
+    )
     click.echo("The storage is up to date.", err=True)
 
 
@@ -105,23 +100,6 @@ main.add_command(esp)
 main.add_command(conditions)
 main.add_command(content)
 main.add_command(openapi)
+main.add_command(doctor)
 main.add_command(copy)
 main.add_command(backup)
-
-
-def _warn_of_unknown_variables() -> None:
-    """Warn of each variable that has our prefix and is no setting. Don't print its value."""
-    ours = sorted(variable for variable in os.environ if variable.startswith(VARIABLE_PREFIX))
-    options = {*option_variables(main), API_KEY_VARIABLE}
-    candidates = [v for v in ours if v not in options and not v.startswith(_TEST_PREFIX)]
-    if not candidates:
-        return
-    known = options | credential_variables()
-    names = [variable.removeprefix(VARIABLE_PREFIX).lower() for variable in sorted(known)]
-    for variable in candidates:
-        if variable not in known:
-            name = variable.removeprefix(VARIABLE_PREFIX)
-            # Some users put the command before the option: SERVE_LISTEN.
-            similar = closest_match(name, names) or closest_match(name.partition("_")[2], names)
-            hint = "" if similar is None else f" Did you mean {variable_of(similar)}?"
-            note(f"Warning: {variable} is not a setting.{hint}")

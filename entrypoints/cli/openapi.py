@@ -7,10 +7,11 @@ import json
 import click
 
 from ..selection import open_core
+from .command_group import Command
 from .output import print_line
 
 
-@click.command()
+@click.command(cls=Command)
 def openapi() -> None:
     """Print the OpenAPI document of the HTTP API."""
     # Imported here, so that other commands start without Falcon.

@@ -16,12 +16,18 @@ from attrs import Attribute, fields_dict
 from click.types import BoolParamType
 
 from recipient_fields.application import Core
+from recipient_fields.application.environment import (
+    FILE_SUFFIX,
+    UnusableCredentials,
+    read_secret,
+)
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged, parse_instant
 from recipient_fields.domain.esp import Esp
 
 from ..selection import existing_storage, open_core
 from ..settings import Settings, parse_setting, variable_of
+from .output import printable
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -38,23 +44,34 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class EnvironmentOption(click.Option):
-    """An option that can also be set by the environment variable RECIPIENT_FIELDS_ and its name."""
+    """An option that can also be set by the environment variable RECIPIENT_FIELDS_ and its name.
+
+    `is_secret`: the value can contain a password. The variable with `_FILE` at its end can contain
+    the path of a file with the value.
+    """
 
     type: click.ParamType[Any]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, is_secret: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.is_secret = is_secret
         if self.is_flag:
             self.type = _Boolean()
         self.envvar: str | Sequence[str] | None = _variable(self.opts)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """Return the value of the option's variable, or the opposite of its opposite's."""
-        value = super().value_from_envvar(ctx)
+        value = self._read_secret() if self.is_secret else super().value_from_envvar(ctx)
         if value is None and self.secondary_opts:
             opposite = os.environ.get(_variable(self.secondary_opts))
             return not self.type(opposite, self, ctx) if opposite else None
         return value
+
+    def _read_secret(self) -> str | None:
+        try:
+            return read_secret(_variable(self.opts), os.environ) or None
+        except UnusableCredentials as error:
+            raise click.ClickException(printable(str(error))) from None
 
 
 def option_variables(command: click.Command) -> Iterator[str]:
@@ -62,6 +79,8 @@ def option_variables(command: click.Command) -> Iterator[str]:
     for parameter in command.params:
         if isinstance(parameter, EnvironmentOption):
             yield _variable(parameter.opts)
+            if parameter.is_secret:
+                yield f"{_variable(parameter.opts)}{FILE_SUFFIX}"
             if parameter.secondary_opts:
                 yield _variable(parameter.secondary_opts)
     if isinstance(command, click.Group):
@@ -237,7 +256,10 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
         if setting.default:
             attributes |= {"default": str(setting.default), "show_default": True}
     return EnvironmentOption(
-        [f"--{name.replace('_', '-')}"], help=setting.metadata["help"], **attributes
+        [f"--{name.replace('_', '-')}"],
+        help=setting.metadata["help"],
+        is_secret=setting.metadata.get("secret", False),
+        **attributes,
     )
 
 

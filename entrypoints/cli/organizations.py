@@ -22,7 +22,7 @@ def organizations() -> None:
     """Create, list, rename and delete organizations."""
 
 
-@organizations.command()
+@organizations.command(changes_storage=True, creates_storage=True)
 @click.argument("name")
 @json_option
 @click.pass_obj
@@ -46,7 +46,7 @@ def list_(storage: str, *, as_json: bool) -> None:
         print_table(("ID", "NAME"), [(o.id, o.name) for o in listed])
 
 
-@organizations.command()
+@organizations.command(changes_storage=True)
 @click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @click.argument("new_name")
 @json_option
@@ -58,7 +58,7 @@ def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> 
     _show(renamed, "Renamed", as_json=as_json)
 
 
-@organizations.command()
+@organizations.command(changes_storage=True)
 @click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @yes_option
 @click.pass_obj

@@ -37,6 +37,7 @@ from recipient_fields.domain import (
 )
 
 from ..counts import counted
+from .command_group import Command
 from .options import json_option, option, setting_option
 from .output import note, one_line, print_json, print_line
 from .prompts import confirm, yes_option
@@ -110,7 +111,7 @@ _replace_option = option(
 )
 
 
-@click.command(params=[setting_option("field_limit"), setting_option("catalog_size")])
+@click.command(cls=Command, params=[setting_option("field_limit"), setting_option("catalog_size")])
 @click.argument("file", type=click.File("rb"))
 @target_options
 @_prune_option
@@ -163,7 +164,11 @@ def plan(
     ctx.exit(CHANGES_PLANNED if proposal.steps and not exit_zero else 0)
 
 
-@click.command(params=[setting_option("field_limit"), setting_option("catalog_size")])
+@click.command(
+    cls=Command,
+    changes_storage=True,
+    params=[setting_option("field_limit"), setting_option("catalog_size")],
+)
 @click.argument("file", metavar="FILE|PLAN", type=click.File("rb"))
 @target_options
 @_prune_option

@@ -20,6 +20,7 @@ from ..recipient_lists import (
     RecipientList,
     violation_text,
 )
+from .command_group import Command
 from .options import Identifier, InputFile, option
 from .output import note, one_line, print_line, print_table
 from .output_files import complete_outputs
@@ -66,7 +67,7 @@ class _Outputs:
             self.valid.write(row)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=InputFile())
 @target_options
 @option(

@@ -28,6 +28,7 @@ from ..recipient_files import (
     UnreadableFile,
     require_different,
 )
+from .command_group import Command
 from .field_export import print_document
 from .options import InputFile, json_option, option
 from .output import note, one_line
@@ -53,7 +54,7 @@ _NOTES = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=InputFile())
 @optional_target_options
 @file_options

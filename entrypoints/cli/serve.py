@@ -9,10 +9,15 @@ from attrs import evolve, fields_dict
 
 from ..selection import migrate_storage
 from ..settings import STORED_KEYS, Settings
+from .command_group import Command
 from .options import option, setting_option
 
 
-@click.command(params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"])
+@click.command(
+    cls=Command,
+    creates_storage=True,
+    params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"],
+)
 @option("--migrate", is_flag=True, help="Update the storage's schema before the start.")
 @option(
     "--demo",

@@ -14,6 +14,7 @@ from time import monotonic
 
 from recipient_fields.application import Core, Pooled, Storage
 
+from ..advice import READABLE_FILE, SMALL_POOL
 from ..composition import create_service
 from ..console import ROOT as CONSOLE
 from ..console import link_url
@@ -63,8 +64,7 @@ def run(settings: Settings, *, demo: bool) -> None:
 def _warn_of_small_pool(storage: Storage, threads: int) -> None:
     if isinstance(storage, Pooled) and threads > storage.pool_size:
         _log.warning(
-            "The storage has %d connections for %d threads, so requests can wait for a connection."
-            " Add pool_size=%d to the storage URL, or lower --threads.",
+            SMALL_POOL,
             *(storage.pool_size, threads, threads),
             extra={"facts": {"pool_size": storage.pool_size, "threads": threads}},
         )
@@ -74,8 +74,7 @@ def _warn_of_readable_file(storage_url: str) -> None:
     path = find_readable_file(storage_url)
     if path is not None:
         _log.warning(
-            "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
-            " chmod o-rwx %s",
+            READABLE_FILE,
             *(path, shlex.quote(str(path))),
             extra={"facts": {"file": str(path)}},
         )

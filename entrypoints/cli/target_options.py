@@ -63,14 +63,14 @@ def open_fields(
     It yields the fields, and the id of the organization. `settings` are those of `open_core`.
     Raises: click.UsageError if the options contradict each other.
     """
-    if _selects_service(ctx) and url is not None:
+    if selects_service(ctx) and url is not None:
         return _open_service(url)
     if organization is None:
         raise click.UsageError("Missing option '--organization' or '--url'.")
     return _open_storage(ctx.obj, organization, **settings)
 
 
-def _selects_service(ctx: click.Context) -> bool:
+def selects_service(ctx: click.Context) -> bool:
     """Return whether `--url` applies. The command line takes precedence over variables."""
     for source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
         has_url = _is_set(ctx, "url", source)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
+from operator import itemgetter
 from platform import python_version
-from typing import ClassVar, Protocol
+from time import time
+from typing import ClassVar, NamedTuple, Protocol
 
 import falcon
 from attrs import frozen
@@ -13,9 +15,11 @@ from attrs import frozen
 from recipient_fields.application import KeyValidator, Pooled
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain import (
+    ApiKeyId,
     Credential,
     InvalidField,
     KeyValidationUnavailable,
+    OrganizationId,
     RecipientFieldsError,
     Rejection,
     StorageUnavailable,
@@ -33,6 +37,8 @@ with requires_extra("http", "prometheus_client"):
     from prometheus_client.registry import Collector
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_KEY_REMEMBERED = 25 * 60 * 60
+"""Seconds. A daily job may start late."""
 
 
 class ServerStatistics(Protocol):
@@ -97,6 +103,8 @@ class Metrics:
             "Invalid input that only the storage rejected. Each one is a defect: should stay 0.",
             registry=self.registry,
         )
+        self._expiries = _KeyExpiries()
+        self.registry.register(_MetricsOnDemand(self._expiries.collect))
         self._request_children: dict[tuple[str, str, int], Counter] = {}
         self._seconds_children: dict[str, Histogram] = {}
 
@@ -118,10 +126,10 @@ class Metrics:
 
     def counting(self, validator: KeyValidator) -> KeyValidator:
         """Return a validator that counts the results of this one."""
-        results = (
+        valid, refused, unavailable = (
             self._validations.labels(result) for result in ("valid", "refused", "unavailable")
         )
-        return _CountedKeyValidator(validator, *results)
+        return _CountedKeyValidator(validator, valid, refused, unavailable, self._expiries)
 
     def watch_server(self, server: ServerStatistics) -> None:
         """Report the server's connections, and the requests it processes or rejects."""
@@ -147,6 +155,26 @@ class Metrics:
             )
 
         self.registry.register(_MetricsOnDemand(statistics))
+
+    def watch_readiness(self, check: Callable[[], None]) -> None:
+        """Report whether the service is ready, as `/readyz` does.
+
+        `check` raises StorageUnavailable if it is not ready. It must not block.
+        """
+
+        def readiness() -> Iterable[Metric]:
+            try:
+                check()
+                ready = 1
+            except StorageUnavailable:
+                ready = 0
+            yield GaugeMetricFamily(
+                "recipient_fields_ready",
+                "1 if the storage responds and its schema is current, 0 if not or while draining.",
+                ready,
+            )
+
+        self.registry.register(_MetricsOnDemand(readiness))
 
     def watch_large_responses(self, heavy: HeavyRequests, unread: UnreadResponses) -> None:
         """Report the heavy requests without a slot, and the responses that were interrupted."""
@@ -207,12 +235,13 @@ class MetricsPage(Resource):
 
 @frozen
 class _CountedKeyValidator:
-    """A KeyValidator that counts the results of another one."""
+    """A KeyValidator that counts the results of another one, and records when keys expire."""
 
     _validator: KeyValidator
     _valid: Counter
     _refused: Counter
     _unavailable: Counter
+    _expiries: _KeyExpiries
 
     def validate(self, presented: str, /) -> Credential | Rejection:
         try:
@@ -220,8 +249,63 @@ class _CountedKeyValidator:
         except KeyValidationUnavailable:
             self._unavailable.inc()
             raise
-        (self._valid if isinstance(result, Credential) else self._refused).inc()
+        if isinstance(result, Credential):
+            self._valid.inc()
+            self._expiries.record(result)
+        else:
+            self._refused.inc()
+            if result is not None:  # Validators of applications can return None.
+                self._expiries.forget(result)
         return result
+
+
+class _KeyExpiries:
+    """The expiries of the keys that requests have used. Any thread may call the methods.
+
+    A key is forgotten a day after its last use, so that a key that a client has replaced no longer
+    counts, and one that a daily job uses does.
+    """
+
+    def __init__(self) -> None:
+        self._uses: dict[ApiKeyId | str, _KeyUse] = {}
+
+    def record(self, credential: Credential) -> None:
+        """Record a use of the key now, if it expires."""
+        key_id, expires_at = credential.key_id, credential.expires_at
+        if key_id is not None and expires_at is not None:
+            self._uses[key_id] = _KeyUse(expires_at.timestamp(), credential.organization_id, time())
+
+    def forget(self, rejection: Rejection) -> None:
+        """Forget a key that was revoked or has expired."""
+        if rejection.key_id is not None:
+            self._uses.pop(rejection.key_id, None)
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the earliest expiry in the future, and its key."""
+        family = GaugeMetricFamily(
+            "recipient_fields_api_key_earliest_expiry_timestamp_seconds",
+            "The expiry of the API key that expires first, of those used in the last 25 hours.",
+            labels=("organization", "key_id"),
+        )
+        now = time()
+        active = []
+        for key_id, use in list(self._uses.items()):
+            if use.expires_at <= now or use.at < now - _KEY_REMEMBERED:
+                self._uses.pop(key_id, None)
+            else:
+                active.append((use.expires_at, use.organization_id, key_id))
+        if active:
+            expires_at, *labels = min(active, key=itemgetter(0))
+            family.add_metric(tuple(map(str, labels)), expires_at)
+        yield family
+
+
+class _KeyUse(NamedTuple):
+    """The last use of a key. Times are in seconds since 1970."""
+
+    expires_at: float
+    organization_id: OrganizationId
+    at: float
 
 
 @frozen

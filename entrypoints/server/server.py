@@ -31,7 +31,7 @@ class Server:
     """A server that is bound to its address, and responds while `run` is running.
 
     Create it in the main thread: it handles SIGINT and SIGTERM. The first one drains the server,
-    the second one ends the process. Any thread may read the numbers.
+    the second one ends the process. It ignores SIGHUP. Any thread may read the numbers.
     """
 
     def __init__(
@@ -69,6 +69,8 @@ class Server:
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)
+        # A closed terminal must not end the service without a drain. There is nothing to reload.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import socket
 
 import pytest
@@ -68,3 +70,17 @@ def test_a_port_in_use_is_reported_on_one_line_with_a_variable_that_works() -> N
         assert service.url == f"http://{free}"
     finally:
         service.kill()
+
+
+def test_a_port_that_can_not_be_shared_is_reported_with_the_cause() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        message = MEMORY("serve", "--listen", f"127.0.0.1:{port}", "--reuse-port").failure()
+
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    assert message.startswith(
+        f"Can't listen on 127.0.0.1:{port}: Address already in use. With --reuse-port, processes"
+        " can share an address if all of them use this option and run as the same user (this one"
+        f" runs as {user}). Choose another address with --listen, "
+    )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
+from recipient_fields.entrypoints.cli.command_group import Command
 
-from ..support.command_line import CommandLine
+from ..docs.reference import commands
+from ..support.command_line import CommandLine, Script
 
 CREATE = ("fields", "create", "--organization", "1", "--name", "N", "--data-type", "text")
 UPDATE = ("fields", "update", "preferred_shop", "--organization", "1")
@@ -142,9 +145,131 @@ def test_an_unknown_variable_is_reported_without_its_value(variable: str, messag
     assert run.table() == ["ID  NAME"]
 
 
-@pytest.mark.parametrize(
-    "variable", ["TEST_LOAD", "NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"]
-)
+@pytest.mark.parametrize("command", [("serve",), ("organizations", "create", "Acme")], ids=" ".join)
+def test_a_command_that_creates_a_storage_rejects_an_unknown_variable(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    run = Script("memory:")(
+        *command,
+        environment={"RECIPIENT_FIELDS_STORGE": "postgresql://u:p@h/d"},
+        cwd=tmp_path,
+    )
+
+    assert run.failure() == (
+        "RECIPIENT_FIELDS_STORGE is not a setting. Did you mean RECIPIENT_FIELDS_STORAGE?"
+        " Correct or remove it: with a misspelled setting, this command could use another storage."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_variable_of_an_earlier_version_is_only_a_warning() -> None:
+    run = CommandLine("memory:")("organizations", "create", "Acme", RECIPIENT_FIELDS_ANY_CPU="1")
+
+    assert run.messages() == (
+        "Warning: RECIPIENT_FIELDS_ANY_CPU has no effect any more: remove it.\n"
+        "Created organization 1, Acme.\n"
+    )
+
+
+def test_the_variables_of_kubernetes_are_ignored_and_a_similar_one_of_a_user_is_not() -> None:
+    create = ("organizations", "create", "Acme")
+    of_kubernetes = {
+        "SERVICE_HOST": "10.0.0.7",
+        "SERVICE_PORT": "80",
+        "SERVICE_PORT_HTTP": "80",
+        "PORT": "tcp://10.0.0.7:80",
+        "PORT_80_TCP": "tcp://10.0.0.7:80",
+        "PORT_80_TCP_PROTO": "tcp",
+        "PORT_80_TCP_PORT": "80",
+        "PORT_80_TCP_ADDR": "10.0.0.7",
+        "ADMIN_SERVICE_HOST": "10.0.0.8",
+        "ADMIN_PORT": "tcp://10.0.0.8:9100",
+    }
+    variables = {f"RECIPIENT_FIELDS_{name}": value for name, value in of_kubernetes.items()}
+
+    assert CommandLine("memory:")(*create, **variables).messages() == (
+        "Created organization 1, Acme.\n"
+    )
+    users = CommandLine("memory:")(*create, RECIPIENT_FIELDS_PORT="8080").failure()
+    assert users.startswith("RECIPIENT_FIELDS_PORT is not a setting.")
+
+
+CHANGING = {
+    "migrate",
+    "apply",
+    "history prune",
+    *(f"organizations {verb}" for verb in ("create", "rename", "delete")),
+    *(f"keys {verb}" for verb in ("create", "revoke", "rotate")),
+    *(f"administrators {verb}" for verb in ("invite", "reset", "revoke")),
+    *(f"fields {verb}" for verb in ("create", "update", "delete", "restore")),
+    *(f"integrations {verb}" for verb in ("create", "rename", "delete", "sync")),
+}
+
+
+def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "storage"
+    file.write_text(f"sqlite:{tmp_path}/a.db\n")
+    command, create = Script(""), ("organizations", "create", "Acme")
+    variables = {"RECIPIENT_FIELDS_STORAGE_FILE": str(file)}
+
+    created = command(*create, environment=variables)
+    both = Script("memory:")(*create, environment=variables)
+    file.write_bytes(b"\xff")
+    unreadable = command(*create, environment=variables)
+    file.unlink()
+    missing = command(*create, environment=variables)
+
+    assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
+    assert both.failure() == (
+        "Set either RECIPIENT_FIELDS_STORAGE or RECIPIENT_FIELDS_STORAGE_FILE."
+    )
+    where = f"Can't read {file}, which RECIPIENT_FIELDS_STORAGE_FILE names"
+    assert missing.failure() == f"{where}: No such file or directory."
+    assert unreadable.failure() == f"{where}: it is not UTF-8."
+
+
+def test_the_credentials_of_an_esp_can_be_in_files(
+    cli: CommandLine, acme: OrganizationId, tmp_path: Path
+) -> None:
+    key, variables = tmp_path / "key", {"RECIPIENT_FIELDS_BRAZE_URL": "http://127.0.0.1:9"}
+    cli("integrations", "create", "--organization", acme, "--esp", "braze", "--name", "App")
+    sync = ("integrations", "sync", 1, "--organization", acme)
+    file = {"RECIPIENT_FIELDS_BRAZE_API_KEY_FILE": str(key)}
+
+    missing = cli(*sync, **variables).failure()
+    unreadable = cli(*sync, **variables, **file).failure()
+    key.write_text("a-key\n")
+    read = cli(*sync, **variables, **file).failure()
+
+    assert missing.endswith("set RECIPIENT_FIELDS_BRAZE_API_KEY.")
+    assert "RECIPIENT_FIELDS_BRAZE_API_KEY_FILE names: No such file" in unreadable
+    assert "BRAZE_API_KEY" not in read
+
+
+def test_commands_that_change_a_storage_print_it() -> None:
+    changing = set()
+    for name, each in commands().items():
+        if not isinstance(each, click.Group):
+            assert isinstance(each, Command)
+            changing |= {name} if each.changes_storage else set()
+
+    assert changing == CHANGING
+
+
+def test_the_storage_is_printed_first_without_credentials_and_not_beside_json(
+    tmp_path: Path,
+) -> None:
+    create = ("organizations", "create", "Acme")
+    run = Script("sqlite:a.db")(*create, cwd=tmp_path)
+    unreachable = Script("postgresql://me:s3cret@127.0.0.1:1/fields?pool_size=4")(*create)
+
+    assert run.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
+    assert unreachable.storage == "Storage: postgresql://127.0.0.1:1/fields\n"
+    assert CommandLine("memory:")(*create, "--json").storage == ""
+    assert CommandLine("memory:")("organizations", "list").storage == ""
+
+
+@pytest.mark.parametrize("variable", ["NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"])
 def test_a_known_variable_is_not_reported(variable: str) -> None:
     run = CommandLine("memory:")("organizations", "list", **{f"RECIPIENT_FIELDS_{variable}": "1"})
 

@@ -29,6 +29,7 @@ from recipient_fields.application import (
     SessionRepository,
     Storage,
 )
+from recipient_fields.application.environment import FILE_SUFFIX
 from recipient_fields.domain import (
     DataType,
     FieldDraft,
@@ -48,6 +49,7 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
+from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.selection import esp_variables
 from recipient_fields.testing import StorageContract
 
@@ -150,10 +152,15 @@ def _section(typed: str, command: click.Command) -> str:
 
 def _settings(typed: str) -> str:
     rows = [
-        (f"`{each.envvar}`<br>{_code(_names(each))}", each.help or "", _default(each))
+        (f"{_variables(each)}<br>{_code(_names(each))}", each.help or "", _default(each))
         for each in options(commands()[typed])
     ]
     return _table(("Variable, option", "Meaning", "Default"), rows)
+
+
+def _variables(option: click.Option) -> str:
+    is_secret = isinstance(option, EnvironmentOption) and option.is_secret
+    return f"`{option.envvar}`" + (f"<br>`{option.envvar}{FILE_SUFFIX}`" if is_secret else "")
 
 
 def _credentials() -> str:

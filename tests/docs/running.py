@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 
+from ..support.command_line import STORAGE_LINE
 from ..support.network import free_port
 from ..support.node import NODE
 from .blocks import Block
@@ -25,7 +26,6 @@ SECONDS = 60.0
 
 _END = b"\x1e"
 _ADDRESS = re.compile(r"127\.0\.0\.1:([1-9][0-9]*)")
-
 _BASH = """
 set -euo pipefail
 while IFS= read -r block; do source "$block" </dev/null; printf '\\x1e'; done
@@ -79,7 +79,8 @@ def run_blocks(
                 session = _session(_INTERPRETERS[block.language], folder, environment)
                 sessions[block.language] = stack.enter_context(session)
             text = with_free_ports(block.text, ports)
-            output = sessions[block.language].run(text, block)
+            # The pages omit it, as `docs/cli.md` says.
+            output = STORAGE_LINE.sub("", sessions[block.language].run(text, block))
             if text.rstrip().endswith("&"):
                 _wait_for_responses(text, block)
             yield block, output if block.shows is None else _with_written_ports(output, ports)

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from recipient_fields.application.environment import FILE_SUFFIX
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.cli.target_options import API_KEY_VARIABLE
@@ -76,7 +77,7 @@ def test_the_settings_page_has_every_variable() -> None:
     lasting = {o.envvar for typed in ("", "serve", "keys") for o in options(COMMANDS[typed])}
     documented = {*_VARIABLE.findall((ROOT / "docs/settings.md").read_text("utf-8"))}
 
-    assert documented == lasting | _secrets()
+    assert {each.removesuffix(FILE_SUFFIX) for each in documented} == lasting | _secrets()
 
 
 def test_the_library_page_has_every_public_name_once() -> None:
@@ -103,7 +104,8 @@ def test_variables_on_a_page_are_read(page: Path) -> None:
     suite = (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"))
     of_suite = {name for path in suite for name in _VARIABLE.findall(path.read_text("utf-8"))}
 
-    known = of_commands | _secrets() | of_suite
+    known = of_commands | _secrets() | of_suite | {"RECIPIENT_FIELDS_SERVICE_HOST"}  # of Kubernetes
+    known |= {f"{name}{FILE_SUFFIX}" for name in known}
     assert {*_VARIABLE.findall(page.read_text("utf-8"))} - known == set()
 
 
@@ -179,11 +181,12 @@ class _RecordingEnvironment(Mapping[str, str]):
 
 
 def _secrets() -> set[str]:
-    """Return the variables that are read in addition to those of options."""
+    """Return the variables that are read in addition to those of options, without `_FILE`."""
     environment = _RecordingEnvironment()
     for esp in Esp:
         with suppress(RecipientFieldsError):
             open_field_source(esp, environment)
     with suppress(RecipientFieldsError):
         open_key_validator("introspection+https://issuer.example.com", environment)
-    return {*environment.names, API_KEY_VARIABLE}
+    read = {name for name in environment.names if not name.endswith(FILE_SUFFIX)}
+    return {*read, API_KEY_VARIABLE}

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from recipient_fields.application import Core, IssuedKey
+from recipient_fields.domain import OrganizationId
+
 from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
@@ -25,6 +29,7 @@ from ..support.waiting import eventually
 pytestmark = pytest.mark.slow
 
 PATHS = ("/healthz", "/readyz", "/metrics")
+EXPIRY = "recipient_fields_api_key_earliest_expiry_timestamp_seconds"
 THREADS = 2
 AT_ONCE_SECONDS = 0.1
 
@@ -134,6 +139,32 @@ def test_the_metrics_include_the_versions_and_the_resources_of_the_process(
     assert 0 < float(samples["process_open_fds"]) < float(samples["process_max_fds"])
     started = float(samples["process_start_time_seconds"])
     assert 0 <= time.time() - started < 3_600
+
+
+def test_the_metrics_name_the_key_that_expires_first_until_its_client_replaces_it(
+    service: Service, admin: Client, core: Core, acme: OrganizationId
+) -> None:
+    def issue(days: int | None) -> IssuedKey:
+        lifetime = None if days is None else timedelta(days=days)
+        return core.administration.issue_key(acme, name="Tests", lifetime=lifetime)
+
+    def exported() -> dict[str, float]:
+        lines = admin("GET", "/metrics").body.decode().splitlines()
+        found = [line.rsplit(" ", 1) for line in lines if line.startswith(EXPIRY)]
+        return {labels.removeprefix(EXPIRY): float(value) for labels, value in found}
+
+    assert exported() == {}
+    first, others = issue(10), [issue(1), issue(20), issue(None)]
+    for each in (*others[1:], first):
+        service.client(each.plain.reveal()).fields()
+
+    assert first.api_key.expires_at is not None
+    labels = f'{{key_id="{first.api_key.id}",organization="{acme}"}}'
+    assert exported() == {labels: pytest.approx(first.api_key.expires_at.timestamp())}
+
+    core.administration.revoke_key(acme, first.api_key.id)
+    assert service.client(first.plain.reveal())("GET", FIELDS).status == 401
+    assert list(exported()) == [f'{{key_id="{others[1].api_key.id}",organization="{acme}"}}']
 
 
 def test_there_are_no_created_series(service: Service, admin: Client, key: str) -> None:

@@ -36,6 +36,16 @@ def test_an_idle_service_ends_at_once_with_status_0(
     assert service.stderr.count("\n") == 3  # The lines are listening, draining and ended.
 
 
+def test_the_service_ignores_sighup(start: Callable[..., Service]) -> None:
+    service = start()
+    service.anonymous("GET", "/healthz")
+    os.kill(service.process_id, signal.SIGHUP)
+
+    assert service.anonymous("GET", "/healthz").status == 200
+    assert service.stop() == 0
+    assert [line["event"] for line in service.log][-2:] == ["draining", "ended"]
+
+
 def test_sigint_ends_the_service_even_if_the_shell_ignores_it(
     start: Callable[..., Service],
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ from .redaction import API_KEY
 from .waiting import TIMEOUT
 
 SCRIPT = str(Path(sys.executable).with_name("recipient-fields"))
+STORAGE_LINE = re.compile(r"^(?:Storage: \S+:|Copying \S+ to \S+).*\n", re.MULTILINE)
+"""What commands that change a storage print first."""
 NOT_CONFIRMED = (
     "This can't be undone, and standard input is not a terminal to confirm it."
     " Nothing was changed. To confirm, add --yes."
@@ -30,11 +33,20 @@ NOT_CONFIRMED = (
 
 @frozen
 class Run:
-    """The result of a command. Standard error must not contain a key."""
+    """The result of a command. Standard error must not contain a key.
+
+    `err` is standard error without `storage`, the line that names the storage.
+    """
 
     status: int
     out: str
     err: str
+    storage: str = ""
+
+    @classmethod
+    def of(cls, status: int, out: str, err: str) -> Run:
+        """Return the result, with the line that names the storage apart."""
+        return cls(status, out, STORAGE_LINE.sub("", err), "".join(STORAGE_LINE.findall(err)))
 
     def __attrs_post_init__(self) -> None:
         assert API_KEY.search(self.err) is None
@@ -85,7 +97,12 @@ class CommandLine:
         **environment: str,
     ) -> Run:
         """Run a command with `stdin` on standard input, or with `reply` typed at a terminal."""
-        variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **environment}
+        ours = [variable for variable in os.environ if variable.startswith("RECIPIENT_FIELDS_")]
+        variables = {
+            **dict.fromkeys(ours),
+            "RECIPIENT_FIELDS_STORAGE": self.storage,
+            **environment,
+        }
         result = CliRunner().invoke(
             main,
             [str(a) for a in arguments],
@@ -93,7 +110,7 @@ class CommandLine:
             variables,
             catch_exceptions=False,
         )
-        return Run(result.exit_code, result.stdout, result.stderr)
+        return Run.of(result.exit_code, result.stdout, result.stderr)
 
 
 class _Terminal(BytesIO):
@@ -114,7 +131,9 @@ class Script:
         process = self.start(*arguments, **settings)
         with process:
             out, err = process.communicate(timeout=TIMEOUT)
-        return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
+        return Run.of(
+            process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace")
+        )
 
     def at_a_terminal(
         self, *arguments: str | int, reply: str = "", stdin: BinaryIO | None = None

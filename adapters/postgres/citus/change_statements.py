@@ -27,19 +27,27 @@ def advance_for_creation() -> str:
     """Advance the catalog for a new field, and return the sequence and the time of its record.
 
     They are NULL if the catalog did not advance. Citus requires a table in FROM, so that the
-    statement is one task.
+    statement is one task. `count_id_digits` adds the digits of the id, which is not known yet.
     """
     return f"""
         WITH holder AS (
             SELECT id FROM recipient_fields
             WHERE organization_id = %(organization_id)s AND key = %(key)s
         ), catalog AS (
-            {advance_for_new_field("%(id)s::bigint")}
+            {advance_for_new_field("0")}
             WHERE {can_add_field()}
             RETURNING last_sequence, last_change_at
         )
         SELECT catalog.last_sequence, {milliseconds("catalog.last_change_at")}
         FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
+    """
+
+
+def count_id_digits() -> str:
+    """Add the digits of the id of a new field to the size of the catalog."""
+    return """
+        UPDATE organizations SET fields_size = fields_size + length(%(id)s::bigint::text)
+        WHERE id = %(organization_id)s::bigint
     """
 
 

@@ -16,6 +16,7 @@ from .change_statements import (
     advance_for_additions,
     advance_for_creation,
     change_fields,
+    count_id_digits,
     insert_field,
     insert_fields,
     insert_record,
@@ -41,13 +42,16 @@ class Citus(Server):
     def try_creation(
         self, connection: Connection[Any], values: Mapping[str, object], /
     ) -> FieldId | None:
+        # Both statements are sent before a result is read: one round trip in a pipeline.
+        advance = connection.execute(advance_for_creation(), values)
         [(field_id,)] = connection.execute(select_new_ids(), {"count": 1}).fetchall()
-        values = {**values, "id": field_id}
-        row = connection.execute(advance_for_creation(), values).fetchone()
+        row = advance.fetchone()
         if row is None or row[0] is None:
             return None
         sequence, occurred_at = row
+        values = {**values, "id": field_id}
         connection.execute(insert_field(), values)
+        connection.execute(count_id_digits(), values)
         _record(connection, values, [values], [field_id], first=sequence, occurred_at=occurred_at)
         return FieldId(field_id)
 

@@ -219,6 +219,14 @@ def test_a_message_is_one_line_without_libpq_s_hints() -> None:
     assert one_line(said) == "connection failed: no route"
 
 
+def test_a_message_that_libpq_repeats_without_tls_is_shown_once() -> None:
+    """The servers of the tests have no TLS. This is what libpq says about one of Debian."""
+    failed = 'connection to server at "127.0.0.1", port 5432 failed: FATAL:  wrong'
+    said = psycopg.OperationalError(f"connection failed: {failed}\n{failed}")
+
+    assert one_line(said) == f"connection failed: {failed}"
+
+
 def test_a_message_of_the_server_is_its_primary_message() -> None:
     diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
     error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=diagnostics)

@@ -18,6 +18,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.selection import open_core
 
+from ...support.command_line import environment_with
 from ...support.postgres import PostgresServer, new_database
 from ...support.redaction import log_lines_with_keys
 from ...support.service import StreamReader
@@ -72,7 +73,7 @@ def serve(database: str) -> Iterator[Callable[..., str]]:
 
 @contextmanager
 def serving(database: str, *options: str) -> Iterator[str]:
-    environment = {**os.environ, "RECIPIENT_FIELDS_STORAGE": database}
+    environment = environment_with({"RECIPIENT_FIELDS_STORAGE": database})
     with subprocess.Popen(
         [COMMAND, "serve", "--listen", "127.0.0.1:0", *options],
         env=environment,

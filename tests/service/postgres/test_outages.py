@@ -6,14 +6,19 @@ RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS sets the duration of an outage.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
 import psycopg
 import pytest
 
+from recipient_fields.domain import Organization
+
 from ...support.outages import OUTAGE_SECONDS, OUTAGES
 from ...support.postgres import PostgresServer, execute
+from ...support.service import FIELDS, Client, Service
 from ...support.waiting import eventually
+from ..conftest import checked
 from .load import MAX_RESPONSE_TIME, HttpLoad
 
 pytestmark = pytest.mark.slow
@@ -71,6 +76,59 @@ def test_a_lock_causes_503_in_time_and_leaves_no_session_waiting(
     assert ("POST", 503) in during
     assert during <= expected
     load.require_nothing_lost()
+
+
+def admin_of(service: Service) -> Client:
+    address = service.wait_for(r'"admin_address": "([^"]+)"')[1]
+    return Client(f"http://{address}")
+
+
+def test_the_metrics_show_an_outage_without_requests(server: PostgresServer, database: str) -> None:
+    with checked(Service(database, "--admin-listen", "127.0.0.1:0")) as service:
+        admin = admin_of(service)
+
+        def gauges() -> dict[str, str]:
+            lines = admin("GET", "/metrics").body.decode().splitlines()
+            return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+        eventually(lambda: gauges()["recipient_fields_ready"] == "1.0")
+        server.stop()
+        try:
+            eventually(lambda: gauges()["recipient_fields_ready"] == "0.0", within=3)
+            sleep(3)
+            during = gauges()
+        finally:
+            server.start()
+        eventually(lambda: gauges()["recipient_fields_ready"] == "1.0")
+
+    assert during["recipient_fields_ready"] == "0.0"
+    assert during['recipient_fields_pool{state="waiting"}'] == "0.0"
+
+
+def test_calls_that_wait_for_a_connection_are_counted(
+    database: str, key: str, acme: Organization
+) -> None:
+    """One transaction has the only connection of requests; readiness checks use the spare one."""
+    options = ("--admin-listen", "127.0.0.1:0", "--threads", "8")
+    with (
+        psycopg.connect(database) as locker,
+        checked(Service(f"{database}?pool_size=1", *options)) as service,
+        ThreadPoolExecutor(6) as threads,
+    ):
+        admin = admin_of(service)
+        client = service.client(key)
+        client.fields()
+        locker.execute("LOCK TABLE api_keys")
+        responses = [threads.submit(client, "GET", FIELDS) for _ in range(6)]
+
+        def waiting() -> float:
+            page = admin("GET", "/metrics").body.decode()
+            return float(page.partition('recipient_fields_pool{state="waiting"} ')[2].split()[0])
+
+        eventually(lambda: waiting() > 0)
+        locker.rollback()
+        assert {response.result().status for response in responses} <= {200, 503}
+        eventually(lambda: waiting() == 0)
 
 
 def _stuck(database: str) -> list[tuple[object, ...]]:

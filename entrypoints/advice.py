@@ -1,0 +1,10 @@
+"""Advice about the deployment that the log and `recipient-fields doctor` share, as log formats."""
+
+SMALL_POOL = (
+    "The storage has %d connections for %d threads, so requests can wait for a connection."
+    " Add pool_size=%d to the storage URL, or lower --threads."
+)
+READABLE_FILE = (
+    "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
+    " chmod o-rwx %s"
+)
