@@ -61,9 +61,9 @@ screenshots: install ## take the pictures in docs/_static again, with Debian's c
 	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png docs/_static/overview-*.png
 
 test-deploy: install ## check the files in docs/deploy with Debian's programs, installing them if absent
-	{ command -v nginx && command -v haproxy && command -v promtool && command -v buildah && command -v mmdebstrap; } \
-		>/dev/null || { apt-get update && apt-get install --yes --no-install-recommends \
-			nginx-light haproxy prometheus buildah crun mmdebstrap; }
+	{ command -v nginx && command -v haproxy && command -v promtool && command -v buildah && command -v mmdebstrap && \
+		command -v systemd-nspawn; } >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends \
+			nginx-light haproxy prometheus buildah crun mmdebstrap systemd-container; }
 	$(BIN)/python -m pytest tests/deploy
 
 test-ha: install ## test failovers on three nodes of Patroni, installing etcd, HAProxy and PgBouncer of Debian if absent

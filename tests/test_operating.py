@@ -63,7 +63,7 @@ def test_each_process_of_the_example_for_systemd_serves_metrics_at_its_own_addre
     parsed = [serve.make_context("serve", command.replace("%i", n).split()).params for n in "01"]
     assert [settings["listen"] for settings in parsed] == [("127.0.0.1", 8080)] * 2
     assert [settings["admin_listen"] for settings in parsed] == [
-        *(("127.0.0.1", 9090), ("127.0.0.1", 9091))
+        *(("127.0.0.1", 9400), ("127.0.0.1", 9401))
     ]
 
 

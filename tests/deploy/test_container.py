@@ -64,7 +64,19 @@ def health_check(port: int) -> list[str]:
     """Return the command of the health check, with another port."""
     text = (DEPLOY / "Containerfile").read_text("utf-8")
     (command,) = re.findall(r"^    CMD (\[.*\])$", text, re.MULTILINE)
-    return [word.replace("9090", str(port)) for word in json.loads(command)]
+    return [word.replace("9400", str(port)) for word in json.loads(command)]
+
+
+def test_the_base_image_has_no_default() -> None:
+    ran = subprocess.run(
+        ["buildah", "build", "--file", DEPLOY / "Containerfile", "."],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+    )
+
+    assert ran.returncode != 0
+    assert "BASE" in ran.stderr
 
 
 def test_the_service_starts_and_its_health_check_succeeds(container: str) -> None:

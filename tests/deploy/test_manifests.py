@@ -45,13 +45,39 @@ def test_compose_yaml_fits_the_specification() -> None:
     run(tool("check-jsonschema"), *schema, DEPLOY / "compose.yaml")
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    unit = (DEPLOY / "recipient-fields@.service").read_text("utf-8")
-    installed = unit.replace("/opt/recipient-fields/bin/", f"{Path(sys.executable).parent}/")
-    file = tmp_path / "recipient-fields@.service"
-    file.write_text(installed)
+def test_the_service_of_compose_is_not_the_owner_of_the_tables() -> None:
+    (compose,) = documents(DEPLOY / "compose.yaml")
+    urls = {
+        name: service["environment"].get("RECIPIENT_FIELDS_STORAGE", "")
+        for name, service in compose["services"].items()
+    }
 
-    assert run("systemd-analyze", "verify", file) == ""
+    assert urls["migrate"].startswith("postgresql://recipient_fields_owner:${OWNER_PASSWORD}@")
+    assert urls["service"].startswith("postgresql://recipient_fields_service:${SERVICE_PASSWORD}@")
+    assert "./roles.sql:" in str(compose["services"]["database"]["volumes"])
+
+
+@pytest.mark.parametrize("file", sorted(DEPLOY.glob("*.service")), ids=lambda file: file.name)
+def test_systemd_accepts_the_unit(file: Path, tmp_path: Path) -> None:
+    unit = file.read_text("utf-8")
+    copy = tmp_path / file.name
+    copy.write_text(unit.replace("/opt/recipient-fields/bin/", f"{Path(sys.executable).parent}/"))
+
+    assert run("systemd-analyze", "verify", copy) == ""
+
+
+def test_systemd_starts_the_service_again_however_often_it_has_failed() -> None:
+    """Otherwise, it gives up after five failures in 10 s, while PostgreSQL is down."""
+    unit = (DEPLOY / "recipient-fields@.service").read_text("utf-8")
+
+    assert {"StartLimitIntervalSec=0", "Restart=always"} <= {*unit.splitlines()}
+
+
+def test_the_unit_restricts_what_the_process_may_do() -> None:
+    """The threshold is ten times the figure that `systemd-analyze security` prints."""
+    unit = DEPLOY / "recipient-fields@.service"
+
+    run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
 
 
 def test_prometheus_accepts_the_rules() -> None:

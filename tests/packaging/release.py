@@ -158,7 +158,7 @@ def _set_version(source: Path, version: str) -> None:
     old = re.escape(_version(source))
     _substitute(source / PROJECT, rf'^(version = "){old}"$', rf'\g<1>{version}"')
     for page in PAGES:
-        pattern = rf'([Vv]ersion |version="|recipient_fields-){old}\b'
+        pattern = rf'([Vv]ersion |version="|recipient[-_]fields-){old}\b'
         _substitute(source / page, pattern, rf"\g<1>{version}")
     changelog = source / CHANGELOG
     today = datetime.now(UTC).date().isoformat()

@@ -1,4 +1,4 @@
-"""The statements of `docs/operating.md` that create roles and that advance sequences."""
+"""`docs/deploy/roles.sql`, and the statements of `docs/operating.md` that advance sequences."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from ...support.postgres import PASSWORD, execute
 from .examples import NOW
 
-PAGE = (Path(__file__).parents[3] / "docs/operating.md").read_text("utf-8")
-CREATE, GRANT, ADVANCE = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "operating.md").read_text("utf-8")
+ROLES = (DOCS / "deploy/roles.sql").read_text("utf-8")
+(ADVANCE,) = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
 OWNER, SERVICE, DATABASE = (
     "recipient_fields_owner",
     "recipient_fields_service",
@@ -30,9 +32,13 @@ def roles(server_url: str) -> Iterator[tuple[str, str]]:
     server = urlsplit(server_url)
     host = server.netloc.rpartition("@")[2]
     try:
-        for statement in CREATE.replace("…", PASSWORD).split(";\n"):
+        statements = re.sub(r":'\w+_password'", f"'{PASSWORD}'", ROLES)
+        create, _, grant = re.sub(r"(?m)^\\(?!connect).*|^--.*", "", statements).partition(
+            f"\\connect {DATABASE}\n"
+        )
+        for statement in create.rstrip().removesuffix(";").split(";\n"):
             execute(server_url, statement)
-        execute(server._replace(path=f"/{DATABASE}").geturl(), GRANT)
+        execute(server._replace(path=f"/{DATABASE}").geturl(), grant)
         owner, service = (
             server._replace(netloc=f"{role}:{PASSWORD}@{host}", path=f"/{DATABASE}").geturl()
             for role in (OWNER, SERVICE)
