@@ -345,7 +345,9 @@ def test_more_clients_than_the_limit_can_keep_idle_connections(
     with running_server(connections=4) as server:
         clients = [server.connect() for _ in range(12)]
         started = time.monotonic()
-        assert [client.get("/").body for client in clients] == [b"ok"] * 12
+        for client in clients:  # At once: a client that waits to send its request is idle, too.
+            client.send_request("/")
+        assert [client.response().body for client in clients] == [b"ok"] * 12
         assert time.monotonic() - started < 5
         assert server.has_connections(4)
 
