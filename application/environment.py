@@ -61,18 +61,26 @@ def read_secret(variable: str, environment: Mapping[str, str]) -> str:
     So supervisors can pass a secret as a file. The content is UTF-8, without line feeds at its end.
     Return an empty text if neither variable is set.
 
-    Raises: UnusableCredentials if both are set, or the file is not readable.
+    Raises: UnusableCredentials if both are set, or the file is empty or not readable.
     """
     value = environment.get(variable, "")
-    path = environment.get(f"{variable}{FILE_SUFFIX}", "")
+    file_variable = f"{variable}{FILE_SUFFIX}"
+    path = environment.get(file_variable, "")
     if not path:
         return value
     if value:
-        raise UnusableCredentials(f"Set either {variable} or {variable}{FILE_SUFFIX}.")
+        raise UnusableCredentials(
+            f"{variable} and {variable}{FILE_SUFFIX} are both set. Unset one of them."
+        )
+    named = f"{path}, which {variable}{FILE_SUFFIX} names"
     try:
-        return Path(path).read_text("utf-8").rstrip("\r\n")
+        secret = Path(path).read_text("utf-8-sig").rstrip("\r\n")
     except OSError as error:
-        reason = error.strerror
+        raise UnusableCredentials(f"Can't read {named}: {error.strerror}.") from None
     except UnicodeDecodeError:
-        reason = "it is not UTF-8"
-    raise UnusableCredentials(f"Can't read {path}, which {variable}{FILE_SUFFIX} names: {reason}.")
+        raise UnusableCredentials(f"Can't read {named}: it is not UTF-8.") from None
+    if "\0" in secret:
+        raise UnusableCredentials(f"{named}, contains a null character. Remove it.")
+    if not secret:
+        raise UnusableCredentials(f"{named}, is empty. Write the value into it.")
+    return secret

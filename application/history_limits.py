@@ -58,7 +58,7 @@ class HistoryLimits:
             self._changed.add(organization_id)
             starts, self._is_running = not self._is_running, True
         if starts:
-            Thread(target=self._run, name="history-limits", daemon=True).start()
+            self._start()
 
     def reduce(self, organization_id: OrganizationId) -> int:
         """Remove the oldest records of a history that exceeds the limit, and return their number.
@@ -74,7 +74,21 @@ class HistoryLimits:
             audit("History", "pruned", by=SERVICE, **facts, limit=self._limit.bytes)
         return records
 
+    def _start(self) -> None:
+        try:
+            Thread(target=self._run, name="history-limits", daemon=True).start()
+        except RuntimeError as error:  # The next change tries again.
+            self._is_running = False
+            _log.warning("No thread for the sizes of histories can be started: %s", error)
+
     def _run(self) -> None:
+        try:
+            self._check_changed()
+        except BaseException:  # The next change starts another thread.
+            self._is_running = False
+            raise
+
+    def _check_changed(self) -> None:
         while True:
             sleep(_INTERVAL)
             with self._lock:

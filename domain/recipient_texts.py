@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,399})(\.[0-9]{1,399})?([eE][-+]?[0-9]
 _SWAPPED_MARKS = str.maketrans(",.", ".,")
 _NOT_DECIMAL_POINT = Violation(Rule.TYPE, "Write a number like 1234.5.")
 _NOT_DECIMAL_COMMA = Violation(Rule.TYPE, "Write a number like 1234,5.")
+_NO_DATE = Violation(Rule.FORMAT, "There is no such date.")
 _DATE_PART = re.compile("YYYY|MM?|DD?")
 _DATE_PATTERNS = {
     "YYYY": "(?P<year>[0-9]{4})",
@@ -58,7 +59,9 @@ class TextFormats:
         if parts != ["D", "M", "Y"] or len(separators) < 2 or any(map(str.isalnum, separators)):
             message = "Use YYYY, MM and DD, once each and separated, such as DD.MM.YYYY."
             raise InvalidInput([Violation(Rule.FORMAT, message, ("date_format",))])
-        if not self.true or not self.false or {*self.true} & {*self.false}:
+        words = {*self.true, *self.false}
+        is_distinct = len(words) == len({*self.true}) + len({*self.false})
+        if not (self.true and self.false and is_distinct) or "" in words:
             message = "Use different words for true and false, at least one for each."
             raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("true",))])
 
@@ -80,7 +83,7 @@ class TextFormats:
             if found is None:
                 return refused
             date = canonical(f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}")
-            return refused if isinstance(date, Violation) else date
+            return _NO_DATE if isinstance(date, Violation) else date
 
         return check
 

@@ -28,7 +28,7 @@ from .http.request_log import (
     sender_of,
 )
 from .http.resource import MAX_BODY_SIZE
-from .http.unread_responses import UnreadResponses
+from .http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
 from .log import BufferedHandler
 from .selection import open_core, open_permitted_source, storage_kind
 from .settings import MEBIBYTE, STORED_KEYS, Settings
@@ -97,7 +97,8 @@ def create_service(
         hooks += (admin.metrics.record_response,)
     if traces is not None:
         hooks += (traces.record_response,)
-    counted, heavy, unread = core, HeavyRequests(settings.threads), UnreadResponses()
+    counted, heavy = core, HeavyRequests(settings.threads)
+    unread = UnreadResponses(max(MAX_UNREAD_BYTES, 2 * settings.catalog_size * MEBIBYTE))
     if admin is not None:
         admin.metrics.watch_large_responses(heavy, unread)
         counted = evolve(core, validator=admin.metrics.counting(core.validator))

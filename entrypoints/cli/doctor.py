@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import socket
 import ssl
@@ -167,15 +168,20 @@ def _check_file(url: str) -> Iterator[_Result]:
 
 def _check_audit_log(path: Path) -> _Result:
     """Check that this user can write the audit log, and that other users can't read it."""
-    if not path.exists():
-        writable, readable = os.access(path.absolute().parent, os.W_OK | os.X_OK), False
-    else:
-        writable = os.access(path, os.W_OK)
+    changed = path
+    try:
         readable = bool(path.stat().st_mode & stat.S_IROTH)
-    quoted = shlex.quote(str(path))
+        writable = os.access(path, os.W_OK)
+    except FileNotFoundError:
+        changed, readable = path.absolute().parent, False
+        writable = os.access(changed, os.W_OK | os.X_OK)
+    except PermissionError:
+        changed, readable, writable = path.absolute().parent, False, False
+    quoted = shlex.quote(str(changed))
     if not writable:
-        message = f"This user can't write {path}, so commands with --audit-log fail. Run:"
-        return _problem("audit log", f'{message} chown "$USER" {quoted}')
+        message = f"This user can't write {path}, so commands with --audit-log fail. Run as root:"
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        return _problem("audit log", f"{message} chown {user} {quoted}")
     if readable:
         message = f"Other users can read {path}. Run: chmod o-rwx {quoted}"
         return _problem("audit log", message)
@@ -186,7 +192,7 @@ def _check_console(url: WebOrigin) -> Iterator[_Result]:
     address = urlsplit(url)
     host = address.hostname or ""
     try:
-        socket.getaddrinfo(host, address.port or address.scheme)
+        socket.getaddrinfo(host, address.port)
     except OSError as error:
         message = f"{host} does not resolve ({error.strerror}). Create its DNS record, or correct"
         yield _problem("console address", f"{message} --console-url.")

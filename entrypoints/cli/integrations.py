@@ -179,7 +179,7 @@ def sync(
             ) from error
 
 
-@integrations.command(params=[setting_option("catalog_size")])
+@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @json_option
@@ -196,7 +196,10 @@ def restore(
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         removals = core.integrations.list_removals(tenant.id, integration.id)
         if not removals:
-            raise click.ClickException("The history has no removed field of this integration.")
+            raise click.ClickException(
+                "There is nothing to restore: no sync has removed a field of this integration, or"
+                " all were restored."
+            )
         ids = [removal.field_id for removal in removals[0]]
         restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
     fields = counted(len(restored), "field")

@@ -1,4 +1,4 @@
-"""Confirmation of actions that can't be undone."""
+"""Confirmation of actions that remove something."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def confirm(question: str, *listed: str) -> None:
     """
     if not is_at_terminal():
         raise click.ClickException(
-            "This can't be undone, and standard input is not a terminal to confirm it."
-            " Nothing was changed. To confirm, add --yes."
+            "Standard input is not a terminal to confirm this, so nothing was changed. To confirm,"
+            " add --yes."
         )
     for line in listed:
         note(line)

@@ -114,6 +114,9 @@ def check(
     is 0 if all recipients are valid, 3 if some are invalid, and 1 if the file can't be read.
     """
     _check_names(file.name, out, rejects)
+    is_csv = not (is_json_lines(file.name) or is_parquet(file.name))
+    if spreadsheet_safe and not (is_csv and rejects):
+        raise click.UsageError("--spreadsheet-safe requires a CSV file and --rejects.")
     if integration is not None and is_json_lines(file.name):
         raise click.UsageError("--integration requires a file with columns.")
     options = ListOptions(

@@ -8,7 +8,14 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import FieldNotFound, IntegrationId, KeyTaken, RecipientFieldsError
+from recipient_fields.domain import (
+    CatalogTooLarge,
+    FieldNotFound,
+    HistoryRemoved,
+    IntegrationId,
+    KeyTaken,
+    RecipientFieldsError,
+)
 from recipient_fields.domain.esp import DIALECTS, EspFieldTaken
 
 from ..counts import counted
@@ -48,7 +55,13 @@ class RemovedFields(Page):
                 restored = integrations.restore_fields(
                     organization_id, integration_id, ids, by=author(req)
                 )
-        except (EspFieldTaken, FieldNotFound, KeyTaken) as error:
+        except (
+            CatalogTooLarge,
+            EspFieldTaken,
+            FieldNotFound,
+            HistoryRemoved,
+            KeyTaken,
+        ) as error:
             self._send(req, resp, integration_id, error)
             return
         verb = "was" if len(restored) == 1 else "were"

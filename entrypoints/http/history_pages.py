@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from recipient_fields.application.documents import render_record
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.domain import HistoryPage, HistoryQuery
+from recipient_fields.domain import BeforeHistory, HistoryPage, HistoryQuery
 
 from .heavy_requests import HEAVY_SIZE, HeavyRequest
 from .resource import MEBIBYTE
@@ -41,7 +41,12 @@ def read_page(
     records: list[bytes] = []
     size, after = 0, query.after
     while True:
-        part = read(evolve(query, limit=min(_PART, query.limit - len(records)), after=after))
+        try:
+            part = read(evolve(query, limit=min(_PART, query.limit - len(records)), after=after))
+        except BeforeHistory:  # Records were removed meanwhile: the next page reports that.
+            if not records:
+                raise
+            return _page(records, after)
         for record in part.records:
             rendered = render_json(render_record(record))
             size += len(rendered) + 1

@@ -9,10 +9,12 @@ import falcon
 MINIMAL = "return=minimal"
 """The preference, and what `Preference-Applied` contains if the response follows it."""
 
-_WORD = r'(?:"(?:[^"\\]|\\.)*"|[^\s",;=]+)'
+# Possessive, so that no header takes more than linear time.
+_PLAIN = r'[^\s",;=]++'
+_WORD = rf'(?:"(?:[^"\\]++|\\.)*+"|{_PLAIN})'
 _PREFERENCE = re.compile(
-    rf"\s*(?P<name>[^\s\",;=]+)\s*(?:=\s*(?P<value>{_WORD}))?"
-    rf"\s*(?:;\s*[^\s\",;=]+\s*(?:=\s*{_WORD})?\s*)*(?:,|$)"
+    rf"\s*+(?P<name>{_PLAIN})\s*+(?:=\s*+(?P<value>{_WORD}))?+"
+    rf"\s*+(?:;\s*+{_PLAIN}\s*+(?:=\s*+{_WORD})?+\s*+)*+(?:,|$)"
 )
 
 

@@ -441,16 +441,16 @@ class BatchCollection(Resource):
         """
 
         def require_slot(results: Iterable[RecipientField | None]) -> None:
-            if not prefers_minimal(req):
+            if not is_minimal:
                 request.require_slot_above(HEAVY_SIZE, field_sizes(results))
 
-        batch = parse_batch(read_json(req, self))
+        batch, is_minimal = parse_batch(read_json(req, self)), prefers_minimal(req)
         organization_id = credential(req).organization_id
         with self.heavy.request(organization_id) as request:
             results = self.service.by(author(req)).apply_batch(
                 organization_id, batch, accept=require_slot
             )
-            send_results(req, resp, results, max_bytes=self.service.size_limit)
+            send_results(resp, results, is_minimal=is_minimal, max_bytes=self.service.size_limit)
 
 
 @frozen
@@ -467,6 +467,7 @@ class History(Resource):
         _HISTORY_TAG,
         _records(renamed={"recipient_field_changes": [CHANGE]}),
         is_conditional=True,
+        errors=(BeforeHistory,),
     )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """List the changes of all fields.
@@ -494,7 +495,13 @@ class FieldHistory(Resource):
     service: RecipientFieldService
     heavy: HeavyRequests
 
-    @operation("list_changes_of_recipient_field", _HISTORY_TAG, _records(), is_conditional=True)
+    @operation(
+        "list_changes_of_recipient_field",
+        _HISTORY_TAG,
+        _records(),
+        is_conditional=True,
+        errors=(BeforeHistory,),
+    )
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """List the changes of a field.
 

@@ -25,7 +25,7 @@ from .history_pages import RenderedPage
 from .history_parameters import next_history_page
 from .list_parameters import next_page
 from .mount_path import mount_path
-from .preferences import MINIMAL, prefers_minimal
+from .preferences import MINIMAL
 from .problems import entity_tag
 from .request_context import parameters, precondition
 from .resource import READS
@@ -98,17 +98,17 @@ def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
 
 
 def send_results(
-    req: falcon.Request,
     resp: falcon.Response,
     results: tuple[RecipientField | None, ...],
     *,
+    is_minimal: bool,
     max_bytes: int,
 ) -> None:
-    """Send the fields of a batch, or only their ids and keys.
+    """Send the fields of a batch, or only their ids and keys if the response is minimal.
 
-    These are sent if the client prefers it, or if the fields would have more than `max_bytes`.
+    It is also minimal if the fields would have more than `max_bytes`.
     """
-    body = None if prefers_minimal(req) else render_batch_results(results, max_bytes)
+    body = None if is_minimal else render_batch_results(results, max_bytes)
     if body is None:
         body = render_json(render_minimal_results(results))
         resp.set_header("Preference-Applied", MINIMAL)

@@ -15,9 +15,9 @@ from .resource import KIBIBYTE, MEBIBYTE
 _LARGE: Final = MEBIBYTE
 """Hosts buffer smaller responses themselves."""
 MAX_UNREAD_BYTES: Final = 16 * MEBIBYTE
-"""Two lists of the largest size."""
+"""Two lists of the default maximum."""
 _MAX_READ: Final = 128 * KIBIBYTE
-"""Hosts ask for as much as a socket could take, which is often much more than it takes."""
+"""Hosts read as much as a socket could take, which is often much more than it takes."""
 
 
 @frozen
@@ -64,7 +64,7 @@ class UnreadResponses:
 
     @property
     def interrupted(self) -> int:
-        """The number of responses that were interrupted. Any thread may ask."""
+        """The number of responses that were interrupted. Any thread may read it."""
         return self._interrupted
 
     def open(self, organization_id: OrganizationId, content: bytes) -> UnreadResponse:
@@ -129,7 +129,7 @@ class UnreadResponse:
         return read
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to the offset from the begin (0), the position (1) or the end (2). Return it."""
+        """Set the position, relative to the beginning (0), the position (1) or the end (2)."""
         self._position = offset + (0, self._position, self._size)[whence]
         return self._position
 

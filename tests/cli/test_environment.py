@@ -202,7 +202,7 @@ CHANGING = {
     *(f"keys {verb}" for verb in ("create", "revoke", "rotate")),
     *(f"administrators {verb}" for verb in ("invite", "reset", "revoke")),
     *(f"fields {verb}" for verb in ("create", "update", "delete", "restore")),
-    *(f"integrations {verb}" for verb in ("create", "rename", "delete", "sync")),
+    *(f"integrations {verb}" for verb in ("create", "rename", "delete", "sync", "restore")),
 }
 
 
@@ -214,6 +214,10 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
 
     created = command(*create, environment=variables)
     both = Script("memory:")(*create, environment=variables)
+    file.write_bytes(b"sqlite:a\0.db")
+    null = command(*create, environment=variables)
+    file.write_text("\n")
+    empty = command(*create, environment=variables)
     file.write_bytes(b"\xff")
     unreadable = command(*create, environment=variables)
     file.unlink()
@@ -221,7 +225,12 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
 
     assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
     assert both.failure() == (
-        "Set either RECIPIENT_FIELDS_STORAGE or RECIPIENT_FIELDS_STORAGE_FILE."
+        "RECIPIENT_FIELDS_STORAGE and RECIPIENT_FIELDS_STORAGE_FILE are both set. Unset one of"
+        " them."
+    )
+    assert null.failure().endswith("names, contains a null character. Remove it.")
+    assert empty.failure() == (
+        f"{file}, which RECIPIENT_FIELDS_STORAGE_FILE names, is empty. Write the value into it."
     )
     where = f"Can't read {file}, which RECIPIENT_FIELDS_STORAGE_FILE names"
     assert missing.failure() == f"{where}: No such file or directory."

@@ -86,12 +86,19 @@ def test_dates_can_have_another_format(date_format: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["5.11.2026", "05/11/2026", "31.02.2026", "05.11.26", "05.11.2026 "],
+    ["5.11.2026", "05/11/2026", "05.11.26", "05.11.2026 "],
 )
 def test_other_texts_are_no_dates(text: str) -> None:
     checked = check_with(TextFormats(date_format="DD.MM.YYYY"), DataType.DATE, text)
     violation = Violation(Rule.FORMAT, "Write a date like 20.11.2026.", ("value",))
     assert checked.violations == (violation,)
+
+
+def test_a_date_that_does_not_exist_is_named() -> None:
+    for date_format, text in (("DD.MM.YYYY", "31.02.2026"), ("YYYY-MM-DD", "2026-02-31")):
+        checked = check_with(TextFormats(date_format=date_format), DataType.DATE, text)
+        violation = Violation(Rule.FORMAT, "There is no such date.", ("value",))
+        assert checked.violations == (violation,)
 
 
 def test_booleans_can_be_other_words() -> None:
@@ -113,6 +120,7 @@ def test_booleans_can_be_other_words() -> None:
         {"date_format": "DD-M4-YYYY"},
         {"true": ("ja",), "false": ("JA",)},
         {"true": ()},
+        {"false": ("",)},
     ],
     ids=str,
 )

@@ -26,8 +26,8 @@ SCRIPT = str(Path(sys.executable).with_name("recipient-fields"))
 STORAGE_LINE = re.compile(r"^(?:Storage: \S+:|Copying \S+ to \S+).*\n", re.MULTILINE)
 """What commands that change a storage print first."""
 NOT_CONFIRMED = (
-    "This can't be undone, and standard input is not a terminal to confirm it."
-    " Nothing was changed. To confirm, add --yes."
+    "Standard input is not a terminal to confirm this, so nothing was changed. To confirm,"
+    " add --yes."
 )
 
 
