@@ -11,10 +11,10 @@ MINIMAL = "return=minimal"
 
 # Possessive, so that no header takes more than linear time.
 _PLAIN = r'[^\s",;=]++'
-_WORD = rf'(?:"(?:[^"\\]++|\\.)*+"|{_PLAIN})'
+_WORD = rf'(?:"(?>(?:[^"\\]++|\\.)*)"|{_PLAIN})'
 _PREFERENCE = re.compile(
-    rf"\s*+(?P<name>{_PLAIN})\s*+(?:=\s*+(?P<value>{_WORD}))?+"
-    rf"\s*+(?:;\s*+{_PLAIN}\s*+(?:=\s*+{_WORD})?+\s*+)*+(?:,|$)"
+    rf"\s*+(?P<name>{_PLAIN})\s*+(?>(?:=\s*+(?P<value>{_WORD}))?)"
+    rf"\s*+(?>(?:;\s*+{_PLAIN}\s*+(?>(?:=\s*+{_WORD})?)\s*+)*)(?:,|$)"
 )
 
 

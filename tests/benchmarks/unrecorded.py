@@ -7,6 +7,7 @@ import re
 import pytest
 
 from recipient_fields.adapters.postgres import change_statements, changes, fields
+from recipient_fields.adapters.shared_values import SharedDocument
 from recipient_fields.entrypoints.cli import main
 
 
@@ -20,13 +21,13 @@ def _without(statement: str, part: str, replacement: str = "") -> str:
 def _unrecorded(statement: str) -> str:
     """Return the statement without its record, the sequence number and the time of the record."""
     statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
-    statement = _without(statement, r",\s*last_sequence = .*?(?=\s*WHERE)")
+    statement = _without(statement, r",\s*last_sequence = .*?(?=\s*FROM added)")
     return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING id")
 
 
 with pytest.MonkeyPatch.context() as patch:
     statement = _unrecorded(change_statements.insert_field())
     patch.setattr(fields, "insert_field", lambda: statement)
-    for document in ("author_document", "field_document"):
-        patch.setattr(changes, document, lambda _: None)
+    patch.setattr(changes, "author_document", lambda _: "")
+    patch.setattr(fields, "share_values", lambda _: SharedDocument("", {}))
     main()

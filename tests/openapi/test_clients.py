@@ -292,7 +292,7 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
             [["/recipient_field/name", "blank"], ["/recipient_field/key", "format"]],
         ],
         "pages": ["shoe_size", "preferred_shop", "loyalty_tier"],
-        "applied": ["hat_size", "Feet", None],
+        "applied": ["Hat size", "Feet", None],
         "failed": [404, [["/operations/0", "not_found"]]],
         "compiled": [422, "not_expressible"],
         "exported": ["Hello", []],

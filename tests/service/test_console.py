@@ -186,7 +186,7 @@ class TestServers:
             fields = set_password(browser, dana)
 
             assert "Shop" in create_field(browser, fields.path, "Shop").text
-        assert '"route": "/console/links/{token}"' in file.read_text()
+        assert '"route": "/console/invitations/{token}"' in file.read_text()
         assert logged_secrets(file.read_text(), browser) == []
 
 

@@ -93,9 +93,9 @@ console.log(
     ],
     pages,
     applied: [
-      applied.data?.results[0].recipient_field?.key,
-      applied.data?.results[1].recipient_field?.name,
-      applied.data?.results[2].recipient_field,
+      ...(applied.data?.results ?? []).map((result) =>
+        "recipient_field" in result ? (result.recipient_field?.name ?? null) : result.key,
+      ),
     ],
     failed: [
       failed.response.status,
