@@ -22,7 +22,7 @@ def _unrecorded(statement: str) -> str:
     """Return the statement without its record, the sequence number and the time of the record."""
     statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
     statement = _without(statement, r",\s*last_sequence = .*?(?=\s*FROM added)")
-    return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING id")
+    return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING organizations.id")
 
 
 with pytest.MonkeyPatch.context() as patch:
