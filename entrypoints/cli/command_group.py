@@ -78,7 +78,7 @@ class CommandGroup(click.Group):
     Its help shows the first paragraph of each command's help, which click would cut to one line.
     """
 
-    command_class = Command
+    command_class: type[click.Command] | None = Command
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add the command to the group."""

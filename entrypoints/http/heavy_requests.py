@@ -114,8 +114,8 @@ class HeavyRequest:
     def __init__(self, slots: HeavyRequests, organization_id: OrganizationId) -> None:
         self._slots = slots
         self._organization_id = organization_id
-        self.has_slot = False
-        self.is_heavy = False
+        self.has_slot: bool = False
+        self.is_heavy: bool = False
         """Whether its size has exceeded a limit, even if it found no free slot."""
 
     def require_slot_above(self, limit: int, sizes: Iterable[int]) -> None:

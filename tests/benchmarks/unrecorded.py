@@ -22,12 +22,13 @@ def _unrecorded(statement: str) -> str:
     """Return the statement without its record, the sequence number and the time of the record."""
     statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
     statement = _without(statement, r",\s*last_sequence = .*?(?=\s*FROM added)")
-    return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING organizations.id")
+    returning = "RETURNING last_sequence, last_change_at"
+    return _without(statement, returning, "RETURNING organizations.id")
 
 
 with pytest.MonkeyPatch.context() as patch:
     statement = _unrecorded(change_statements.insert_field())
     patch.setattr(fields, "insert_field", lambda: statement)
-    patch.setattr(changes, "author_document", lambda _: "")
+    patch.setattr(changes, "author_document", lambda _: "{}")
     patch.setattr(fields, "share_values", lambda _: SharedDocument("", {}))
     main()
