@@ -30,5 +30,5 @@ with pytest.MonkeyPatch.context() as patch:
     statement = _unrecorded(change_statements.insert_field())
     patch.setattr(fields, "insert_field", lambda: statement)
     patch.setattr(changes, "author_document", lambda _: "{}")
-    patch.setattr(fields, "share_values", lambda _: SharedDocument("", {}))
+    patch.setattr(fields, "share_values", lambda _: SharedDocument("{}", {}))
     main()
