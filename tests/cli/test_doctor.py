@@ -33,10 +33,10 @@ def details(run: Run, check: str) -> str:
     return {match[1]: match[3] for match in rows}[check]
 
 
-def certificate(folder: Path, *, days: int, name: str = "localhost") -> Path:
-    """Create a certificate and its key in one file."""
+def certificate(folder: Path, *, days: int, name: str) -> Path:
+    """Create a certificate for an alternative name such as `DNS:…` and its key, in one file."""
     file = folder / f"{name}-{days}.pem"
-    names = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}")
+    names = ("-subj", "/CN=Test", "-addext", f"subjectAltName={name}")
     files = ("-keyout", "key.pem", "-out", "certificate.pem")
     key = ("-newkey", "rsa:2048", "-nodes")
     subprocess.run(
@@ -130,10 +130,16 @@ def test_a_sqlite_file_that_others_can_read_is_reported_and_a_missing_one_is_not
 @pytest.mark.parametrize(
     ("days", "name", "status", "check", "expected"),
     [
-        (90, "localhost", 303, "console address", "/console responds."),
-        (90, "localhost", 404, "console address", "responds with 404. Check that the service runs"),
-        (3, "localhost", 303, "certificate", "Renew it, and check the timer that does so."),
-        (90, "other.example", 303, "certificate", "is not valid: Hostname mismatch"),
+        (90, "IP:127.0.0.1", 303, "console address", "/console responds."),
+        (
+            90,
+            "IP:127.0.0.1",
+            404,
+            "console address",
+            "responds with 404. Check that the service runs",
+        ),
+        (3, "IP:127.0.0.1", 303, "certificate", "Renew it, and check the timer that does so."),
+        (90, "DNS:other.example", 303, "certificate", "is not valid: IP address mismatch"),
     ],
 )
 def test_the_address_and_the_certificate_of_the_console_are_checked(
@@ -141,10 +147,8 @@ def test_the_address_and_the_certificate_of_the_console_are_checked(
 ) -> None:
     trusted = certificate(tmp_path, days=days, name=name)
     with stub_server(always(StubResponse(status)), certificate=trusted) as server:
-        url = server.url.replace("127.0.0.1", "localhost")
-        run = Script("memory:")(
-            "doctor", "--console-url", url, environment={"SSL_CERT_FILE": str(trusted)}
-        )
+        environment = {"SSL_CERT_FILE": str(trusted)}
+        run = Script("memory:")("doctor", "--console-url", server.url, environment=environment)
 
     assert expected in details(run, check)
     assert run.status == (0 if expected == "/console responds." else 1)
