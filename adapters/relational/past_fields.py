@@ -84,7 +84,10 @@ def _fields_at(
 
 
 def select_last_until(sql: Dialect) -> str:
-    """Select the sequence and the time of the last record until a time."""
+    """Select the sequence and the time of the last record until a time.
+
+    The times of records are in the order of their sequences, so all later records have later ones.
+    """
     return f"""
         SELECT sequence, {sql.milliseconds("occurred_at")}
         FROM recipient_field_changes AS record

@@ -28,15 +28,10 @@ from ..relational.history import (
     record_columns,
 )
 from ..relational.organizations import require_organization
-from ..relational.past_fields import select_page_at
+from ..relational.past_fields import select_last_until, select_page_at
 from .database import Database
 from .dialect import SQLITE, SqliteConnection
 
-# The times of records are in the order of their sequence numbers.
-_SELECT_LAST = """
-    SELECT sequence, occurred_at FROM recipient_field_changes
-    WHERE organization_id = ? AND occurred_at <= ? ORDER BY occurred_at DESC, sequence DESC LIMIT 1
-"""
 # The index of fields and sequences finds these records. A search by time would read all later ones.
 _SELECT_FIRST_LATER_RECORDS = f"""
     SELECT {record_columns(SQLITE)} FROM recipient_field_changes
@@ -71,8 +66,8 @@ class SqliteHistoryRepository(RelationalHistory):
         with self._database.reading() as connection:
             shared = SqliteConnection(connection)
             require_organization(shared, organization_id)
-            values = (organization_id, epoch_milliseconds(at))
-            row = connection.execute(_SELECT_LAST, values).fetchone()
+            values = {"organization_id": organization_id, "at": epoch_milliseconds(at)}
+            row = shared.one(select_last_until, values)
             if row is None:
                 raise BeforeHistory
             last, revision = row

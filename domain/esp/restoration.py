@@ -10,7 +10,7 @@ from ..fields import RecipientField
 from .dialects import DIALECTS
 from .errors import EspFieldTaken
 from .integrations import Integration
-from .sync import SyncPlan, identity
+from .sync import SyncPlan, esp_identity
 
 
 def plan_restorations(
@@ -63,5 +63,5 @@ def _place(integration: Integration, field: RecipientField) -> object:
     Variables are case-insensitive.
     """
     if DIALECTS[integration.esp].prelude is None:
-        return identity(field)
+        return esp_identity(field)
     return (field.custom_value_expression or "").lower()

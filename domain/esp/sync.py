@@ -178,7 +178,7 @@ class SyncRun:
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
-            if valid.setdefault(identity(candidate.definition), candidate) is not candidate:
+            if valid.setdefault(esp_identity(candidate.definition), candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
         if not (allow_empty or valid or refused):
             raise EmptyReport
@@ -312,7 +312,7 @@ def _split_by_key(
     return with_key, refused
 
 
-def identity(field: FieldDefinition) -> tuple[object, ...]:
+def esp_identity(field: FieldDefinition) -> tuple[object, ...]:
     """Return a unique key of the field: a standard and a custom field can have the same name."""
     return field.origin.esp_field_name, field.custom_value_expression
 
@@ -326,8 +326,8 @@ def _match_stored(
 
     A stored field with a refused name matches only by identity, so it does not change.
     """
-    unmatched = {identity(field): field for field in stored}
-    by_identity = [(each, unmatched.pop(identity(each.definition), None)) for each in accepted]
+    unmatched = {esp_identity(field): field for field in stored}
+    by_identity = [(each, unmatched.pop(esp_identity(each.definition), None)) for each in accepted]
     by_name = {
         field.origin.esp_field_name: field
         for field in unmatched.values()

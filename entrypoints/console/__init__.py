@@ -59,6 +59,9 @@ MAX_FILE_SIZE = 10 * 1024 * 1024
 MAX_FORM_SIZE = MAX_FILE_SIZE + 64 * 1024
 """The maximum size of the form with the list, in bytes. No form may be larger."""
 
+SHOWN_FIELDS = 20
+"""Fields in a list of a page, before the reader opens the rest."""
+
 
 def link_url(console: str, token: SecretToken) -> str:
     """Return the URL that an administrator opens. `console` is the URL of the console."""

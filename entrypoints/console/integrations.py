@@ -55,6 +55,7 @@ from recipient_fields.domain.esp import (
 )
 
 from ..counts import counted
+from . import SHOWN_FIELDS
 from .changes import Difference, differences
 from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormError, FormErrors
@@ -79,8 +80,6 @@ _NO_SOURCE = (
 _ESP_NAMES = {esp.value: dialect.title for esp, dialect in DIALECTS.items()}
 _MAX_REPORT_VALUES = 200_000
 """Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
-_SHOWN_FIELDS = 20
-"""Fields on the confirm page, before the reader opens the rest."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
 
 NAMED_REMOVALS = 10
@@ -279,7 +278,7 @@ class IntegrationDeletion(Page):
             integration=integration,
             esp=DIALECTS[integration.esp].title,
             fields=_fields_of(self.core, organization_id, integration.id),
-            shown=_SHOWN_FIELDS,
+            shown=SHOWN_FIELDS,
             has_changed=has_changed,
         )
 
@@ -435,7 +434,7 @@ class _Failure:
         name, act = integration.name, "dry run" if dry_run else "sync"
         messages = [str(error)]
         if isinstance(error, InvalidDocument):
-            messages = [str(InvalidInput([each])) for each in error.violations[:_SHOWN_FIELDS]]
+            messages = [str(InvalidInput([each])) for each in error.violations[:SHOWN_FIELDS]]
         elif isinstance(error, TooManyValues):
             messages = ["The report has too many values. Remove members that no field needs."]
         elif isinstance(error, EmptyReport):

@@ -19,14 +19,12 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import DIALECTS, EspFieldTaken
 
 from ..counts import counted
+from . import SHOWN_FIELDS
 from .error_pages import STATUSES
 from .form_claims import claimed_form
 from .forms import field_ids
 from .page import Page, author, own_path, visit
 from .rendering import Flash, Pages
-
-SHOWN_FIELDS = 20
-"""Fields of one removal, before the reader opens the rest."""
 
 
 @frozen

@@ -165,11 +165,8 @@ class SignOut(Page):
 
 
 @frozen
-class InvitationPage(Page):
-    """`/console/invitations/{token}`. Only a POST accepts the invitation, as with `LinkPage`.
-
-    The page is the same whether or not the email address has an account.
-    """
+class _TokenPage(Page):
+    """A page with a one-time token. Only a POST uses it: programs that preview links send GET."""
 
     core: Core
     pages: Pages
@@ -178,13 +175,31 @@ class InvitationPage(Page):
     is_public = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
-        """Show the organization and the role, and ask for the password."""
+        """Show what the token does. If it is used already, a session continues in the console."""
         try:
             self._show(req, resp, token)
         except LinkNotValid:
             if visit(req).session is None:
                 raise
             self.pages.redirect(req, resp, visit(req).base, _SIGNED_IN_ALREADY)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        token: str,
+        errors: tuple[Violation, ...] = (),
+    ) -> None:
+        """Send the page. Raises: LinkNotValid."""
+        raise NotImplementedError
+
+
+@frozen
+class InvitationPage(_TokenPage):
+    """`/console/invitations/{token}`: the organization, the role, and the password.
+
+    The page is the same whether or not the email address has an account.
+    """
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         """Accept the invitation, and begin a session."""
@@ -227,23 +242,8 @@ class InvitationPage(Page):
 
 
 @frozen
-class LinkPage(Page):
-    """`/console/links/{token}`. Only a POST uses the link: programs that preview it send GET."""
-
-    core: Core
-    pages: Pages
-    cookies: Cookies
-    client_address: ClientAddress
-    is_public = True
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
-        """Show what the link does."""
-        try:
-            self._show(req, resp, token)
-        except LinkNotValid:
-            if visit(req).session is None:
-                raise
-            self.pages.redirect(req, resp, visit(req).base, _SIGNED_IN_ALREADY)
+class LinkPage(_TokenPage):
+    """`/console/links/{token}`: it sets a password, or signs in."""
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         """Set the password if the link does that, and begin a session."""
