@@ -103,18 +103,13 @@ class RelationalHistory(HistoryRepository):
 
     def _count(self, organization_id: OrganizationId, state: _State) -> None:
         """Count the records without a size, most of them before the catalog is locked."""
-        values = {
-            "organization_id": storable_id(organization_id),
-            "after": state.sized_sequence,
-            "last": state.last_sequence,
-        }
-        row = self._database.read(lambda c: c.one(count_bytes, values), seconds=_COUNT_TIMEOUT)
-        counted = 0 if row is None else row[0]
+        counted = self._database.read(
+            lambda c: _count_uncounted(c, organization_id, state), seconds=_COUNT_TIMEOUT
+        )
 
         def store(connection: Connection) -> None:
             if _state(connection, organization_id).sized_sequence == state.sized_sequence:
-                counted_to = {"bytes": counted, "sized_sequence": state.last_sequence}
-                connection.execute(store_history_size, {**values, **counted_to})
+                _store_size(connection, organization_id, state, counted)
                 _count_rest(connection, organization_id)
 
         self._database.write(store, lock=lock_catalog(organization_id), seconds=_COUNT_TIMEOUT)
@@ -280,12 +275,32 @@ def _count_rest(connection: Connection, organization_id: OrganizationId) -> _Sta
     state = _state(connection, organization_id)
     if state.is_counted:
         return state
-    ids = {"organization_id": storable_id(organization_id)}
-    bounds = {"after": state.sized_sequence, "last": state.last_sequence}
-    row = connection.one(count_bytes, {**ids, **bounds})
-    counted = {"bytes": 0 if row is None else row[0], "sized_sequence": state.last_sequence}
-    connection.execute(store_history_size, {**ids, **counted})
+    counted = _count_uncounted(connection, organization_id, state)
+    _store_size(connection, organization_id, state, counted)
     return _state(connection, organization_id)
+
+
+def _count_uncounted(connection: Connection, organization_id: OrganizationId, state: _State) -> int:
+    """Return the bytes of the records of this state that have no size yet."""
+    values = {
+        "organization_id": storable_id(organization_id),
+        "after": state.sized_sequence,
+        "last": state.last_sequence,
+    }
+    row = connection.one(count_bytes, values)
+    return 0 if row is None else int(row[0])
+
+
+def _store_size(
+    connection: Connection, organization_id: OrganizationId, state: _State, counted: int
+) -> None:
+    """Add these bytes to the size of the history, which then includes all records of the state."""
+    values = {
+        "organization_id": storable_id(organization_id),
+        "bytes": counted,
+        "sized_sequence": state.last_sequence,
+    }
+    connection.execute(store_history_size, values)
 
 
 def last_sequence_of(connection: Connection, organization_id: OrganizationId) -> int:

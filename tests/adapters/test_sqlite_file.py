@@ -16,6 +16,7 @@ from attrs import evolve
 from recipient_fields.adapters.relational import history
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.adapters.sqlite.dialect import SqliteConnection
 from recipient_fields.adapters.sqlite.history import SqliteHistoryRepository
 from recipient_fields.domain import (
     AdministratorId,
@@ -475,3 +476,24 @@ def test_opening_a_file_of_an_older_version_measures_the_catalogs(
     add_field(storage.fields, ours, a_definition("town"), size_limit=1_000_000, author=AUTHOR)
     size = sum(each.size for each in storage.fields.all(ours).fields)
     assert size_in_plan(storage.fields, ours) == size
+
+
+def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(
+    storage: SqliteStorage, database: Path
+) -> None:
+    """As those of a process of an older version, which stores no sizes."""
+    ours = storage.organizations.add("Ours", NOW).id
+    for number in range(3):
+        add_field(storage.fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+    before = storage.history.size(ours)
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("UPDATE organizations SET record_bytes = 0, sized_sequence = 0")
+
+    with closing(sqlite3.connect(database)) as connection:
+        history.remove_oldest(SqliteConnection(connection), ours, lambda _oldest, _size: (), 10)
+        connection.commit()
+
+    with closing(sqlite3.connect(database)) as connection:
+        columns = "record_bytes + shared_value_bytes, sized_sequence"
+        stored = connection.execute(f"SELECT {columns} FROM organizations WHERE id = ?", (ours,))
+        assert stored.fetchone() == (before.bytes, 3)
