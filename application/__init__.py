@@ -5,14 +5,14 @@ from .accounts.administrators import AdministratorService, IssuedInvitation, Iss
 from .accounts.audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
 from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
+from .content.content import ContentService, Target, TargetFields
+from .content.documents import ConditionCompilation, ContentExport
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
 from .documents.conversion import InvalidDocument
 from .documents.strict_json import NotJson, TooManyValues
 from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
-from .esp.code import EspCodeService, Target, TargetFields
-from .esp.code_documents import ConditionCompilation, ContentExport
 from .esp.integrations import IntegrationService, Removal
 from .extras import MissingExtra
 from .fields.documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
@@ -68,12 +68,12 @@ __all__ = [
     "Clock",
     "ConditionCompilation",
     "ContentExport",
+    "ContentService",
     "CopiedRecords",
     "CopyFailed",
     "CopyProgress",
     "Core",
     "CredentialsNotPermitted",
-    "EspCodeService",
     "EspFieldSource",
     "FieldCreator",
     "FieldDocument",

@@ -12,7 +12,7 @@ from .accounts.administration import AdministrationService
 from .accounts.administrators import AdministratorService
 from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .esp.code import EspCodeService
+from .content.content import ContentService
 from .esp.integrations import IntegrationService
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .ports import Clock, KeyValidator, PasswordHasher, Storage
@@ -32,7 +32,7 @@ class Core:
     integrations: IntegrationService
     administration: AdministrationService
     administrators: AdministratorService
-    esp_code: EspCodeService
+    content: ContentService
     validator: KeyValidator
 
     @classmethod
@@ -86,6 +86,6 @@ class Core:
                 hasher=hasher,
                 clock=clock,
             ),
-            EspCodeService(fields=storage.fields, integrations=storage.integrations),
+            ContentService(fields=storage.fields, integrations=storage.integrations),
             StoredKeyValidator(storage.api_keys, clock) if validator is None else validator,
         )

@@ -1,9 +1,15 @@
 """Email service providers (ESPs): dialects, integrations, sync runs and export of content."""
 
 from .checks import (
-    SnippetWarning,
+    CodeWarning,
+    code_warnings,
     field_warnings,
-    snippet_warnings,
+)
+from .codes import (
+    FieldCodes,
+    VariableClash,
+    derive_codes,
+    variable_clashes,
 )
 from .conditions import (
     ConditionCode,
@@ -42,12 +48,6 @@ from .integrations import (
 )
 from .recognition import recognize_dialects
 from .restoration import plan_restorations
-from .snippets import (
-    Snippet,
-    VariableClash,
-    derive_snippet,
-    variable_clashes,
-)
 from .sync import (
     EspField,
     RefusedField,
@@ -61,6 +61,7 @@ from .sync import (
 
 __all__ = [
     "DIALECTS",
+    "CodeWarning",
     "ConditionCode",
     "Dialect",
     "EmptyReport",
@@ -70,6 +71,7 @@ __all__ = [
     "EspRefused",
     "EspUnavailable",
     "ExportedContent",
+    "FieldCodes",
     "Form",
     "Integration",
     "IntegrationChanged",
@@ -85,21 +87,19 @@ __all__ = [
     "RefusedField",
     "RemovalsNotConfirmed",
     "ReportedField",
-    "Snippet",
-    "SnippetWarning",
     "SyncNotConfirmed",
     "SyncOvertaken",
     "SyncPlan",
     "SyncPlanChanged",
     "SyncRun",
     "VariableClash",
+    "code_warnings",
     "compile_condition",
-    "derive_snippet",
+    "derive_codes",
     "export_content",
     "exportable_fields",
     "field_warnings",
     "plan_restorations",
     "recognize_dialects",
-    "snippet_warnings",
     "variable_clashes",
 ]

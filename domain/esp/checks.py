@@ -9,7 +9,7 @@ from ..fields.field import RecipientField
 from ..fields.origins import Source
 
 
-class SnippetWarning(Enum):
+class CodeWarning(Enum):
     """The warnings about an insertion code. The values are messages."""
 
     EXPRESSION_MISSING = "The insertion code does not contain the value expression."
@@ -18,16 +18,16 @@ class SnippetWarning(Enum):
     )
 
 
-def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:
+def field_warnings(field: RecipientField) -> tuple[CodeWarning, ...]:
     """Return the warnings for an API or manual field. Synced fields have none."""
     if field.origin.source is Source.INTEGRATION:
         return ()
-    return snippet_warnings(field.custom_insertion_code, field.custom_value_expression)
+    return code_warnings(field.custom_insertion_code, field.custom_value_expression)
 
 
-def snippet_warnings(
+def code_warnings(
     insertion_code: str | None, value_expression: str | None
-) -> tuple[SnippetWarning, ...]:
+) -> tuple[CodeWarning, ...]:
     """Return the warnings for an insertion code and a value expression.
 
     Without an insertion code there are none.
@@ -36,9 +36,9 @@ def snippet_warnings(
         return ()
     warnings = []
     if value_expression is not None and not _contains(insertion_code, value_expression):
-        warnings.append(SnippetWarning.EXPRESSION_MISSING)
+        warnings.append(CodeWarning.EXPRESSION_MISSING)
     if not _balanced(insertion_code):
-        warnings.append(SnippetWarning.UNBALANCED_DELIMITERS)
+        warnings.append(CodeWarning.UNBALANCED_DELIMITERS)
     return tuple(warnings)
 
 

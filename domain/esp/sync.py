@@ -26,10 +26,10 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable
+from .codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
-from .snippets import derive_snippet, variable_clashes
 
 
 @frozen(kw_only=True)
@@ -280,7 +280,7 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> _Va
     Raises: NoSafeForm if its dialect has no safe form for it; InvalidField if it breaks the rules
     of recipient fields.
     """
-    snippet = derive_snippet(
+    codes = derive_codes(
         integration.esp,
         reported.name,
         data_type=reported.data_type,
@@ -300,8 +300,8 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> _Va
         key=_PLACEHOLDER_KEY,
         data_type=reported.data_type,
         allowed_values=allowed,
-        custom_insertion_code=snippet.insertion_code,
-        custom_value_expression=snippet.value_expression,
+        custom_insertion_code=codes.insertion_code,
+        custom_value_expression=codes.value_expression,
         esp_field_name=reported.name,
     )
     keys = tuple(_keys(reported.name, integration.id))

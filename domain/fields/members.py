@@ -138,7 +138,7 @@ FIELD_MEMBERS = (
     ),
     FieldMember(
         name="custom_insertion_code",
-        description="The whole snippet that inserts the value into exported content.",
+        description="The whole code that inserts the value into exported content.",
         kind=InsertionCode,
         mutability=Mutability.WRITABLE,
         nullable=True,

@@ -115,7 +115,7 @@ class FieldKey(str):
 
 
 class InsertionCode(str):
-    """The whole snippet that replaces a field in exported content: 1 to 10,000 characters."""
+    """The whole code that replaces a field in exported content: 1 to 10,000 characters."""
 
     __slots__ = ()
 

@@ -11,8 +11,8 @@ from recipient_fields.application.conditions.documents import (
     parse_condition_document,
     render_condition_document,
 )
+from recipient_fields.application.content.documents import render_condition_code
 from recipient_fields.application.documents.strict_json import parse_json
-from recipient_fields.application.esp.code_documents import render_condition_code
 from recipient_fields.domain import OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import (
     Condition,
@@ -68,10 +68,10 @@ def check(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        core.esp_code.check_condition(tenant.id, parsed, target)
+        core.content.check_condition(chosen.id, parsed, target)
     if as_json:
         print_json(
             {"condition": format_condition(parsed), "tree": render_condition_document(parsed)}
@@ -109,10 +109,10 @@ def compile_(
     target = required_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        result = _compile(core, tenant.id, parsed, target, then, otherwise, strict=strict)
+        result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=strict)
     if as_json:
         print_json(result)
     elif "refused" in result:
@@ -148,14 +148,14 @@ def explain(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        core.esp_code.check_condition(tenant.id, parsed, target)
+        core.content.check_condition(chosen.id, parsed, target)
         if target is None:
-            results = [_result(core, tenant.id, parsed, each) for each in Esp]
+            results = [_result(core, chosen.id, parsed, each) for each in Esp]
         else:
-            results = [_compile(core, tenant.id, parsed, target, "A", "B")]
+            results = [_compile(core, chosen.id, parsed, target, "A", "B")]
     if as_json:
         print_json({"sentence": describe(parsed), "esps": results})
         return
@@ -187,13 +187,11 @@ def _compile(
 ) -> dict[str, Any]:
     """Return the code for the target as a document, or the reason of a refusal."""
     esp = (
-        target
-        if isinstance(target, Esp)
-        else core.esp_code.find_fields(organization_id, target).esp
+        target if isinstance(target, Esp) else core.content.find_fields(organization_id, target).esp
     )
     try:
         return render_condition_code(
-            *core.esp_code.compile_condition(
+            *core.content.compile_condition(
                 organization_id, condition, target, then=then, otherwise=otherwise, strict=strict
             )
         )

@@ -68,12 +68,12 @@ from .concurrency import race
 from .examples import (
     ACCEPTED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     LATER,
     LINES,
     MIXED_DEFINITIONS,
     NEVER_ASSIGNED,
     NOW,
-    SNIPPETS,
     SYNC,
     a_definition,
     permit,
@@ -311,8 +311,8 @@ class RecipientFieldsContract:
         assert field.created_at == field.updated_at
         self._assert_read(service, field)
 
-    @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
-    def test_snippets_are_stored_unchanged(
+    @pytest.mark.parametrize("text", INSERTION_CODES.values(), ids=INSERTION_CODES)
+    def test_insertion_codes_are_stored_unchanged(
         self, service: RecipientFields, ours: OrganizationId, text: str
     ) -> None:
         draft = a_draft(custom_insertion_code=text, custom_value_expression=text)

@@ -32,11 +32,11 @@ from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     INSTANTS,
     LATER,
     LINES,
     NOW,
-    SNIPPETS,
     a_definition,
     a_grant,
     a_link,
@@ -349,8 +349,8 @@ def _fill_with_everything(storage: Storage) -> None:
     storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
     storage.integrations.rename(ours, first.id, "Renamed")
     channels = cycle((API, ADMINISTRATOR, sync_channel(first.id)))
-    for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
-        definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
+    for number, (by, code) in enumerate(zip(channels, INSERTION_CODES.values(), strict=False)):
+        definition = a_definition(f"field_{number}", by=by, custom_insertion_code=code)
         add_field(storage.fields, ours, definition, author=AUTHOR)
     update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
     for number, allowed in enumerate(ALLOWED_VALUES.values()):
@@ -373,7 +373,7 @@ def _fill_with_everything(storage: Storage) -> None:
     storage.api_keys.record_use(ours, used.id, LATER)
     storage.api_keys.update(ours, revoked.id, lambda key: key.revoked(LATER))
     storage.api_keys.add(a_grant(ours, by="dana@acme.example"))
-    for number, (line, role) in enumerate(zip(SNIPPETS.values(), cycle(Role), strict=False)):
+    for number, (line, role) in enumerate(zip(INSERTION_CODES.values(), cycle(Role), strict=False)):
         invited = grant(storage.administrators, ours, f"{number}@straße.example", role)
         set_password_hash(storage.administrators, invited, line)
 

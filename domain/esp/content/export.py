@@ -27,7 +27,7 @@ from .adjacent_text import (
     separate_end_of_block,
     separate_start,
 )
-from .field_codes import insertion_code, value_expression, with_other_quotes
+from .insertion_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
 from .preludes import Preludes
 from .tags import Tag, find_foreign_tags, find_tags, is_foreign, titles

@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import InvalidDocument
+from recipient_fields.application.content.documents import parse_content_export
 from recipient_fields.application.documents.conversion import parse_document
-from recipient_fields.application.esp.code_documents import parse_content_export
 from recipient_fields.application.fields.documents import (
     HistoryRecordDocument,
     parse_changes,

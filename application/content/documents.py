@@ -1,4 +1,4 @@
-"""The documents of the use cases that return code for ESPs."""
+"""The documents of exported content and compiled conditions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_docume
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID
 from ..fields.documents import bad_characters
-from .code import Target
+from .content import Target
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
