@@ -16,7 +16,7 @@ from recipient_fields.domain import (
     column_name,
 )
 
-from ..ports import ColumnReader, RecipientReader, TextReader
+from ..ports.recipients import ColumnReader, RecipientReader, TextReader
 from .columns import require_names
 from .files import Row, UnreadableFile
 

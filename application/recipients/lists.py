@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     match_columns,
 )
 
-from ..ports import ColumnReader, RecipientReader, RecipientWriter, TextReader
+from ..ports.recipients import ColumnReader, RecipientReader, RecipientWriter, TextReader
 from ..wording import counted
 from .columns import require_different, require_names
 from .files import Row, UnreadableFile
