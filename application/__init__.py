@@ -25,7 +25,6 @@ from .ports.history import HistoryRepository
 from .ports.integrations import EspFieldSource, IntegrationCheck, IntegrationRepository, SyncPlanner
 from .ports.keys import ApiKeyRepository, KeyChange, KeySuccession, KeyValidator
 from .ports.organizations import OrganizationCheck, OrganizationRepository
-from .ports.recipients import ColumnReader, RecipientReader, RecipientWriter, TextReader
 from .ports.sessions import PasswordHasher, SessionRepository
 from .ports.storage import CallingThreadStorage, Pooled, Storage, Transferable
 from .recipient_fields import (
@@ -33,9 +32,6 @@ from .recipient_fields import (
     DEFAULT_FIELD_LIMIT,
     RecipientFieldService,
 )
-from .recipients.files import FileFormat, FileOptions, Row, UnreadableFile
-from .recipients.inference import InferredFields, infer_fields
-from .recipients.lists import CheckReport, Finding, ListOptions, RecipientList
 from .snapshots import OrganizationRecord, Records, Snapshot
 
 __all__ = [
@@ -53,9 +49,7 @@ __all__ = [
     "ApiKeyRepository",
     "CallingThreadStorage",
     "CatalogPlanner",
-    "CheckReport",
     "Clock",
-    "ColumnReader",
     "ConditionCompilation",
     "ContentExport",
     "CopiedRecords",
@@ -68,13 +62,9 @@ __all__ = [
     "FieldCreator",
     "FieldDocument",
     "FieldRepository",
-    "FileFormat",
-    "FileOptions",
-    "Finding",
     "HistoryLimits",
     "HistoryRecordDocument",
     "HistoryRepository",
-    "InferredFields",
     "IntegrationCheck",
     "IntegrationRepository",
     "IntegrationService",
@@ -85,7 +75,6 @@ __all__ = [
     "KeyChange",
     "KeySuccession",
     "KeyValidator",
-    "ListOptions",
     "MissingCredentials",
     "MissingExtra",
     "NotJson",
@@ -97,12 +86,8 @@ __all__ = [
     "PublishedCatalog",
     "RecipientFieldService",
     "RecipientFields",
-    "RecipientList",
-    "RecipientReader",
-    "RecipientWriter",
     "Records",
     "Removal",
-    "Row",
     "SessionRepository",
     "SignedIn",
     "Snapshot",
@@ -112,13 +97,10 @@ __all__ = [
     "SyncPlanner",
     "Target",
     "TargetFields",
-    "TextReader",
     "TooManyValues",
     "Transferable",
-    "UnreadableFile",
     "UnusableCredentials",
     "copy_storage",
-    "infer_fields",
     "published",
     "render_field",
     "system_clock",

@@ -9,8 +9,10 @@ from typing import BinaryIO, TextIO
 
 from attrs import frozen
 
-from recipient_fields.application import NotJson, RecipientWriter, Row, TooManyValues
+from recipient_fields.application import NotJson, TooManyValues
 from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.ports.recipients import RecipientWriter
+from recipient_fields.application.recipients.files import Row
 from recipient_fields.domain import Rule, Violation
 
 from .rows import LINE, REASONS

@@ -16,15 +16,14 @@ from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     Core,
     EspFieldSource,
-    FileFormat,
-    FileOptions,
     KeyValidator,
     PasswordHasher,
     RecipientFields,
-    RecipientReader,
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
+from recipient_fields.application.ports.recipients import RecipientReader
+from recipient_fields.application.recipients.files import FileFormat, FileOptions
 from recipient_fields.domain import (
     HistoryLimit,
     InvalidStorageUrl,

@@ -19,9 +19,9 @@ from recipient_fields.application import (
     MissingExtra,
     NotJson,
     TooManyValues,
-    UnreadableFile,
 )
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
+from recipient_fields.application.recipients.files import UnreadableFile
 from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,

@@ -12,16 +12,10 @@ from typing import BinaryIO, TypeAlias
 import falcon
 from attrs import evolve, field, frozen
 
-from recipient_fields.application import (
-    CheckReport,
-    Core,
-    FileFormat,
-    FileOptions,
-    ListOptions,
-    RecipientList,
-    RecipientReader,
-    UnreadableFile,
-)
+from recipient_fields.application import Core
+from recipient_fields.application.ports.recipients import RecipientReader
+from recipient_fields.application.recipients.files import FileFormat, FileOptions, UnreadableFile
+from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, TextFormats
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line

@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, FileOptions, TextReader
+from recipient_fields.application import Core
 from recipient_fields.application.fields.fields_as_code import render_draft_document
+from recipient_fields.application.ports.recipients import TextReader
+from recipient_fields.application.recipients.files import FileOptions
 from recipient_fields.domain import (
     DataType,
     DecimalMark,
