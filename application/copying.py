@@ -10,8 +10,10 @@ from attrs import evolve, frozen
 
 from recipient_fields.domain import RecipientFieldsError
 
-from .ports import Storage, Transferable
+from .ports.storage import Storage, Transferable
 from .snapshots import Records, Snapshot
+
+__all__ = ["CopiedRecords", "CopyFailed", "CopyProgress", "StorageRole", "copy_storage"]
 
 T = TypeVar("T")
 

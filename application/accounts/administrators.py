@@ -47,14 +47,12 @@ from recipient_fields.domain import (
 from ..clock import system_clock
 from ..extras import MissingExtra
 from ..identifiers import require_ids
-from ..ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    Clock,
-    PasswordHasher,
-    SessionRepository,
-)
+from ..ports.administrators import AdministratorRepository, AdministratorsCheck
+from ..ports.clock import Clock
+from ..ports.sessions import PasswordHasher, SessionRepository
 from .audit import audit
+
+__all__ = ["AdministratorService", "IssuedInvitation", "IssuedLink", "SignedIn"]
 
 ATTEMPT_WINDOW = timedelta(minutes=15)
 MAX_ATTEMPTS_PER_ADDRESS = 20

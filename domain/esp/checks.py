@@ -8,6 +8,8 @@ from enum import Enum
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
+__all__ = ["CodeWarning", "code_warnings", "field_warnings"]
+
 
 class CodeWarning(Enum):
     """The warnings about an insertion code. The values are messages."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from .dialects import Esp
 
+__all__ = ["recognize_dialects"]
+
 
 def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.

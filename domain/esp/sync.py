@@ -31,6 +31,17 @@ from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
 
+__all__ = [
+    "EspField",
+    "RefusedField",
+    "RemovalsNotConfirmed",
+    "ReportedField",
+    "SyncNotConfirmed",
+    "SyncPlan",
+    "SyncPlanChanged",
+    "SyncRun",
+]
+
 
 @frozen(kw_only=True)
 class EspField:

@@ -25,7 +25,9 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from .fields.publication import PublishedCatalog
+from ..fields.publication import PublishedCatalog
+
+__all__ = ["RecipientFields"]
 
 
 class RecipientFields(Protocol):
