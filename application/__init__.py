@@ -1,21 +1,23 @@
 """The use cases, and the ports that they need."""
 
-from .administration import AdministrationService, IssuedKey
-from .administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
-from .audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
+from .accounts.administration import AdministrationService, IssuedKey
+from .accounts.administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
+from .accounts.audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
+from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .conversion import InvalidDocument
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
-from .documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
+from .documents.conversion import InvalidDocument
+from .documents.strict_json import NotJson, TooManyValues
 from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
-from .esp_code import EspCodeService, Target, TargetFields
-from .esp_code_documents import ConditionCompilation, ContentExport
+from .esp.code import EspCodeService, Target, TargetFields
+from .esp.code_documents import ConditionCompilation, ContentExport
+from .esp.integrations import IntegrationService, Removal
 from .extras import MissingExtra
-from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
-from .integrations import IntegrationService, Removal
-from .key_validation import StoredKeyValidator
+from .fields.documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
+from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
+from .fields.publication import PublishedCatalog, published
 from .ports import (
     AdministratorRepository,
     AdministratorsCheck,
@@ -41,14 +43,12 @@ from .ports import (
     SyncPlanner,
     Transferable,
 )
-from .publication import PublishedCatalog, published
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     RecipientFieldService,
 )
 from .snapshots import OrganizationRecord, Records, Snapshot
-from .strict_json import NotJson, TooManyValues
 
 __all__ = [
     "AUDIT",

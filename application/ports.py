@@ -57,7 +57,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from .publication import PublishedCatalog
+from .fields.publication import PublishedCatalog
 from .snapshots import Snapshot
 
 Clock: TypeAlias = Callable[[], datetime]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, frozen
 
 if TYPE_CHECKING:
+    from .fields.values import FieldKey
     from .identity import FieldId
-    from .values import FieldKey
 
 
 class Rule(Enum):

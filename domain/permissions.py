@@ -11,7 +11,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from .errors import OperationForbidden
-from .origins import Channel, Origin, Source
+from .fields.origins import Channel, Origin, Source
 
 
 class Operation(Enum):

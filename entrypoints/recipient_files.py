@@ -18,7 +18,11 @@ from typing import BinaryIO, Protocol, TextIO, cast, runtime_checkable
 
 from attrs import define, evolve, field, frozen, mutable
 
-from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
+from recipient_fields.application.documents.strict_json import (
+    NotJson,
+    TooManyValues,
+    parse_json,
+)
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
 
 from .counts import counted

@@ -43,12 +43,8 @@ from .integrations import (
     Integration,
     IntegrationDraft,
 )
-from .recognition import (
-    recognize_dialects,
-)
-from .restoration import (
-    plan_restorations,
-)
+from .recognition import recognize_dialects
+from .restoration import plan_restorations
 from .snippets import (
     Snippet,
     VariableClash,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from ..fields import RecipientField
-from ..origins import Source
+from ..fields.field import RecipientField
+from ..fields.origins import Source
 
 
 class SnippetWarning(Enum):

@@ -11,13 +11,11 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..catalog_changes import CatalogChanges, FieldUpdate, require_room
 from ..errors import InvalidField, InvalidInput, Violations
-from ..field_members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
-from ..fields import FieldDefinition, FieldDraft, RecipientField
-from ..identity import IntegrationId
-from ..text import replace_unstorable
-from ..values import (
+from ..fields.catalog_changes import CatalogChanges, FieldUpdate, require_room
+from ..fields.field import FieldDefinition, FieldDraft, RecipientField
+from ..fields.members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
+from ..fields.values import (
     MAX_KEY_LENGTH,
     RESERVED_PREFIX,
     AllowedValues,
@@ -26,6 +24,8 @@ from ..values import (
     FieldName,
     derive_key,
 )
+from ..identity import IntegrationId
+from ..text import replace_unstorable
 from .dialects import DIALECTS
 from .errors import EmptyReport, RemovalsNotConfirmed, SyncOvertaken, SyncPlanChanged
 from .integrations import Integration

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..selection import shown_storage
+from ..service.selection import shown_storage
 from .options import setting_option
 from .output import note, one_line
 from .target_options import selects_service

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.application.documents.violations import render_violation
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 

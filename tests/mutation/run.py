@@ -32,17 +32,20 @@ PACKAGE = Path("recipient_fields")
 SOURCES = ("domain", "application", "adapters", "entrypoints")
 
 AUTHENTICATION = (
-    "domain/api_keys.py",
-    "application/key_validation.py",
+    "domain/accounts/api_keys.py",
+    "application/accounts/key_validation.py",
     "entrypoints/http/request_guard.py",
 )
 SQLSTATES = ("adapters/postgres/errors.py",)
 AREAS: Mapping[str, tuple[str, ...]] = {
     "authentication": AUTHENTICATION,
     "sqlstates": SQLSTATES,
-    "domain": ("domain/*.py",),
-    "documents": ("application/conversion.py", "application/*documents.py"),
-    "application": ("application/*.py",),
+    "domain": (
+        "domain/*.py",
+        *(f"domain/{room}/*.py" for room in ("accounts", "fields", "recipients")),
+    ),
+    "documents": ("application/documents/conversion.py", "application/*/*documents.py"),
+    "application": ("application/*.py", "application/*/*.py"),
     "esp": ("domain/esp/*.py",),
     "conditions": ("domain/conditions/*.py", "domain/esp/conditions/*.py"),
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),

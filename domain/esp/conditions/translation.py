@@ -12,8 +12,8 @@ from typing import assert_never
 from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
-from ...fields import RecipientField
-from ...values import DataType
+from ...fields.field import RecipientField
+from ...fields.values import DataType
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from ..snippets import is_reference

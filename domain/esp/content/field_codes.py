@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...fields import RecipientField
+from ...fields.field import RecipientField
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
 from ..snippets import Snippet, derive_snippet, find_reference
