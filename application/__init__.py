@@ -9,7 +9,6 @@ from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_
 from .core import Core
 from .documents.conversion import InvalidDocument
 from .documents.strict_json import NotJson, TooManyValues
-from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
 from .esp.code import EspCodeService, Target, TargetFields
 from .esp.code_documents import ConditionCompilation, ContentExport
@@ -18,31 +17,16 @@ from .extras import MissingExtra
 from .fields.documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
 from .fields.publication import PublishedCatalog, published
-from .ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    ApiKeyRepository,
-    CallingThreadStorage,
-    CatalogPlanner,
-    Clock,
-    EspFieldSource,
-    FieldCreator,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationCheck,
-    IntegrationRepository,
-    KeyChange,
-    KeySuccession,
-    KeyValidator,
-    OrganizationCheck,
-    OrganizationRepository,
-    PasswordHasher,
-    Pooled,
-    SessionRepository,
-    Storage,
-    SyncPlanner,
-    Transferable,
-)
+from .ports.administrators import AdministratorRepository, AdministratorsCheck
+from .ports.clock import Clock
+from .ports.driving import RecipientFields
+from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.history import HistoryRepository
+from .ports.integrations import EspFieldSource, IntegrationCheck, IntegrationRepository, SyncPlanner
+from .ports.keys import ApiKeyRepository, KeyChange, KeySuccession, KeyValidator
+from .ports.organizations import OrganizationCheck, OrganizationRepository
+from .ports.sessions import PasswordHasher, SessionRepository
+from .ports.storage import CallingThreadStorage, Pooled, Storage, Transferable
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,

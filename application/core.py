@@ -15,7 +15,10 @@ from .clock import system_clock
 from .esp.code import EspCodeService
 from .esp.integrations import IntegrationService
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
-from .ports import Clock, KeyValidator, PasswordHasher, Storage
+from .ports.clock import Clock
+from .ports.keys import KeyValidator
+from .ports.sessions import PasswordHasher
+from .ports.storage import Storage
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,

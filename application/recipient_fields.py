@@ -43,11 +43,13 @@ from recipient_fields.domain import (
 
 from .accounts.audit import OPERATOR, audit
 from .clock import system_clock
-from .driving_ports import RecipientFields
 from .fields.history_limits import ignore_change
 from .fields.publication import PublishedCatalog
 from .identifiers import require_ids, require_reference
-from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
+from .ports.clock import Clock
+from .ports.driving import RecipientFields
+from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.history import HistoryRepository
 
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""

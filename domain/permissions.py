@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from .errors import OperationForbidden
+from .fields.errors import OperationForbidden
 from .fields.origins import Channel, Origin, Source
 
 

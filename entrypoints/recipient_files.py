@@ -23,9 +23,8 @@ from recipient_fields.application.documents.strict_json import (
     TooManyValues,
     parse_json,
 )
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
-
-from .counts import counted
 
 MAX_ROW_LENGTH = 1024 * 1024
 """Characters of a row, as in the body of a request."""

@@ -23,7 +23,9 @@ from recipient_fields.domain import (
 
 from ..clock import system_clock
 from ..identifiers import require_ids
-from ..ports import ApiKeyRepository, Clock, OrganizationRepository
+from ..ports.clock import Clock
+from ..ports.keys import ApiKeyRepository
+from ..ports.organizations import OrganizationRepository
 from .audit import OPERATOR, audit
 
 

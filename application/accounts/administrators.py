@@ -47,13 +47,9 @@ from recipient_fields.domain import (
 from ..clock import system_clock
 from ..extras import MissingExtra
 from ..identifiers import require_ids
-from ..ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    Clock,
-    PasswordHasher,
-    SessionRepository,
-)
+from ..ports.administrators import AdministratorRepository, AdministratorsCheck
+from ..ports.clock import Clock
+from ..ports.sessions import PasswordHasher, SessionRepository
 from .audit import audit
 
 ATTEMPT_WINDOW = timedelta(minutes=15)

@@ -23,7 +23,8 @@ from recipient_fields.domain.esp import (
 )
 
 from ..identifiers import require_ids
-from ..ports import FieldRepository, IntegrationRepository
+from ..ports.fields import FieldRepository
+from ..ports.integrations import IntegrationRepository
 
 Target: TypeAlias = Esp | IntegrationId
 """The ESP that code is for, or the id of one of the organization's integrations."""

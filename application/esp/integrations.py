@@ -40,7 +40,10 @@ from ..accounts.audit import OPERATOR_AUTHOR
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
 from ..identifiers import require_ids
-from ..ports import Clock, FieldRepository, HistoryRepository, IntegrationRepository
+from ..ports.clock import Clock
+from ..ports.fields import FieldRepository
+from ..ports.history import HistoryRepository
+from ..ports.integrations import IntegrationRepository
 from ..recipient_fields import DEFAULT_CATALOG_SIZE
 
 _MAX_REMOVALS = 10_000

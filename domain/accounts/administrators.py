@@ -8,17 +8,12 @@ from enum import Enum
 
 from attrs import Attribute, evolve, field, frozen
 
-from ..errors import (
-    AdministratorShared,
-    InvalidAdministrator,
-    LastAdministrator,
-    Rule,
-    Violation,
-)
+from ..errors import InvalidAdministrator, Rule, Violation
 from ..fields.queries import fold_case
 from ..identity import AdministratorId, InvitationId, OrganizationId, SessionId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, length_violation, normalize_line, normalize_nfc, to_line
+from .errors import AdministratorShared, LastAdministrator
 
 MAX_EMAIL_LENGTH = 254
 """RFC 5321 limits a path to 256 octets, and two of them are its angle brackets."""

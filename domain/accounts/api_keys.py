@@ -13,10 +13,11 @@ from zlib import crc32
 from attrs import asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
+from ..errors import InvalidApiKey, Rule, Violation
 from ..identity import ApiKeyId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import parse_name
+from .errors import ApiKeyNotActive, InsufficientAccess
 
 DEFAULT_LIFETIME = timedelta(days=90)
 MIN_LIFETIME = timedelta(seconds=1)

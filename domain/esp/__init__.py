@@ -34,10 +34,7 @@ from .errors import (
     NoSafeForm,
     NotExpressible,
     NotInsertable,
-    RemovalsNotConfirmed,
-    SyncNotConfirmed,
     SyncOvertaken,
-    SyncPlanChanged,
 )
 from .integrations import (
     Integration,
@@ -54,8 +51,11 @@ from .snippets import (
 from .sync import (
     EspField,
     RefusedField,
+    RemovalsNotConfirmed,
     ReportedField,
+    SyncNotConfirmed,
     SyncPlan,
+    SyncPlanChanged,
     SyncRun,
 )
 

@@ -11,15 +11,10 @@ from typing import TypeAlias
 
 from attrs import fields, frozen
 
-from ..errors import (
-    CatalogChanged,
-    FieldNotFound,
-    InvalidInput,
-    KeyRepeated,
-    RecipientFieldsError,
-)
+from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId, OrganizationId
 from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable, require_room
+from .errors import CatalogChanged, FieldNotFound, KeyRepeated
 from .field import (
     Catalog,
     FieldChanges,

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from attrs import frozen
 
-from ..errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from ..identity import FieldId
+from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .field import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .origins import Channel, Source

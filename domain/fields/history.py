@@ -15,10 +15,11 @@ from typing import cast
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import BeforeHistory, Rule
+from ..errors import Rule
 from ..identity import FieldId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import replace_unstorable
+from .errors import BeforeHistory
 from .field import FieldReference, RecipientField
 from .origins import Channel, Source
 from .query_members import (

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
-from ..errors import VersionConflict
+from .errors import VersionConflict
 
 
 class AnyVersion(Enum):

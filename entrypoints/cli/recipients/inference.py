@@ -8,6 +8,7 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application.fields.fields_as_code import render_draft_document
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     DEFAULT_MAX_PROPOSED_VALUES,
     MAX_ALLOWED_VALUES,
@@ -20,7 +21,6 @@ from recipient_fields.domain import (
     column_name,
 )
 
-from ...counts import counted
 from ...recipient_files import (
     ColumnReader,
     CsvRecipients,

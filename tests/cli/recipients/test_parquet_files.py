@@ -20,13 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.application import Core
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     DataType,
     FieldDraft,
     OrganizationId,
 )
 from recipient_fields.domain.instants import format_instant
-from recipient_fields.entrypoints.counts import counted
 from recipient_fields.entrypoints.parquet_recipients import ParquetRecipients
 
 from ...support.command_line import CommandLine, Run, Script

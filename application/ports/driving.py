@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from .fields.publication import PublishedCatalog
+from ..fields.publication import PublishedCatalog
 
 
 class RecipientFields(Protocol):
