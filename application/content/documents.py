@@ -32,7 +32,7 @@ from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID
-from ..fields.documents import bad_characters
+from ..fields.inputs import bad_characters
 from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport"]

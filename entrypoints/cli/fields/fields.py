@@ -12,6 +12,7 @@ import click
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_field, render_fields
+from recipient_fields.application.fields.inputs import parse_draft
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.application.fields.restoration import restore_field
 from recipient_fields.application.fields.value_texts import parse_value
@@ -21,13 +22,10 @@ from recipient_fields.domain import (
     AllowedValues,
     DataType,
     FieldChanges,
-    FieldDraft,
     FieldId,
     FieldKey,
-    InvalidField,
     RecipientField,
     Unchanged,
-    Violations,
 )
 from recipient_fields.domain.esp import CodeWarning, field_warnings
 
@@ -167,14 +165,15 @@ def create(
     Without --key, the command prints the key that it derives from the name, on standard error,
     before it creates the field. On a terminal, it then prompts for confirmation.
     """
-    draft = _draft(
-        name=name,
-        data_type=data_type,
-        key=key,
-        allowed_values=_values(allowed_values, data_type),
-        insertable=not not_insertable,
+    members = {
+        "name": name,
+        "data_type": data_type.value,
+        "key": key,
+        "allowed_values": _values(allowed_values, data_type),
+        "insertable": not not_insertable,
         **texts,
-    )
+    }
+    draft = parse_draft({each: value for each, value in members.items() if value is not None})
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
@@ -316,19 +315,6 @@ def _render_warning(field: RecipientField, warning: CodeWarning) -> dict[str, ob
         "code": warning.name.lower(),
         "message": warning.value,
     }
-
-
-def _draft(
-    *, data_type: DataType, allowed_values: list[object] | None, **members: Any
-) -> FieldDraft:
-    violations = Violations()
-    permitted = None
-    with violations.collect("allowed_values"):
-        permitted = None if allowed_values is None else AllowedValues(data_type, allowed_values)
-    if violations:
-        raise InvalidField(violations)
-    members = {member: value for member, value in members.items() if value is not None}
-    return FieldDraft(data_type=data_type, allowed_values=permitted, **members)
 
 
 def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:

@@ -57,7 +57,7 @@ from recipient_fields.entrypoints.http.problems import (
 EXAMPLES: list[RecipientFieldsError] = [
     InvalidField(
         [
-            Violation(Rule.RESERVED, "This key is reserved. Send another key.", ("key",)),
+            Violation(Rule.RESERVED, "This key is reserved. Choose another key.", ("key",)),
             Violation(Rule.FORMAT, "So.", ("key",), "first_name"),
             Violation(Rule.TYPE, "No.", ("allowed_values", 12)),
             Violation(Rule.READ_ONLY, "No.", ("a/b~1", "c", 0)),

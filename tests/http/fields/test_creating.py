@@ -62,7 +62,7 @@ def test_a_missing_key_is_derived_from_the_name(api: Api):
 
 @pytest.mark.parametrize(
     ("name", "rule", "advice"),
-    [("Tier 日本", "required", "Send a key"), ("Sys admin", "reserved", "Send another key")],
+    [("Tier 日本", "required", "Choose a key"), ("Sys admin", "reserved", "Choose another key")],
 )
 def test_a_name_from_which_no_key_can_be_derived_requires_a_key(
     api: Api, name: str, rule: str, advice: str
