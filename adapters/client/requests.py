@@ -1,4 +1,4 @@
-"""Requests to a service: bodies, headers and query strings (HTTP contract, section 4).
+"""Requests to a service: bodies, headers and query strings.
 
 The client rejects values that JSON can't contain, with the same error as the service.
 """

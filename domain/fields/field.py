@@ -289,7 +289,7 @@ class RecipientField(FieldDefinition):
     """A stored recipient field.
 
     `version` starts at 1 and increases with each change; `updated_at` strictly increases with it.
-    A field that was read over HTTP has version 0, because responses do not contain the version.
+    A field that another process has reported has version 0: only storages know the version.
     """
 
     id: FieldId

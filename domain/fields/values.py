@@ -1,4 +1,4 @@
-"""The value objects of a recipient field, validated when created (HTTP contract, section 2)."""
+"""The value objects of a recipient field, validated when created."""
 
 from __future__ import annotations
 

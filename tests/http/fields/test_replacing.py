@@ -1,4 +1,4 @@
-"""PUT: replacing a field, or creating it by key (HTTP contract, section 4)."""
+"""PUT: replacing a field, or creating it by key."""
 
 from __future__ import annotations
 
