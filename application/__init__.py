@@ -26,7 +26,17 @@ from .ports.integrations import EspFieldSource, IntegrationCheck, IntegrationRep
 from .ports.keys import ApiKeyRepository, KeyChange, KeySuccession, KeyValidator
 from .ports.organizations import OrganizationCheck, OrganizationRepository
 from .ports.sessions import PasswordHasher, SessionRepository
-from .ports.storage import CallingThreadStorage, Pooled, Storage, Transferable
+from .ports.storage import (
+    CallingThreadStorage,
+    CompleteStorage,
+    ConsoleStorage,
+    IntegrationStorage,
+    MissingGroup,
+    Pooled,
+    Storage,
+    StorageGroup,
+    Transferable,
+)
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
@@ -50,7 +60,9 @@ __all__ = [
     "CallingThreadStorage",
     "CatalogPlanner",
     "Clock",
+    "CompleteStorage",
     "ConditionCompilation",
+    "ConsoleStorage",
     "ContentExport",
     "CopiedRecords",
     "CopyFailed",
@@ -68,6 +80,7 @@ __all__ = [
     "IntegrationCheck",
     "IntegrationRepository",
     "IntegrationService",
+    "IntegrationStorage",
     "InvalidDocument",
     "IssuedInvitation",
     "IssuedKey",
@@ -77,6 +90,7 @@ __all__ = [
     "KeyValidator",
     "MissingCredentials",
     "MissingExtra",
+    "MissingGroup",
     "NotJson",
     "OrganizationCheck",
     "OrganizationRecord",
@@ -92,6 +106,7 @@ __all__ = [
     "SignedIn",
     "Snapshot",
     "Storage",
+    "StorageGroup",
     "StorageRole",
     "StoredKeyValidator",
     "SyncPlanner",
