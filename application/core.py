@@ -31,6 +31,8 @@ from .recipient_fields import (
     RecipientFieldService,
 )
 
+__all__ = ["Core"]
+
 
 @frozen
 class Core:

@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from .errors import OperationForbidden
+from .fields.errors import OperationForbidden
 from .fields.origins import Channel, Origin, Source
+
+__all__ = ["Allowed", "Decision", "Denied", "Operation", "decide", "require"]
 
 
 class Operation(Enum):

@@ -29,6 +29,8 @@ from ..ports.organizations import OrganizationRepository
 from ..ports.storage import MissingGroup, StorageGroup
 from .audit import OPERATOR, audit
 
+__all__ = ["AdministrationService", "IssuedKey"]
+
 
 @frozen
 class IssuedKey:

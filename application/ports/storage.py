@@ -18,6 +18,18 @@ from .keys import ApiKeyRepository
 from .organizations import OrganizationRepository
 from .sessions import SessionRepository
 
+__all__ = [
+    "CallingThreadStorage",
+    "CompleteStorage",
+    "ConsoleStorage",
+    "IntegrationStorage",
+    "MissingGroup",
+    "Pooled",
+    "Storage",
+    "StorageGroup",
+    "Transferable",
+]
+
 
 class Storage(Protocol):
     """The repositories of one storage, with shared connections.

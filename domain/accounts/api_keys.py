@@ -13,10 +13,30 @@ from zlib import crc32
 from attrs import asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
+from ..errors import InvalidApiKey, Rule, Violation
 from ..identity import ApiKeyId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import parse_name
+from .errors import ApiKeyNotActive, InsufficientAccess
+
+__all__ = [
+    "DEFAULT_GRACE_PERIOD",
+    "DEFAULT_LIFETIME",
+    "MAX_GRACE_PERIOD",
+    "MAX_LIFETIME",
+    "MIN_LIFETIME",
+    "Access",
+    "ApiKey",
+    "Credential",
+    "FoundKey",
+    "KeyGrant",
+    "KeyState",
+    "PlainKey",
+    "Rejection",
+    "RejectionReason",
+    "grant_key",
+    "redact_keys",
+]
 
 DEFAULT_LIFETIME = timedelta(days=90)
 MIN_LIFETIME = timedelta(seconds=1)

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import click
 
 from recipient_fields.application.documents.violations import render_violation
+from recipient_fields.application.wording import excerpt
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 
-from ..excerpts import excerpt
 from .output import note, one_line, print_json
 
 _MAX_REPORTED = 100

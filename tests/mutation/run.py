@@ -1,7 +1,7 @@
 """Change the code in thousands of ways, each of which a test must detect.
 
-docs/mutation.md describes the run. mutmut derives the names of modules from paths, so the run uses
-a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
+docs/internals/mutation.md describes the run. mutmut derives the names of modules from paths, so
+the run uses a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
 
 
 def _row(area: str, results: Sequence[Result]) -> str:
-    """Return the area's row in the table of docs/mutation.md."""
+    """Return the area's row in the table of docs/internals/mutation.md."""
     cells = [area if area == "all" else f"`{area}`"]
     for part in (True, False):
         own = [result for result in results if result.in_function is part]

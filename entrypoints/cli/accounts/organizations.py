@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from recipient_fields.application import Core, StorageGroup
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import Organization, OrganizationContents
 
-from ...counts import counted
 from ..command_group import CommandGroup
 from ..options import json_option, open_existing, open_for_command
 from ..organization_option import OrganizationReference, open_for_organization

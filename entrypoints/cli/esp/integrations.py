@@ -18,6 +18,7 @@ from recipient_fields.application.fields.documents import (
     render_integration,
     render_sync,
 )
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
     EmptyReport,
@@ -30,7 +31,6 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...counts import counted
 from ...service.selection import esp_variables, open_field_source
 from ..command_group import CommandGroup
 from ..options import Identifier, esp_option, json_option, option, setting_option

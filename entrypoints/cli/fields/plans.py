@@ -17,6 +17,7 @@ from recipient_fields.application import NotJson, RecipientFields, system_clock
 from recipient_fields.application.documents.strict_json import parse_json, render_json
 from recipient_fields.application.fields.batch_documents import parse_batch, render_batch
 from recipient_fields.application.fields.fields_as_code import render_definition, without_defaults
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     API,
     MAX_BATCH_OPERATIONS,
@@ -36,7 +37,6 @@ from recipient_fields.domain import (
     view_of,
 )
 
-from ...counts import counted
 from ..command_group import Command
 from ..options import json_option, option, setting_option
 from ..output import note, one_line, print_json, print_line

@@ -26,6 +26,7 @@ from recipient_fields.application import (
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.fields.documents import parse_report
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     FieldDefinition,
     FieldQuery,
@@ -54,7 +55,6 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...counts import counted
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
 from ..form_claims import claimed_form

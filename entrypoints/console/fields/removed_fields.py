@@ -8,6 +8,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     CatalogTooLarge,
     FieldNotFound,
@@ -18,7 +19,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import DIALECTS, EspFieldTaken
 
-from ...counts import counted
 from .. import SHOWN_FIELDS
 from ..error_pages import STATUSES
 from ..form_claims import claimed_form

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from recipient_fields.application import Core
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     Author,
     DataType,
@@ -24,7 +25,6 @@ from recipient_fields.domain import (
     OrganizationId,
     sync_channel,
 )
-from recipient_fields.entrypoints.counts import counted
 
 from ...support.command_line import CommandLine, Run, Script
 from ...support.waiting import TIMEOUT

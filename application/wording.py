@@ -1,9 +1,14 @@
-"""Excerpts of lines, in messages and on pages."""
+"""The wording that messages and pages share: numbers with their nouns, and excerpts of lines."""
 
 from __future__ import annotations
 
 _BEFORE, _AFTER = 40, 60
 """Characters of a long line that are shown before and after the column."""
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun: `1 field`, `1,000 fields`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def excerpt(line: str, column: int) -> str:
