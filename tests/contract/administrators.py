@@ -793,7 +793,7 @@ ADDITIONS: dict[str, Addition] = {
 
 
 class AccountConcurrencyCases(ConcurrentLoad):
-    """Cases with concurrent additions of accounts and deletions of their organization."""
+    """Cases for accounts that are added while their organization is deleted."""
 
     @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
     def test_an_account_added_during_the_deletion_of_its_organization_is_not_kept(

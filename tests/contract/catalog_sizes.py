@@ -316,7 +316,7 @@ class CatalogSizeCases:
 
 
 class FoundSizeCases:
-    """Cases for the size that a look-up of an API key returns, and for the size after syncs."""
+    """Cases for the size of a catalog, which look-ups of API keys and syncs see."""
 
     @pytest.mark.parametrize("change", SYNCED_SIZE_CHANGES.values(), ids=SYNCED_SIZE_CHANGES)
     def test_after_every_change_a_look_up_returns_the_size_of_the_list(

@@ -148,7 +148,7 @@ class ConcurrentLoad:
 
 
 class ConcurrencyCases(ConcurrentLoad):
-    """Cases with concurrent calls for organizations, fields and their history."""
+    """Cases for concurrent changes of organizations and fields."""
 
     def test_exactly_one_concurrent_addition_of_a_key_succeeds(
         self, fields: FieldRepository, ours: OrganizationId

@@ -427,7 +427,7 @@ class SyncHistoryCases:
 
 
 class PastCatalogCases:
-    """Cases for past catalogs, and for pruning."""
+    """Cases for past catalogs and pruning."""
 
     def test_the_catalog_at_the_time_of_each_record_is_the_one_that_was_read_then(
         self,

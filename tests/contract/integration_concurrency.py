@@ -86,7 +86,7 @@ ADDITIONS: dict[str, Addition] = {
 
 
 class IntegrationConcurrencyCases(ConcurrentLoad):
-    """Cases with concurrent calls for API keys and integrations."""
+    """Cases for concurrent changes of API keys and integrations."""
 
     def test_a_use_recorded_during_an_update_is_not_lost(
         self, api_keys: ApiKeyRepository, ours: OrganizationId

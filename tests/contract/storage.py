@@ -109,12 +109,19 @@ class FieldRepositoryContract(
     """
 
 
-class GroupContract(StorageFixtures):
-    """The suite of a group of repositories.
+class CheckCases(StorageFixtures):
+    """Cases for the check and the closing of a storage."""
 
-    Each suite has the case that compares the groups of the storage with the suites that the class
-    of tests uses, so that a group without its suite fails.
-    """
+    def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
+        storage.check()
+
+    def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:
+        storage.close()
+        storage.close()
+
+
+class SuiteCases(StorageFixtures):
+    """Cases for the suites that a class of tests uses: those of the groups of the storage."""
 
     def test_the_suites_of_exactly_the_groups_of_the_storage_are_used(
         self, storage: Storage
@@ -135,7 +142,8 @@ class GroupContract(StorageFixtures):
 
 class CatalogContract(
     FieldRepositoryContract,
-    GroupContract,
+    CheckCases,
+    SuiteCases,
     OrganizationCases,
     ConcurrencyCases,
     HistoryCases,
@@ -156,16 +164,9 @@ class CatalogContract(
     the subclass also uses the suite of the group.
     """
 
-    def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
-        storage.check()
-
-    def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:
-        storage.close()
-        storage.close()
-
 
 class IntegrationContract(
-    GroupContract,
+    SuiteCases,
     ApiKeyCases,
     ApiKeyIsolationCases,
     ApiKeyAbsenceCases,
@@ -191,7 +192,7 @@ class IntegrationContract(
 
 
 class ConsoleContract(
-    GroupContract,
+    SuiteCases,
     AdministratorCases,
     InvitationCases,
     LinkCases,
@@ -220,7 +221,7 @@ class StorageContract(CatalogContract, IntegrationContract, ConsoleContract):
     """Tests of a CompleteStorage: the suites of all groups."""
 
 
-_SUITES: Final[Mapping[StorageGroup, type[GroupContract]]] = {
+_SUITES: Final[Mapping[StorageGroup, type[SuiteCases]]] = {
     StorageGroup.INTEGRATIONS: IntegrationContract,
     StorageGroup.CONSOLE_ACCOUNTS: ConsoleContract,
 }
