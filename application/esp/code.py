@@ -15,6 +15,7 @@ from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
     ExportedContent,
+    IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
     compile_condition,
@@ -51,11 +52,11 @@ class EspCodeService:
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
-    several integrations.
+    several integrations. `integrations` is None if the storage has none.
     """
 
     fields: FieldRepository
-    integrations: IntegrationRepository
+    integrations: IntegrationRepository | None
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -150,6 +151,10 @@ class EspCodeService:
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
+        if self.integrations is None:
+            if not isinstance(target, Esp):
+                raise IntegrationNotFound
+            return target, None
         if not isinstance(target, Esp):
             return self.integrations.get(organization_id, target).esp, target
         integrations = self.integrations.all(organization_id)
