@@ -10,7 +10,7 @@ from .core import Core
 from .documents.conversion import InvalidDocument
 from .documents.strict_json import NotJson, TooManyValues
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
-from .esp.code import EspCodeService, Target, TargetFields
+from .esp.code import ConditionSupport, EspCodeService, Target, TargetFields
 from .esp.code_documents import ConditionCompilation, ContentExport
 from .esp.integrations import IntegrationService, Removal
 from .extras import MissingExtra
@@ -51,6 +51,7 @@ __all__ = [
     "CatalogPlanner",
     "Clock",
     "ConditionCompilation",
+    "ConditionSupport",
     "ContentExport",
     "CopiedRecords",
     "CopyFailed",

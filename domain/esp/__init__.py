@@ -12,7 +12,6 @@ from .conditions import (
 from .content import (
     ExportedContent,
     export_content,
-    exportable_fields,
 )
 from .dialects import (
     DIALECTS,
@@ -41,6 +40,7 @@ from .integrations import (
     IntegrationDraft,
 )
 from .recognition import recognize_dialects
+from .resolution import exportable_fields
 from .restoration import plan_restorations
 from .snippets import (
     Snippet,

@@ -1,0 +1,23 @@
+"""The fields that code for one integration can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..fields.field import RecipientField
+from ..identity import IntegrationId
+
+
+def is_usable(field: RecipientField, integration_id: IntegrationId | None) -> bool:
+    """Return whether code for the integration can use the field. None: for no integration.
+
+    The insertion codes of other integrations can be in the dialect of another ESP.
+    """
+    return field.origin.integration_id in {None, integration_id}
+
+
+def exportable_fields(
+    fields: Iterable[RecipientField], integration_id: IntegrationId | None
+) -> tuple[RecipientField, ...]:
+    """Return the fields that can be used in one email: all but those of other integrations."""
+    return tuple(field for field in fields if is_usable(field, integration_id))
