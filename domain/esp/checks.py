@@ -8,6 +8,8 @@ from enum import Enum
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
+__all__ = ["SnippetWarning", "field_warnings", "snippet_warnings"]
+
 
 class SnippetWarning(Enum):
     """The warnings about an insertion code. The values are messages."""

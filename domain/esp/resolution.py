@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from ..fields.field import RecipientField
 from ..identity import IntegrationId
 
+__all__ = ["exportable_fields"]
+
 
 def is_usable(field: RecipientField, integration_id: IntegrationId | None) -> bool:
     """Return whether code for the integration can use the field. None: for no integration.

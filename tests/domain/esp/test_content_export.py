@@ -23,7 +23,7 @@ from recipient_fields.domain.esp import (
     derive_snippet,
     export_content,
 )
-from recipient_fields.domain.esp.content import MAX_EXPORTED_LENGTH
+from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BRACES = (
