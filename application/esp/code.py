@@ -22,7 +22,6 @@ from recipient_fields.domain.esp import (
     export_content,
     exportable_fields,
 )
-from recipient_fields.domain.esp.resolution import is_usable
 
 from ..identifiers import require_ids
 from ..ports.fields import FieldRepository
@@ -192,7 +191,8 @@ def _target_fields(
     fields: tuple[RecipientField, ...], esp: Esp, integration_id: IntegrationId | None
 ) -> TargetFields:
     usable = exportable_fields(fields, integration_id)
-    others = tuple(field for field in fields if not is_usable(field, integration_id))
+    keys = {field.key for field in usable}
+    others = tuple(field for field in fields if field.key not in keys)
     return TargetFields(esp, integration_id, usable, others)
 
 

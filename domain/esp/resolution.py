@@ -10,16 +10,11 @@ from ..identity import IntegrationId
 __all__ = ["exportable_fields"]
 
 
-def is_usable(field: RecipientField, integration_id: IntegrationId | None) -> bool:
-    """Return whether code for the integration can use the field. None: for no integration.
-
-    The insertion codes of other integrations can be in the dialect of another ESP.
-    """
-    return field.origin.integration_id in {None, integration_id}
-
-
 def exportable_fields(
     fields: Iterable[RecipientField], integration_id: IntegrationId | None
 ) -> tuple[RecipientField, ...]:
-    """Return the fields that can be used in one email: all but those of other integrations."""
-    return tuple(field for field in fields if is_usable(field, integration_id))
+    """Return the fields that can be used in one email: all but those of other integrations.
+
+    The insertion codes of other integrations can be in the dialect of another ESP.
+    """
+    return tuple(field for field in fields if field.origin.integration_id in {None, integration_id})
