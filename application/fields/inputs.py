@@ -75,8 +75,6 @@ class SentChanges(FieldChanges):
 
     def contradictions(self, stored: RecipientField) -> Iterable[Violation]:
         """Return a violation for each repeated member that differs from the stored one."""
-        if not self.repeated:
-            return ()
         shown = {**render_field(stored), "key": str(stored.key)}
         return _differences(self.repeated, {name: shown[name] for name in _NOT_WRITABLE})
 
@@ -159,10 +157,13 @@ def parse_new_field(members: object) -> FieldDraft:
     return parse_draft(members, repeatable=_API_ORIGIN)
 
 
-def parse_changes(members: object) -> SentChanges:
+def parse_changes(members: object) -> FieldChanges:
     """Return the changes that the members of a PATCH request. Raises: InvalidDocument."""
     parsed = _Members(members, WRITABLE_MEMBERS)
-    return parsed.require_valid(parsed.structure(SentChanges, repeated=parsed.repeated))
+    repeated = parsed.repeated
+    if not repeated:
+        return parsed.require_valid(parsed.structure(FieldChanges))
+    return parsed.require_valid(parsed.structure(SentChanges, repeated=repeated))
 
 
 def parse_replacement(members: object, key: str | None) -> SentReplacement:
@@ -355,11 +356,11 @@ def _request_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
         "esp_field_name": override(omit=True),
         "repeated": override(struct_hook=lambda members, _kind: members),
     }
-    if kind is SentChanges:
+    if kind is not FieldDraft:
         overrides["data_type"] = override(omit=True)
     return make_dict_structure_fn(kind, converter, **overrides)
 
 
 converter.register_structure_hook_factory(
-    lambda kind: kind in (FieldDraft, SentChanges), _request_hook
+    lambda kind: kind in (FieldDraft, FieldChanges, SentChanges), _request_hook
 )

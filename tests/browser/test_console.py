@@ -166,7 +166,7 @@ class Acme:
 def acme(core: Core, window: Window) -> Acme:
     organization = core.administration.create_organization("Acme Outdoor")
     email = f"dana@acme-{organization.id}.example"
-    administrator = grant(core.storage.administrators, organization.id, email)
+    administrator = grant(core.administrators.administrators, organization.id, email)
     token = core.administrators.create_sign_in_link(administrator.id).token
     window.open(f"/console/links/{token.reveal()}")
     window.press("Sign in")
@@ -659,7 +659,7 @@ def test_an_administrator_invites_changes_and_revokes_another(acme: Acme, window
     window.press("Withdraw invitation")
     assert not window.has(f"Withdraw the invitation of {email}")
 
-    grant(acme.core.storage.administrators, acme.organization.id, email, Role.VIEWER)
+    grant(acme.core.administrators.administrators, acme.organization.id, email, Role.VIEWER)
     window.open(f"{acme.path}/settings/administrators")
     window.press(f"Change role of {email}")
     window.audit()
@@ -748,7 +748,7 @@ def test_a_viewer_sees_pages_without_buttons(acme: Acme, window: Window) -> None
     """A viewer also belongs to another organization, and chooses one."""
     field = acme.add_field("City")
     other = acme.core.administration.create_organization("Globex").id
-    administrators = acme.core.storage.administrators
+    administrators = acme.core.administrators.administrators
     grant(administrators, other, acme.email, Role.VIEWER)
     acme.sign_in_again()
     (administrator,) = acme.core.administrators.list_administrators(acme.organization.id)

@@ -12,10 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 """Matches the parts of names, too: `BodySize`, `_BODY` and `read_body` contain the word."""
-_REJECTED = frozenset(
-    ("body", "bodies", "envelope", "envelopes", "header", "headers", "http")
-    + ("status", "statuses", "wire", "wired")
-)
+_REJECTED = {
+    *("body", "bodies", "envelope", "envelopes", "header", "headers", "http"),
+    *("status", "statuses", "wire", "wired"),
+}
 
 
 def rejected_lines(source: str) -> list[tuple[int, str]]:
