@@ -1,4 +1,4 @@
-"""The promises that hold under Granian, started as *Operating* says, and those that do not."""
+"""The promises that hold under Granian, started as *Other WSGI servers* says, and those that do not."""
 
 from __future__ import annotations
 
