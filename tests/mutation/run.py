@@ -160,6 +160,8 @@ def _arrange(areas: list[str]) -> None:
     }
     for folder, target in targets.items():
         shutil.copytree(ROOT / folder, WORK / target, ignore=shutil.ignore_patterns("__pycache__"))
+    # Without it, the installed package would be found instead of this one.
+    shutil.copy(ROOT / "entrypoints/library/__init__.py", WORK / PACKAGE)
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
     files = [str(path) for area in areas for path in _files(area)]
     settings = {
