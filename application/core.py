@@ -39,6 +39,7 @@ class Core:
     administrators: AdministratorService
     esp_code: EspCodeService
     validator: KeyValidator
+    clock: Clock
 
     @classmethod
     def over(
@@ -93,4 +94,5 @@ class Core:
             ),
             EspCodeService(fields=storage.fields, integrations=storage.integrations),
             StoredKeyValidator(storage.api_keys, clock) if validator is None else validator,
+            clock,
         )

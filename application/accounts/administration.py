@@ -46,25 +46,25 @@ class AdministrationService:
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
-    organizations: OrganizationRepository
-    api_keys: ApiKeyRepository
-    clock: Clock = system_clock
+    _organizations: OrganizationRepository
+    _api_keys: ApiKeyRepository
+    _clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
         """Create an organization without fields.
 
         Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
         """
-        return self.organizations.add(name, self.clock())
+        return self._organizations.add(name, self._clock())
 
     def list_organizations(self) -> tuple[Organization, ...]:
         """Return all organizations by ascending id."""
-        return self.organizations.all()
+        return self._organizations.all()
 
     def get_organization(self, organization_id: OrganizationId) -> Organization:
         """Return the organization. Raises: OrganizationNotFound if it does not exist."""
         require_ids(organization_id=organization_id)
-        return self.organizations.get(organization_id)
+        return self._organizations.get(organization_id)
 
     def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
         """Rename an organization.
@@ -73,7 +73,7 @@ class AdministrationService:
         OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.organizations.rename(organization_id, name)
+        return self._organizations.rename(organization_id, name)
 
     def delete_organization(
         self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
@@ -91,7 +91,7 @@ class AdministrationService:
             if expected is not None and contents != expected:
                 raise OrganizationChanged
 
-        deleted = self.organizations.delete(organization_id, check)
+        deleted = self._organizations.delete(organization_id, check)
         audit(
             "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
         )
@@ -121,10 +121,10 @@ class AdministrationService:
             name=name,
             access=access,
             lifetime=lifetime,
-            at=self.clock(),
+            at=self._clock(),
             by=by,
         )
-        key = self.api_keys.add(grant)
+        key = self._api_keys.add(grant)
         audit("API key", "created", by=by, **_facts(key))
         return IssuedKey(key, plain)
 
@@ -134,12 +134,12 @@ class AdministrationService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.api_keys.all(organization_id)
+        return self._api_keys.all(organization_id)
 
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
         """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
         require_ids(organization_id=organization_id, key_id=key_id)
-        return self.api_keys.get(organization_id, key_id)
+        return self._api_keys.get(organization_id, key_id)
 
     def revoke_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
@@ -149,8 +149,8 @@ class AdministrationService:
         Raises: ApiKeyNotFound if the organization has no such key.
         """
         require_ids(organization_id=organization_id, key_id=key_id)
-        at = self.clock()
-        key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
+        at = self._clock()
+        key = self._api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
             audit("API key", "revoked", by=by, **_facts(key))
         return key
@@ -174,9 +174,9 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.rotated(plain, at=self.clock(), grace=grace, by=by)
+            return key.rotated(plain, at=self._clock(), grace=grace, by=by)
 
-        replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
+        replaced, successor = self._api_keys.rotate(organization_id, key_id, succession)
         audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
 

@@ -54,15 +54,15 @@ class EspCodeService:
     several integrations.
     """
 
-    fields: FieldRepository
-    integrations: IntegrationRepository
+    _fields: FieldRepository
+    _integrations: IntegrationRepository
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
 
         These are the API-managed and manual fields, and the synced fields of one integration.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         usable = exportable_fields(fields, integration_id)
         others = tuple(
@@ -79,7 +79,7 @@ class EspCodeService:
         Raises: InvalidCondition if the condition does not fit the fields.
         """
         if target is None:
-            check_condition(condition, self._fields(organization_id))
+            check_condition(condition, self._fields_for(organization_id))
         else:
             available = self.find_fields(organization_id, target)
             check_condition(condition, available.fields, available.others)
@@ -113,7 +113,7 @@ class EspCodeService:
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
-        check_content(content, self._fields(organization_id))
+        check_content(content, self._fields_for(organization_id))
 
     def export_content(
         self,
@@ -128,7 +128,7 @@ class EspCodeService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
 
@@ -140,19 +140,19 @@ class EspCodeService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has another type than its field.
         """
-        return preview_content(content, self._fields(organization_id), values)
+        return preview_content(content, self._fields_for(organization_id), values)
 
-    def _fields(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
+    def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
-        return tuple(self.fields.all(organization_id).fields)
+        return tuple(self._fields.all(organization_id).fields)
 
     def _find_integration(
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
         if not isinstance(target, Esp):
-            return self.integrations.get(organization_id, target).esp, target
-        integrations = self.integrations.all(organization_id)
+            return self._integrations.get(organization_id, target).esp, target
+        integrations = self._integrations.all(organization_id)
         candidates = [each.id for each in integrations if each.esp is target]
         if len(candidates) > 1:
             raise IntegrationRequired(DIALECTS[target].title)

@@ -105,3 +105,20 @@ def test_the_default_limit_is_a_thousand_fields_per_organization() -> None:
     with pytest.raises(FieldLimitReached) as reached:
         service.create_field(organization.id, CITY)
     assert reached.value.limit == 1_000
+
+
+def test_the_services_show_their_use_cases_and_not_their_parts() -> None:
+    core = Core.over(MemoryStorage())
+
+    for service in (
+        core.fields,
+        core.integrations,
+        core.administration,
+        core.administrators,
+        core.esp_code,
+    ):
+        shown = {name for name in dir(service) if not name.startswith("_")}
+        assert {name for name in shown if not callable(getattr(service, name))} <= {
+            "author",
+            "size_limit",
+        }
