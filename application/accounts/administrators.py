@@ -231,6 +231,13 @@ class AdministratorService:
         require_ids(organization_id=organization_id)
         return self._administrators.all(organization_id)
 
+    def find_administrator(self, email: str) -> Administrator | None:
+        """Return the account with this email address, in any organization, or None.
+
+        Raises: InvalidAdministrator if it is no email address.
+        """
+        return self._administrators.find(EmailAddress(email))
+
     def get_administrator(
         self, organization_id: OrganizationId, administrator_id: AdministratorId
     ) -> Administrator:

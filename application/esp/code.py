@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
-from recipient_fields.domain.conditions import Condition, check_condition
+from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
 from recipient_fields.domain.content import Content, check_content, preview_content
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
     Esp,
     ExportedContent,
+    Integration,
+    IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
     compile_condition,
@@ -26,7 +28,7 @@ from ..identifiers import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["EspCodeService", "Target", "TargetFields"]
+__all__ = ["ConditionSupport", "EspCodeService", "Target", "TargetFields"]
 
 Target: TypeAlias = Esp | IntegrationId
 """The ESP that code is for, or the id of one of the organization's integrations."""
@@ -46,16 +48,25 @@ class TargetFields:
 
 
 @frozen(kw_only=True)
+class ConditionSupport:
+    """The code of an ESP for a condition, or the reason for which there is none."""
+
+    esp: Esp
+    code: ConditionCode | None = None
+    refusal: str | None = None
+
+
+@frozen(kw_only=True)
 class EspCodeService:
     """The use cases of code for ESPs. They store nothing.
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
-    several integrations.
+    several integrations. `integrations` is None if the storage has none.
     """
 
     _fields: FieldRepository
-    _integrations: IntegrationRepository
+    _integrations: IntegrationRepository | None
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -63,12 +74,7 @@ class EspCodeService:
         These are the API-managed and manual fields, and the synced fields of one integration.
         """
         fields = self._fields_for(organization_id)
-        esp, integration_id = self._find_integration(organization_id, target)
-        usable = exportable_fields(fields, integration_id)
-        others = tuple(
-            field for field in fields if field.origin.integration_id not in {None, integration_id}
-        )
-        return TargetFields(esp, integration_id, usable, others)
+        return _target_fields(fields, *self._find_integration(organization_id, target))
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None
@@ -107,6 +113,33 @@ class EspCodeService:
         if strict and code.caveats:
             raise NotExpressible(" ".join(code.caveats))
         return available.esp, code
+
+    def explain_condition(
+        self,
+        organization_id: OrganizationId,
+        condition: Condition,
+        target: Target | None = None,
+        *,
+        then: str,
+        otherwise: str = "",
+    ) -> tuple[ConditionSupport, ...]:
+        """Return the code of the target, or of each ESP, or the reason for which there is none.
+
+        Without a target, an ESP has no code if it can't use the fields, or if the organization has
+        several integrations with it.
+        Raises: InvalidCondition if the condition does not fit the fields that code for the target,
+        or without a target any code, can use.
+        """
+        fields = self._fields_for(organization_id)
+        if target is not None:
+            available = _target_fields(fields, *self._find_integration(organization_id, target))
+            check_condition(condition, available.fields, available.others)
+            return (_find_support(condition, available, then, otherwise),)
+        check_condition(condition, fields)
+        integrations = () if self._integrations is None else self._integrations.all(organization_id)
+        return tuple(
+            _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
+        )
 
     def check_content(self, organization_id: OrganizationId, content: Content) -> None:
         """Check the content against all fields of the organization, without an ESP.
@@ -150,10 +183,55 @@ class EspCodeService:
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
+        if self._integrations is None:
+            if not isinstance(target, Esp):
+                raise IntegrationNotFound
+            return target, None
         if not isinstance(target, Esp):
             return self._integrations.get(organization_id, target).esp, target
-        integrations = self._integrations.all(organization_id)
-        candidates = [each.id for each in integrations if each.esp is target]
-        if len(candidates) > 1:
-            raise IntegrationRequired(DIALECTS[target].title)
-        return target, candidates[0] if candidates else None
+        return target, _only_integration(self._integrations.all(organization_id), target)
+
+
+def _target_fields(
+    fields: tuple[RecipientField, ...], esp: Esp, integration_id: IntegrationId | None
+) -> TargetFields:
+    usable = exportable_fields(fields, integration_id)
+    keys = {field.key for field in usable}
+    others = tuple(field for field in fields if field.key not in keys)
+    return TargetFields(esp, integration_id, usable, others)
+
+
+def _only_integration(integrations: Iterable[Integration], esp: Esp) -> IntegrationId | None:
+    """Return the integration with the ESP, or None. Raises: IntegrationRequired if several."""
+    candidates = [each.id for each in integrations if each.esp is esp]
+    if len(candidates) > 1:
+        raise IntegrationRequired(DIALECTS[esp].title)
+    return candidates[0] if candidates else None
+
+
+def _support_of_esp(
+    condition: Condition,
+    fields: tuple[RecipientField, ...],
+    integrations: Iterable[Integration],
+    esp: Esp,
+    then: str,
+    otherwise: str,
+) -> ConditionSupport:
+    try:
+        available = _target_fields(fields, esp, _only_integration(integrations, esp))
+        check_condition(condition, available.fields, available.others)
+    except (InvalidCondition, IntegrationRequired) as error:
+        return ConditionSupport(esp=esp, refusal=str(error))
+    return _find_support(condition, available, then, otherwise)
+
+
+def _find_support(
+    condition: Condition, available: TargetFields, then: str, otherwise: str
+) -> ConditionSupport:
+    try:
+        code = compile_condition(
+            condition, available.fields, available.esp, then=then, otherwise=otherwise
+        )
+    except NotExpressible as error:
+        return ConditionSupport(esp=available.esp, refusal=str(error))
+    return ConditionSupport(esp=available.esp, code=code)

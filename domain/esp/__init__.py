@@ -8,6 +8,7 @@ from . import (
     errors,
     integrations,
     recognition,
+    resolution,
     restoration,
     snippets,
     sync,
@@ -19,6 +20,7 @@ from .dialects import *
 from .errors import *
 from .integrations import *
 from .recognition import *
+from .resolution import *
 from .restoration import *
 from .snippets import *
 from .sync import *
@@ -31,6 +33,7 @@ __all__ = [
     *errors.__all__,
     *integrations.__all__,
     *recognition.__all__,
+    *resolution.__all__,
     *restoration.__all__,
     *snippets.__all__,
     *sync.__all__,

@@ -10,6 +10,7 @@ from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.domain import Role
 
 from ...http.conftest import Clock
+from ...support.administrators import administrators_of
 from ..browser import Browser, browser_at
 from ..conftest import EMAIL, PASSWORD, Console, open_console
 
@@ -178,7 +179,7 @@ def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(
     (account,) = console.core.administrators.list_administrators(console.acme.id)
     assert account.password_hash is not None
     weak = Argon2PasswordHasher().hash("passwordpassword")
-    stored = console.core.storage.administrators
+    stored = administrators_of(console.core)
     stored.replace_password_hash(account.id, account.password_hash, weak)
 
     assert console.sign_in(console.browser(), "passwordpassword").status == 303

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    API,
     DataType,
     FieldId,
     IntegrationId,
@@ -23,7 +22,6 @@ from recipient_fields.domain.esp import (
     ExportedContent,
     derive_snippet,
     export_content,
-    exportable_fields,
 )
 from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
 
@@ -132,14 +130,6 @@ def test_a_field_of_another_integration_is_refused(synced):
     fields = [synced(Esp.BRAZE, "city", by=8)]
     with pytest.raises(InvalidContent, match="The field city belongs to integration 8"):
         export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
-
-
-def test_one_email_can_contain_the_fields_of_only_one_integration(make_field):
-    channels = (API, ADMINISTRATOR, sync_channel(SEVEN), sync_channel(IntegrationId(8)))
-    api, manual, synced, other = (make_field(channel) for channel in channels)
-    fields = (other, synced, manual, api)
-    assert exportable_fields(fields, SEVEN) == (synced, manual, api)
-    assert exportable_fields(fields, None) == (manual, api)
 
 
 def test_every_reason_is_reported_with_its_position(refusal, manual):
