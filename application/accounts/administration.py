@@ -26,6 +26,7 @@ from ..identifiers import require_ids
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository
 from ..ports.organizations import OrganizationRepository
+from ..ports.storage import MissingGroup, StorageGroup
 from .audit import OPERATOR, audit
 
 __all__ = ["AdministrationService", "IssuedKey"]
@@ -43,11 +44,12 @@ class IssuedKey:
 class AdministrationService:
     """The use cases of organizations and API keys.
 
-    Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    Every method raises StorageUnavailable if the storage fails or does not respond in time. The
+    methods for API keys raise MissingGroup if `api_keys` is None: the storage has none.
     """
 
     organizations: OrganizationRepository
-    api_keys: ApiKeyRepository
+    api_keys: ApiKeyRepository | None
     clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
@@ -124,7 +126,7 @@ class AdministrationService:
             at=self.clock(),
             by=by,
         )
-        key = self.api_keys.add(grant)
+        key = self._stored_keys().add(grant)
         audit("API key", "created", by=by, **_facts(key))
         return IssuedKey(key, plain)
 
@@ -134,12 +136,12 @@ class AdministrationService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.api_keys.all(organization_id)
+        return self._stored_keys().all(organization_id)
 
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
         """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
         require_ids(organization_id=organization_id, key_id=key_id)
-        return self.api_keys.get(organization_id, key_id)
+        return self._stored_keys().get(organization_id, key_id)
 
     def revoke_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
@@ -150,7 +152,7 @@ class AdministrationService:
         """
         require_ids(organization_id=organization_id, key_id=key_id)
         at = self.clock()
-        key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
+        key = self._stored_keys().update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
             audit("API key", "revoked", by=by, **_facts(key))
         return key
@@ -176,9 +178,14 @@ class AdministrationService:
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return key.rotated(plain, at=self.clock(), grace=grace, by=by)
 
-        replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
+        replaced, successor = self._stored_keys().rotate(organization_id, key_id, succession)
         audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
+
+    def _stored_keys(self) -> ApiKeyRepository:
+        if self.api_keys is None:
+            raise MissingGroup(StorageGroup.INTEGRATIONS)
+        return self.api_keys
 
 
 def _facts(key: ApiKey) -> dict[str, object]:

@@ -16,6 +16,7 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     Integration,
+    IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
     compile_condition,
@@ -61,11 +62,11 @@ class EspCodeService:
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
-    several integrations.
+    several integrations. `integrations` is None if the storage has none.
     """
 
     fields: FieldRepository
-    integrations: IntegrationRepository
+    integrations: IntegrationRepository | None
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -135,7 +136,7 @@ class EspCodeService:
             check_condition(condition, available.fields, available.others)
             return (_find_support(condition, available, then, otherwise),)
         check_condition(condition, fields)
-        integrations = self.integrations.all(organization_id)
+        integrations = () if self.integrations is None else self.integrations.all(organization_id)
         return tuple(
             _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
         )
@@ -182,6 +183,10 @@ class EspCodeService:
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
+        if self.integrations is None:
+            if not isinstance(target, Esp):
+                raise IntegrationNotFound
+            return target, None
         if not isinstance(target, Esp):
             return self.integrations.get(organization_id, target).esp, target
         return target, _only_integration(self.integrations.all(organization_id), target)

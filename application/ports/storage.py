@@ -1,10 +1,13 @@
-"""The port of a storage, which has the repositories."""
+"""The port of a storage: its repositories, some of which are optional, in groups."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, runtime_checkable
+from enum import Enum
+from typing import Final, Literal, Protocol, runtime_checkable
+
+from recipient_fields.domain import RecipientFieldsError
 
 from ..snapshots import Snapshot
 from .administrators import AdministratorRepository
@@ -15,11 +18,29 @@ from .keys import ApiKeyRepository
 from .organizations import OrganizationRepository
 from .sessions import SessionRepository
 
-__all__ = ["CallingThreadStorage", "Pooled", "Storage", "Transferable"]
+__all__ = [
+    "CallingThreadStorage",
+    "CompleteStorage",
+    "ConsoleStorage",
+    "IntegrationStorage",
+    "MissingGroup",
+    "Pooled",
+    "Storage",
+    "StorageGroup",
+    "Transferable",
+]
 
 
 class Storage(Protocol):
-    """The repositories of one storage, with shared connections."""
+    """The repositories of one storage, with shared connections.
+
+    Every storage has organizations, their fields and the history of the fields. A storage that has
+    all repositories of an optional group also fulfils the protocol of that group.
+    """
+
+    @property
+    def organizations(self) -> OrganizationRepository:
+        """The organizations."""
 
     @property
     def fields(self) -> FieldRepository:
@@ -29,6 +50,17 @@ class Storage(Protocol):
     def history(self) -> HistoryRepository:
         """The history of the fields."""
 
+    def check(self) -> None:
+        """Raise StorageUnavailable unless the storage responds and has the required schema."""
+
+    def close(self) -> None:
+        """Close every connection. A second call does nothing."""
+
+
+@runtime_checkable
+class IntegrationStorage(Storage, Protocol):
+    """A storage that also has API keys and integrations."""
+
     @property
     def api_keys(self) -> ApiKeyRepository:
         """The API keys."""
@@ -37,9 +69,10 @@ class Storage(Protocol):
     def integrations(self) -> IntegrationRepository:
         """The integrations."""
 
-    @property
-    def organizations(self) -> OrganizationRepository:
-        """The organizations."""
+
+@runtime_checkable
+class ConsoleStorage(Storage, Protocol):
+    """A storage that also has console accounts: administrators and their sessions."""
 
     @property
     def administrators(self) -> AdministratorRepository:
@@ -49,11 +82,42 @@ class Storage(Protocol):
     def sessions(self) -> SessionRepository:
         """The sessions of administrators."""
 
-    def check(self) -> None:
-        """Raise StorageUnavailable unless the storage responds and has the required schema."""
 
-    def close(self) -> None:
-        """Close every connection. A second call does nothing."""
+class CompleteStorage(IntegrationStorage, ConsoleStorage, Protocol):
+    """A storage that has all groups."""
+
+
+class StorageGroup(Enum):
+    """An optional group of repositories. A storage has all of them, or none."""
+
+    INTEGRATIONS = "API keys and integrations"
+    CONSOLE_ACCOUNTS = "console accounts"
+
+    @property
+    def repositories(self) -> tuple[str, ...]:
+        """The attributes of a storage that has this group."""
+        members = vars(_PROTOCOLS[self]).items()
+        return tuple(name for name, member in members if isinstance(member, property))
+
+    def is_in(self, storage: Storage) -> bool:
+        """Return whether the storage has this group."""
+        return isinstance(storage, _PROTOCOLS[self])
+
+
+_PROTOCOLS: Final[Mapping[StorageGroup, type]] = {
+    StorageGroup.INTEGRATIONS: IntegrationStorage,
+    StorageGroup.CONSOLE_ACCOUNTS: ConsoleStorage,
+}
+
+
+class MissingGroup(RecipientFieldsError):
+    """The storage does not have the optional group that the call requires."""
+
+    def __init__(self, group: StorageGroup) -> None:
+        self.group = group
+        super().__init__(
+            f"This storage has no {group.value}. Use one that has them, such as sqlite:PATH."
+        )
 
 
 @runtime_checkable
@@ -103,8 +167,9 @@ class Transferable(Protocol):
 
         Ids, revisions and times stay the same. From then on, each new id is greater than the
         `last_id` of its kind, and than any id that this storage has assigned before. If the
-        iteration over the snapshot raises, nothing is stored and the exception is raised. Of
-        several concurrent callers, at most one succeeds. There is no deadline for the whole copy.
+        iteration over the snapshot raises, nothing is stored and the exception is raised. The
+        snapshot has no records of a group that this storage does not have. Of several concurrent
+        callers, at most one succeeds. There is no deadline for the whole copy.
 
         Raises: StorageNotEmpty if the storage has an organization, StorageUnavailable if the
         storage fails or stops responding.

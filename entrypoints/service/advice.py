@@ -8,3 +8,7 @@ READABLE_FILE = (
     "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
     " chmod o-rwx %s"
 )
+MISSING_CONSOLE_GROUP = (
+    "The storage has no %s, which the console needs. Start the service without --console, or with"
+    " another --storage, such as sqlite:PATH."
+)

@@ -60,7 +60,7 @@ def owners(core):
     field = core.fields.create_field(
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
-    administrator = grant(core.storage.administrators, organization.id)
+    administrator = grant(core.administrators.administrators, organization.id)
     invited = core.administrators.invite(
         organization.id, "eve@acme.example", Role.ADMIN, by=OPERATOR
     )

@@ -59,7 +59,7 @@ def _begin_session(database: Database, tenant: Tenant) -> str:
     with closing(open_storage(database.url)) as storage:
         administrators = Core.over(storage).administrators
         organization_id = OrganizationId(tenant.id)
-        administrator = grant(storage.administrators, organization_id, _EMAIL)
+        administrator = grant(administrators.administrators, organization_id, _EMAIL)
         link = administrators.create_sign_in_link(administrator.id)
         return administrators.sign_in_with_link(link.token.reveal(), user_agent="").token.reveal()
 

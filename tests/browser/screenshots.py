@@ -179,7 +179,7 @@ def _prepare(browser: Chrome, width: int, scheme: str, height: int, scale: int =
 def _fill(core: Core, clock: PastClock) -> OrganizationId:
     """Add an organization with fields of all origins, API keys and integrations."""
     organization_id = core.administration.create_organization("Acme Outdoor").id
-    grant(core.storage.administrators, organization_id, EMAIL)
+    grant(core.administrators.administrators, organization_id, EMAIL)
     for days, channel, draft in FIELDS:
         clock.days = days
         core.fields.by(Author(channel)).create_field(organization_id, draft)

@@ -66,7 +66,7 @@ def people(tmp_path: Path) -> Iterator[People]:
         )
         acme, brewery = map(core.administration.create_organization, ("Acme", "Brewery"))
         for window, email, organization in ((ada, ADA, acme), (bea, BEA, brewery)):
-            account = grant(core.storage.administrators, organization.id, email)
+            account = grant(core.administrators.administrators, organization.id, email)
             token = core.administrators.create_sign_in_link(account.id).token
             window.open(f"/console/links/{token.reveal()}")
             window.press("Sign in")

@@ -117,7 +117,7 @@ def test_a_viewer_sees_fields_without_buttons(
 
 
 def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> None:
-    grant(console.core.storage.administrators, console.acme.id, "erin@acme.example")
+    grant(console.core.administrators.administrators, console.acme.id, "erin@acme.example")
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators
     account = administrators.list_administrators(console.acme.id)[0]

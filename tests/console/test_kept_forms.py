@@ -234,7 +234,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
 ) -> None:
     administrators = console.core.administrators
     brewery = console.core.administration.create_organization("Brewery")
-    grant(console.core.storage.administrators, brewery.id, EMAIL)
+    grant(console.core.administrators.administrators, brewery.id, EMAIL)
     console.sign_in(dana)
     account = administrators.list_administrators(console.acme.id)[0]
     page = dana.get(f"{console.fields}/new")
@@ -242,7 +242,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
     if role is None:
         administrators.revoke(console.acme.id, account.id, by="operator")
     else:
-        grant(console.core.storage.administrators, console.acme.id, "erin@acme.example")
+        grant(console.core.administrators.administrators, console.acme.id, "erin@acme.example")
         administrators.change_role(console.acme.id, account.id, role, by="operator")
 
     form = continued(dana, dana.submit(page, ENTERED))

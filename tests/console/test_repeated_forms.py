@@ -119,7 +119,7 @@ def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Brow
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp.BRAZE, name="List"
     )
-    alex = grant(console.core.storage.administrators, console.acme.id, "alex@acme.example")
+    alex = grant(console.core.administrators.administrators, console.acme.id, "alex@acme.example")
     console.invite(INVITED)
     (invited,) = console.core.administrators.list_invitations(console.acme.id)
     administrators = f"{console.settings}/administrators"

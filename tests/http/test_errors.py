@@ -17,6 +17,7 @@ from recipient_fields.application import (
     CopyFailed,
     CredentialsNotPermitted,
     MissingExtra,
+    MissingGroup,
     NotJson,
     TooManyValues,
 )
@@ -139,6 +140,7 @@ NOT_OVER_HTTP = {
     LinkNotValid,
     MissingCredentials,
     MissingExtra,
+    MissingGroup,
     NoBackup,
     NoFieldSource,
     NoSafeForm,

@@ -17,6 +17,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     CatalogPlanner,
+    CompleteStorage,
     EspFieldSource,
     FieldRepository,
     HistoryRepository,
@@ -30,7 +31,6 @@ from recipient_fields.application import (
     RecipientFields,
     RecipientFieldService,
     SessionRepository,
-    Storage,
     StoredKeyValidator,
     render_field,
     system_clock,
@@ -124,7 +124,7 @@ class WatchedFields:
 class WatchedStorage:
     """A Storage that wraps another one."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: CompleteStorage) -> None:
         self._storage = storage
         self.fields: WatchedFields = WatchedFields(storage.fields)
 
@@ -186,13 +186,13 @@ class Warehouse:
             yield EspField(name=name, label=name.title(), data_type=DataType.TEXT)
 
 
-def storages(folder: Path) -> Iterator[Storage]:
+def storages(folder: Path) -> Iterator[CompleteStorage]:
     yield MemoryStorage()
     yield SqliteStorage(folder / "fields.db")
     yield WatchedStorage(MemoryStorage())
 
 
-def production(url: str) -> Storage:
+def production(url: str) -> CompleteStorage:
     """Open a PostgreSQL storage, if its extra is installed."""
     try:
         from recipient_fields.adapters.postgres import PostgresStorage, migrate
@@ -255,7 +255,7 @@ def explain(channel: Channel, origin: Origin) -> str:
             return reason
 
 
-def sync(organization_id: OrganizationId, storage: Storage) -> None:
+def sync(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     integrations = IntegrationService(
         integrations=storage.integrations, fields=storage.fields, history=storage.history
     )
@@ -272,7 +272,7 @@ def sync(organization_id: OrganizationId, storage: Storage) -> None:
     assert preview_content(content, fields, {"fname": "Ada"}) == "Hello Ada"
 
 
-def authenticate(organization_id: OrganizationId, storage: Storage) -> None:
+def authenticate(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     administration = AdministrationService(
         organizations=storage.organizations, api_keys=storage.api_keys, clock=system_clock
     )

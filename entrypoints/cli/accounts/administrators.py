@@ -63,7 +63,7 @@ def invite(
     """
     with open_for_organization(storage, organization) as (core, tenant):
         invited = core.administrators.invite(tenant.id, email, role, by=OPERATOR)
-        account = core.storage.administrators.find(EmailAddress(email))
+        account = core.administrators.administrators.find(EmailAddress(email))
     where = f"with the role {role.value} in organization {tenant.id}, {tenant.name}"
     if isinstance(invited, IssuedInvitation):
         invitation = invited.invitation

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import (
@@ -35,12 +36,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def service(core: Core) -> AdministratorService:
-    storage = core.storage
-    return AdministratorService(
-        administrators=storage.administrators,
-        sessions=storage.sessions,
-        hasher=Argon2PasswordHasher(),
-    )
+    return evolve(core.administrators, hasher=Argon2PasswordHasher())
 
 
 @pytest.fixture
@@ -174,7 +170,7 @@ def test_list_shows_an_invitation_whose_link_has_expired(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
     old = an_invitation_draft(EmailAddress(EMAIL), created_at=LONG_AGO, expires_at=LONG_AGO)
-    core.storage.administrators.invite(acme, old)
+    core.administrators.administrators.invite(acme, old)
 
     (_, row) = cli("administrators", "list", *ACME).table()
     assert row.split() == ["-", EMAIL, "admin", "expired"]

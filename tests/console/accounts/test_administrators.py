@@ -313,7 +313,7 @@ def test_an_address_is_shown_as_text(console: Console, dana: Browser, path: str,
     email = HOSTILE[kind].replace(" ", "")[:200] + "@acme.example"
     pages = [dana.submit(dana.get(f"{path}/new"), {"email": email, "role": "viewer"})]
     (invited,) = console.core.administrators.list_invitations(console.acme.id)
-    member = grant(console.core.storage.administrators, console.acme.id, f"member.{email}")
+    member = grant(console.core.administrators.administrators, console.acme.id, f"member.{email}")
     pages += [
         dana.get(f"{path}{suffix}")
         for suffix in (

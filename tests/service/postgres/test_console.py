@@ -111,7 +111,7 @@ def test_an_administrator_who_becomes_a_viewer_can_change_nothing_in_either_proc
     forms = [browser.get(f"{fields}/new") for browser in dana]
     (administrator,) = core.administrators.list_administrators(acme.id)
 
-    grant(core.storage.administrators, acme.id, "second@acme.example")
+    grant(core.administrators.administrators, acme.id, "second@acme.example")
     core.administrators.change_role(acme.id, administrator.id, Role.VIEWER, by=OPERATOR)
 
     for browser, form in zip(dana, forms, strict=True):
