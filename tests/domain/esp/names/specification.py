@@ -153,6 +153,37 @@ def esp_name(field, esp, integration, fields):
     return text, standard, "convention", state(integration, fields, text, standard, None), None
 
 
+def all_counterparts(field, integrations, fields):
+    """Return the id of the field's counterpart, by integration."""
+    return {
+        each.id: found[4]
+        for each in integrations
+        for found in [esp_name(field, each.esp, each, fields)]
+        if found is not None and found[4] is not None
+    }
+
+
+def counterparts(field, integrations, fields):
+    """Return the id of the counterpart for which the field stands in lists, by integration."""
+    found = all_counterparts(field, integrations, fields)
+    defined = [each for each in fields if each.origin.integration_id is None]
+    if field in defined:
+        return found
+    if any(each.key == key_of(field) for each in defined):
+        return {}
+    served = {i for each in defined for i in all_counterparts(each, integrations, fields).values()}
+    group = [
+        each
+        for each in fields
+        if each not in defined and key_of(each) == key_of(field) and each.id not in served
+    ]
+    with_key = [each for each in group if each.key == key_of(field)]
+    if field not in (with_key or [min(group, key=lambda each: each.id)] if group else []):
+        return {}
+    members = {each.id for each in group}
+    return {place: counterpart for place, counterpart in found.items() if counterpart in members}
+
+
 def find_field(key, integration, fields):
     for each in fields:
         if each.key == key:
@@ -171,16 +202,18 @@ def _codes(field, esp, integration, fields, found):
     if found is not None and found[2] == "integration":
         return derived(esp, found[0], found[1])
     stored = field.custom_insertion_code, field.custom_value_expression
-    if field.origin.integration_id is None and stored != (None, None):
-        if not any(foreign(esp, each) for each in stored if each is not None):
-            return completed(esp, *stored)
+    codes = [each for each in stored if each is not None]
+    is_foreign = any(foreign(esp, each) for each in codes)
+    if field.origin.integration_id is None and codes and not is_foreign:
+        return completed(esp, *stored)
     if found is None:
         return None, None
     if integration is not None and field.origin.integration_id == integration.id:
-        return stored
+        return stored if None not in stored else derived(esp, found[0], found[1])
     counterparts = [each for each in fields if each.id == found[4]]
     if counterparts:
-        return counterparts[0].custom_insertion_code, counterparts[0].custom_value_expression
+        stored = counterparts[0].custom_insertion_code, counterparts[0].custom_value_expression
+        return stored if None not in stored else derived(esp, found[0], found[1])
     return derived(esp, found[0], found[1])
 
 
