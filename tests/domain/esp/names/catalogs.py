@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import NamedTuple
 
 from attrs import evolve
 from hypothesis import strategies as st
@@ -30,16 +32,35 @@ from recipient_fields.domain.esp.names import EspNames, NamedIntegration, SetNam
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORGANIZATION = OrganizationId(1)
-KEYS = [
-    *("tier", "tier_2", "loyalty_tier", "loyalty_tier_1", "loyalty_ti", "first_name", "fname"),
-    *("email", "email_address", "emailaddr", "birthday", "date_of_birth", "phone", "size", "date"),
+
+
+class Theme(NamedTuple):
+    """Keys and names that are similar, so that few of them have many relations."""
+
+    keys: Sequence[str]
+    names: Sequence[str]
+
+
+THEMES = [
+    Theme(["tier", "tier_2", "level"], ["tier", "Tier", "TIER", "Tier 2", "tier_2"]),
+    Theme(
+        ["loyalty_tier", "loyalty_tier_1", "loyalty_ti"],
+        ["Loyalty Tier", "loyalty tier", "loyalty_tier", "LOYALTY_TIER", "LOYALTY_TI"],
+    ),
+    Theme(
+        ["email", "email_address", "emailaddr"],
+        ["email", "EMAIL", "Email", "email_address", "emailaddr"],
+    ),
+    Theme(
+        ["first_name", "fname", "firstname"],
+        ["FNAME", "first_name", "First Name", "FIRSTNAME", "FIRST_NAME"],
+    ),
+    Theme(
+        ["birthday", "date_of_birth", "phone", "size", "date"],
+        ["date_of_birth", "size", "DATE", "phone", "PHONE", "phone_number", "BIRTHDAY"],
+    ),
 ]
-NAMES = [
-    *("tier", "Tier", "TIER", "Tier 2", "tier_2", "Loyalty Tier", "loyalty tier", "loyalty_tier"),
-    *("LOYALTY_TIER", "LOYALTY_TI", "email", "EMAIL", "Email", "email_address", "emailaddr"),
-    *("FNAME", "fname", "first_name", "First Name", "FIRSTNAME", "date_of_birth", "size", "DATE"),
-    *("phone", "PHONE", "phone_number"),
-]
+NAMES = [name for theme in THEMES for name in theme.names]
 ODD_CODES = [
     *("{{ tier }}", "{{customer.tier}}", "*|TIER|*", "%TIER%", "%%=v(@tier)=%%", "%%tier%%"),
     *("{{ person|lookup:'tier'|default:'x' }}", "{{contact.tier}}", "static", "{% if x %}{% endif"),
@@ -56,6 +77,7 @@ class Organization:
             IntegrationId(i): NamedIntegration(id=IntegrationId(i), esp=esp)
             for i, esp in enumerate(esps, start=1)
         }
+        self.theme = THEMES[0]
         self._ids = count(1)
 
     @property
@@ -126,9 +148,9 @@ class Organization:
 
 
 @st.composite
-def own_codes(draw):
+def own_codes(draw, names):
     """Draw no codes, or one or two: plain references of any dialect, or others."""
-    esp, name = draw(st.sampled_from(Esp)), draw(st.sampled_from(NAMES))
+    esp, name = draw(st.sampled_from(Esp)), draw(st.sampled_from(names))
     try:
         snippet = derive_snippet(esp, name, standard=draw(st.booleans()))
         plain = snippet.insertion_code, snippet.value_expression
@@ -142,39 +164,39 @@ def own_codes(draw):
     }
 
 
-def reports():
+def reports(theme):
     reported = st.builds(
         EspField,
-        name=st.sampled_from(NAMES),
+        name=st.sampled_from(theme.names),
         data_type=st.just(DataType.TEXT),
         standard=st.booleans(),
     )
-    refused = st.builds(RefusedField, st.sampled_from(NAMES), st.just("It is a list."))
+    refused = st.builds(RefusedField, st.sampled_from(theme.names), st.just("It is a list."))
     return st.lists(reported | reported | reported | refused, max_size=5)
 
 
-def act(draw, organization):
+def act(draw, organization, theme):
     """Draw one action and do it."""
     kind = draw(st.sampled_from(["define", "sync", "sync", "set", "set", "delete", "older"]))
     integration_id = draw(st.sampled_from(sorted(organization.integrations)))
     if kind == "define":
         organization.define(
-            draw(st.sampled_from(KEYS)),
+            draw(st.sampled_from(theme.keys)),
             draw(st.sampled_from([API, ADMINISTRATOR])),
             insertable=draw(st.sampled_from([True, True, True, False])),
-            **draw(st.just({}) | own_codes()),
+            **draw(st.just({}) | own_codes(theme.names)),
         )
     elif kind == "sync":
-        organization.sync(integration_id, *draw(reports()))
+        organization.sync(integration_id, *draw(reports(theme)))
     elif organization.fields:
         field = draw(st.sampled_from(organization.fields))
         if kind == "delete":
             organization.delete(field)
         elif kind == "older":
             if field.origin.integration_id is not None:
-                organization.replace(field, **draw(own_codes()))
+                organization.replace(field, **draw(own_codes(theme.names)))
         elif field.origin.integration_id != integration_id:
-            name, custom = draw(st.sampled_from(NAMES)), draw(st.booleans())
+            name, custom = draw(st.sampled_from(theme.names)), draw(st.booleans())
             organization.set_name(integration_id, field, name, custom=custom)
 
 
@@ -183,6 +205,7 @@ def organizations(draw, *first):
     frequent = [Esp.KLAVIYO, Esp.BRAZE, Esp.MAILCHIMP, Esp.SALESFORCE]
     esps = st.sampled_from(frequent) | st.sampled_from(Esp)
     organization = Organization(*first, *draw(st.lists(esps, min_size=1, max_size=3)))
-    for _ in range(draw(st.integers(1, 10))):
-        act(draw, organization)
+    organization.theme = theme = draw(st.sampled_from(THEMES))
+    for _ in range(draw(st.integers(1, 12))):
+        act(draw, organization, theme)
     return organization

@@ -12,7 +12,7 @@ from recipient_fields.domain.esp.names import FieldCodes, plan_name_changes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
 
 from . import specification
-from .catalogs import KEYS, NAMES, organizations, reports
+from .catalogs import NAMES, organizations, reports
 from .specification import has_form
 
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "50"))
@@ -47,7 +47,7 @@ def test_each_field_has_the_specified_name_at_each_target(organization):
 def test_each_key_has_the_specified_codes_at_each_target(organization):
     codes, fields = FieldCodes(organization.names), organization.fields
     for target, esp, integration in targets(organization):
-        for key in {*KEYS, *(field.key for field in fields)}:
+        for key in {*organization.theme.keys, *(field.key for field in fields)}:
             code = codes.find(key, target)
             expected = specification.find_field(key, integration, fields)
             assert (code and code.field) == expected
@@ -65,11 +65,11 @@ def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, da
     worked = {
         (key, target): code
         for target, _, _ in targets(organization)
-        for key in {*KEYS, *(field.key for field in organization.fields)}
+        for key in {*organization.theme.keys, *(field.key for field in organization.fields)}
         if (code := before.find(key, target)) is not None and code.insertion_code is not None
     }
     integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
-    plan = organization.sync(integration_id, *data.draw(reports()))
+    plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
     lost = {field.id for field in plan.removed}
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
@@ -85,7 +85,7 @@ def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, da
 @given(organizations(), st.data())
 def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
     integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
-    plan = organization.plan(integration_id, *data.draw(reports()))
+    plan = organization.plan(integration_id, *data.draw(reports(organization.theme)))
 
     def shown():
         fields = organization.fields
