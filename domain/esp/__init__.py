@@ -2,9 +2,9 @@
 
 from . import (
     checks,
-    codes,
     conditions,
     content,
+    derived_codes,
     dialects,
     errors,
     integrations,
@@ -14,9 +14,9 @@ from . import (
     sync,
 )
 from .checks import *
-from .codes import *
 from .conditions import *
 from .content import *
+from .derived_codes import *
 from .dialects import *
 from .errors import *
 from .integrations import *
@@ -35,6 +35,6 @@ __all__ = [
     *recognition.__all__,
     *resolution.__all__,
     *restoration.__all__,
-    *codes.__all__,
+    *derived_codes.__all__,
     *sync.__all__,
 ]

@@ -35,6 +35,7 @@ from recipient_fields.entrypoints.service.selection import migrate_storage, open
 from recipient_fields.testing.examples import grant
 
 from ..adapters.esp.accounts import BREVO, SECRET
+from ..support.administrators import administrators_of
 from ..support.command_line import CommandLine
 from ..support.http_server import ReceivedRequest, Reply, StubServer, stub_server
 from ..support.service import FIELDS, Service
@@ -166,7 +167,7 @@ class Acme:
 def acme(core: Core, window: Window) -> Acme:
     organization = core.administration.create_organization("Acme Outdoor")
     email = f"dana@acme-{organization.id}.example"
-    administrator = grant(core.administrators.administrators, organization.id, email)
+    administrator = grant(administrators_of(core), organization.id, email)
     token = core.administrators.create_sign_in_link(administrator.id).token
     window.open(f"/console/links/{token.reveal()}")
     window.press("Sign in")
@@ -659,7 +660,7 @@ def test_an_administrator_invites_changes_and_revokes_another(acme: Acme, window
     window.press("Withdraw invitation")
     assert not window.has(f"Withdraw the invitation of {email}")
 
-    grant(acme.core.administrators.administrators, acme.organization.id, email, Role.VIEWER)
+    grant(administrators_of(acme.core), acme.organization.id, email, Role.VIEWER)
     window.open(f"{acme.path}/settings/administrators")
     window.press(f"Change role of {email}")
     window.audit()
@@ -748,7 +749,7 @@ def test_a_viewer_sees_pages_without_buttons(acme: Acme, window: Window) -> None
     """A viewer also belongs to another organization, and chooses one."""
     field = acme.add_field("City")
     other = acme.core.administration.create_organization("Globex").id
-    administrators = acme.core.administrators.administrators
+    administrators = administrators_of(acme.core)
     grant(administrators, other, acme.email, Role.VIEWER)
     acme.sign_in_again()
     (administrator,) = acme.core.administrators.list_administrators(acme.organization.id)

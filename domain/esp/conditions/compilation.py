@@ -9,7 +9,7 @@ from attrs import frozen
 
 from ...conditions import Condition
 from ...fields.field import RecipientField
-from ..codes import derive_codes
+from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from .formulas import count_atoms

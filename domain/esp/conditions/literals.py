@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from ..codes import string_literal
+from ..derived_codes import string_literal
 from ..dialects import DIALECTS, Esp
 from ..errors import NoSafeForm, NotExpressible
 from .language import Language

@@ -14,7 +14,7 @@ from attrs import Factory, evolve, frozen
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
 from ...fields.field import RecipientField
 from ...fields.values import DataType
-from ..codes import is_reference
+from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from .formulas import Atom, Formula, conjunction, disjunction, negation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...fields.field import RecipientField
-from ..codes import FieldCodes, derive_codes, find_reference
+from ..derived_codes import DerivedCodes, derive_codes, find_reference
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
 from .tags import is_certainly_foreign
@@ -78,7 +78,7 @@ def _names(esp: Esp, field: RecipientField) -> list[tuple[str, bool]]:
     return [] if reference is None else [reference]
 
 
-def _is_plain(field: RecipientField, code: str, plain: FieldCodes) -> bool:
+def _is_plain(field: RecipientField, code: str, plain: DerivedCodes) -> bool:
     same_code = "".join(code.split()) == "".join(plain.insertion_code.split())
     return same_code and field.custom_value_expression == plain.value_expression
 

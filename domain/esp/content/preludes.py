@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...fields.field import RecipientField
-from ..codes import FieldCodes, derive_codes
+from ..derived_codes import DerivedCodes, derive_codes
 from ..dialects import Esp
 from ..errors import NoSafeForm
 
@@ -41,7 +41,7 @@ class Preludes:
         }
 
 
-def derive_salesforce_codes(field: RecipientField) -> FieldCodes | None:
+def derive_salesforce_codes(field: RecipientField) -> DerivedCodes | None:
     """Return the codes of a field that was synced from Salesforce, or None for other fields."""
     if field.origin.esp_field_name is None:
         return None

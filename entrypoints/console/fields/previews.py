@@ -20,8 +20,8 @@ from recipient_fields.domain.conditions import (
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
+    DerivedCodes,
     Esp,
-    FieldCodes,
     Integration,
     NoSafeForm,
     NotExpressible,
@@ -48,7 +48,7 @@ class FieldPreview:
     esp: Esp
     is_own: bool
     """Whether this is the ESP of the field's own integration."""
-    codes: FieldCodes | None
+    codes: DerivedCodes | None
     reason: str
 
     @classmethod

@@ -18,7 +18,7 @@ from attrs import frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
-from recipient_fields.domain.esp import Esp, FieldCodes
+from recipient_fields.domain.esp import DerivedCodes, Esp
 
 from ...engines.node import render_batch
 
@@ -31,7 +31,7 @@ class ParsedCodes:
     default: str | None
 
 
-def parse_codes(esp: Esp, codes: FieldCodes, *, standard: bool = False) -> ParsedCodes:
+def parse_codes(esp: Esp, codes: DerivedCodes, *, standard: bool = False) -> ParsedCodes:
     return PARSERS[esp](codes, standard)
 
 
@@ -52,7 +52,7 @@ def only_item(items: Any) -> Any:
 AMPSCRIPT_STRING = r'"((?:[^"]|"")*)"'
 
 
-def parse_ampscript(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_ampscript(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     prelude, code = codes.prelude or "", codes.insertion_code
     assert prelude.count("%%") == code.count("%%") == 2
     block = match(r"%%\[ (.*) \]%%", prelude)[1]
@@ -87,7 +87,7 @@ def default_of_conditional(texts: list[str], tags: list[str], *keywords: str) ->
     return texts[3]
 
 
-def parse_mailchimp(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_mailchimp(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     texts, tags = split_merge_tags(codes.insertion_code, r"\*\|(.*?)\|\*")
     if len(tags) == 1:
         assert texts == ["", ""]
@@ -97,7 +97,7 @@ def parse_mailchimp(codes: FieldCodes, standard: bool) -> ParsedCodes:
     )
 
 
-def parse_activecampaign(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_activecampaign(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     texts, tags = split_merge_tags(codes.insertion_code, r"%(.*?)%")
     if len(tags) == 1:
         assert texts == ["", ""]
@@ -122,7 +122,7 @@ def parse_django(code: str) -> tuple[str, list[tuple[str, str]]]:
     return variable, [(each["filter"], each["double"] or each["single"] or "") for each in found]
 
 
-def parse_klaviyo(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_klaviyo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     variable, filters = parse_django(codes.insertion_code)
     if not standard:
         assert variable == "person"
@@ -134,7 +134,7 @@ def parse_klaviyo(codes: FieldCodes, standard: bool) -> ParsedCodes:
     return ParsedCodes(variable, filters[0][1] if filters else None)
 
 
-def parse_brevo(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_brevo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     variable, filters = parse_django(codes.insertion_code)
     assert [name for name, _ in filters] in ([], ["default"])
     name = jinja_attribute(jinja_expression(f"{{{{ {variable} }}}}"))
@@ -157,7 +157,7 @@ def jinja_attribute(expression: nodes.Node) -> str:
     return expression.attr
 
 
-def parse_hubspot(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def parse_hubspot(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     expression = jinja_expression(codes.insertion_code)
     if isinstance(expression, nodes.Getattr):
         return ParsedCodes(jinja_attribute(expression), None)
@@ -186,8 +186,8 @@ def require_one_tag(esp: Esp, code: str) -> str:
     return code
 
 
-def liquid_parser(esp: Esp, root: str) -> Callable[[FieldCodes, bool], ParsedCodes]:
-    def parse(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def liquid_parser(esp: Esp, root: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
+    def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
         template = liquid.parse(require_one_tag(esp, codes.insertion_code))
         attributes = "standard_attribute" if standard and esp is Esp.BRAZE else root
         analysis = template.analyze()
@@ -211,7 +211,7 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     assert tags == [f"{{% if {expression} == 1 %}}", "{% endif %}"]
     if esp is Esp.KLAVIYO:
         code = InsertionCode(f"{{{{ {expression} }}}}")
-        return parse_klaviyo(FieldCodes(code, ValueExpression(expression)), standard).name
+        return parse_klaviyo(DerivedCodes(code, ValueExpression(expression)), standard).name
     if esp in {Esp.HUBSPOT, Esp.BREVO}:
         test = only_item(jinja2.Environment(autoescape=True).parse(condition).body).test
         return jinja_attribute(test.expr)
@@ -224,8 +224,8 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
 # Handlebars: its own parser.
 
 
-def handlebars_parser(helper: str, prefix: str) -> Callable[[FieldCodes, bool], ParsedCodes]:
-    def parse(codes: FieldCodes, standard: bool) -> ParsedCodes:
+def handlebars_parser(helper: str, prefix: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
+    def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
         [found] = render_batch("handlebars syntax", [(codes.insertion_code, {})])
         assert isinstance(found, str), found
         tag = json.loads(found)
@@ -237,7 +237,7 @@ def handlebars_parser(helper: str, prefix: str) -> Callable[[FieldCodes, bool], 
     return parse
 
 
-PARSERS: Mapping[Esp, Callable[[FieldCodes, bool], ParsedCodes]] = {
+PARSERS: Mapping[Esp, Callable[[DerivedCodes, bool], ParsedCodes]] = {
     Esp.SALESFORCE: parse_ampscript,
     Esp.MAILCHIMP: parse_mailchimp,
     Esp.KLAVIYO: parse_klaviyo,

@@ -16,11 +16,11 @@ from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
 
-__all__ = ["FieldCodes", "VariableClash", "derive_codes", "variable_clashes"]
+__all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
 
 @frozen
-class FieldCodes:
+class DerivedCodes:
     """The code that inserts a field, and the expression for its value.
 
     `prelude` is code that must precede both, once per email.
@@ -46,7 +46,7 @@ def derive_codes(
     data_type: DataType = DataType.TEXT,
     standard: bool = False,
     default: str | None = None,
-) -> FieldCodes:
+) -> DerivedCodes:
     """Return the codes of the field with this name in the dialect of the ESP.
 
     `standard` is true for the ESP's own fields and false for custom fields. `default` is the text
@@ -74,7 +74,7 @@ def derive_codes(
         code = _fill(dialect, template, {"EXPRESSION": "", **slots})
     if violations:
         raise NoSafeForm(violations)
-    return FieldCodes(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
+    return DerivedCodes(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
