@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen, mutable
 
 from recipient_fields.domain import (
     Catalog,
+    DataType,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -44,6 +45,12 @@ _MAX_VALUE_LENGTH = 60
 _MAX_COUNTS = 1_000
 """Pairs of a field and a rule that are counted apart: more than fields of an organization."""
 _OTHER = "(other)"
+_UNREAD = {
+    DataType.BOOLEAN: Rule.TYPE,
+    DataType.DATE: Rule.FORMAT,
+    DataType.NUMBER: Rule.TYPE,
+}
+"""The rule that a text of a field violates if it is not in the format of the options."""
 _MAX_TITLES = 10
 """Unknown columns in a message."""
 
@@ -157,10 +164,6 @@ class CheckReport:
             count = _OTHER, violation.rule.value
         self.counts[count] += 1
 
-    def has(self, rule: Rule) -> bool:
-        """Return whether a value violates the rule."""
-        return any(each == rule.value for _, each in self.counts)
-
     def table(self) -> list[tuple[str, str, str]]:
         """Return a row of texts for each field and rule."""
         return [(key, rule, f"{number:,}") for (key, rule), number in sorted(self.counts.items())]
@@ -171,6 +174,7 @@ class RecipientList:
     """A file of recipients, with the check of its rows."""
 
     reader: RecipientReader
+    _schema: RecipientSchema
     _check_row: _RowCheck
 
     @classmethod
@@ -186,15 +190,24 @@ class RecipientList:
         if isinstance(reader, CsvRecipients):
             reader = evolve(reader, spreadsheet_safe=options.spreadsheet_safe)
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
-            return cls(reader, lambda row, suggest: rows.violations(row.source, suggest=suggest))
+            return cls(
+                reader, schema, lambda row, suggest: rows.violations(row.source, suggest=suggest)
+            )
         return cls(
-            reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
+            reader,
+            schema,
+            lambda row, suggest: schema.check(row.document, suggest=suggest).violations,
         )
 
-    @property
-    def may_have_decimal_commas(self) -> bool:
-        """Whether the file is a CSV file with another delimiter than the comma."""
-        return isinstance(self.reader, CsvRecipients) and self.reader.delimiter != ","
+    def unread_types(self, report: CheckReport) -> Collection[DataType]:
+        """Return the data types with texts that are not in the format of the options."""
+        if not isinstance(self.reader, CsvRecipients):
+            return ()
+        return {
+            each.data_type
+            for key, each in self._schema.fields.items()
+            if each.data_type in _UNREAD and (key, _UNREAD[each.data_type].value) in report.counts
+        }
 
     def check(
         self, rows: Iterable[Row], report: CheckReport

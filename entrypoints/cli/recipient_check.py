@@ -11,7 +11,7 @@ from typing import BinaryIO
 import click
 from attrs import frozen
 
-from recipient_fields.domain import Rule, TextFormats, Violation
+from recipient_fields.domain import DataType, TextFormats, Violation
 
 from ..recipient_files import RecipientReader, RecipientWriter, Row, is_json_lines
 from ..recipient_lists import (
@@ -31,6 +31,17 @@ from .target_options import open_fields, target_options
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
+_ADVICE = {
+    DataType.NUMBER: "If the numbers have decimal commas, add --decimal ','.",
+    DataType.DATE: (
+        "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY."
+    ),
+    DataType.BOOLEAN: (
+        "If other words mean true and false, add --true and --false, for example --true ja --false"
+        " nein."
+    ),
+}
+"""What to do if the texts of a data type can't be read."""
 _OUTPUT = click.Path(dir_okay=False, writable=True)
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
@@ -137,8 +148,12 @@ def check(
         for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
             outputs.write(row, violations)
     _print_report(report, file.name)
-    if formats.decimal_mark == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
-        note("If the numbers have decimal commas, add --decimal ','.")
+    unread = recipients.unread_types(report)
+    for data_type, advice in _ADVICE.items():
+        if data_type in unread and (
+            data_type is not DataType.NUMBER or formats.decimal_mark == "."
+        ):
+            note(advice)
     ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
 from time import thread_time
 
@@ -11,7 +11,12 @@ import falcon
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, Rule, TextFormats
+from recipient_fields.domain import (
+    Catalog,
+    InvalidInput,
+    RecipientFieldsError,
+    TextFormats,
+)
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line
 
@@ -140,7 +145,8 @@ class _Result:
     name: str
     is_json_lines: bool
     report: CheckReport
-    suggests_decimal_comma: bool
+    unread: Collection[str]
+    """The data types with texts that are not in the format of the form, by their wire names."""
     rejects: bytes
 
     @classmethod
@@ -165,9 +171,7 @@ class _Result:
             name=name,
             is_json_lines=is_json_lines(name),
             report=report,
-            suggests_decimal_comma=options.formats.decimal_mark == "."
-            and recipients.may_have_decimal_commas
-            and report.has(Rule.TYPE),
+            unread={each.value for each in recipients.unread_types(report)},
             rejects=rejects.getvalue(),
         )
 

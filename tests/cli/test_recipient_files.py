@@ -32,6 +32,14 @@ from ..support.waiting import TIMEOUT
 INVALID = 3
 TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
+NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
+DATES = (
+    "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY.\n"
+)
+BOOLEANS = (
+    "If other words mean true and false, add --true and --false, for example --true ja --false"
+    " nein.\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +82,7 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
     assert checked.status == INVALID
     assert checked.out.replace(f"{path}:", "") == (
         "3: tier: Use one of gold, silver. Did you mean gold?\n"
-        "4: shoe_size: Write a number like 1234.5.\n"
+        "4: shoe_size: Write a number like 1234.5, without thousands separators.\n"
         "4: born: Write a date like 2026-11-20.\n"
         "\n"
         "FIELD      RULE           VIOLATIONS\n"
@@ -82,7 +90,7 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
         "shoe_size  type           1\n"
         "tier       unknown_value  1\n"
     )
-    assert checked.err == summary(1, 2)
+    assert checked.err == summary(1, 2) + NUMBERS + DATES
 
 
 READABLE = {
@@ -194,12 +202,37 @@ def test_a_row_with_another_number_of_cells_is_invalid(check: Callable[..., Run]
     ]
 
 
-def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[..., Run]) -> None:
-    content = "tier;shoe_size\ngold;42,5\n"
-    assert check(content).err == (
-        summary(0, 1) + "If the numbers have decimal commas, add --decimal ','.\n"
+@pytest.mark.parametrize(
+    ("value", "hint", "options"),
+    [
+        ("42,5;;", NUMBERS, ("--decimal", ",")),
+        (";20.11.1990;", DATES, ("--date-format", "DD.MM.YYYY")),
+        (";;ja", BOOLEANS, ("--true", "ja", "--false", "nein")),
+    ],
+)
+def test_values_of_other_countries_are_rejected_with_a_hint_or_accepted(
+    check: Callable[..., Run],
+    core: Core,
+    acme: OrganizationId,
+    value: str,
+    hint: str,
+    options: tuple[str, ...],
+) -> None:
+    core.fields.create_field(acme, FieldDraft(name="VIP", data_type=DataType.BOOLEAN))
+    content = f"shoe_size;born;vip\n{value}\n"
+    assert check(content).err == summary(0, 1) + hint
+    assert check(content, *options).status == 0
+
+
+@pytest.mark.parametrize(("mark", "number"), [(".", "1.234,5"), (",", "1.234,5"), (",", "1,234.5")])
+def test_thousands_separators_are_rejected(
+    check: Callable[..., Run], mark: str, number: str
+) -> None:
+    checked = check(f"tier;shoe_size\ngold;{number}\n", "--decimal", mark)
+    assert checked.out.startswith(
+        f"list.csv:2: shoe_size: Write a number like 1234{mark}5, without thousands separators.\n"
     )
-    assert check(content, "--decimal", ",").status == 0
+    assert checked.err == summary(0, 1) + (NUMBERS if mark == "." else "")
 
 
 def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
