@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     Catalog,
     CatalogChanged,
     CatalogChanges,
+    CatalogTooLarge,
     FieldDraft,
     FieldKey,
     FieldPlan,
@@ -37,11 +38,12 @@ from recipient_fields.domain import (
 )
 
 from ..counts import counted
-from .command_group import Command
+from .command_group import Command, larger_catalogs
 from .options import json_option, option, setting_option
 from .output import note, one_line, print_json, print_line
 from .prompts import confirm, yes_option
 from .target_options import open_fields, target_options
+from .violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3
 """The exit status of `plan` if there is something to apply."""
@@ -197,7 +199,7 @@ def apply(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
     content = file.read()
-    batch = _parse_plan(content)
+    batch = _parse_plan(name_of(file), content)
     if batch is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
     drafts = () if batch is not None else _read_document(file.name, content, replace)
@@ -224,8 +226,9 @@ def _apply(fields: RecipientFields, organization_id: OrganizationId, batch: Batc
     try:
         fields.apply_batch(organization_id, batch)
     except StorageUnavailable as error:
+        cause = str(error).removesuffix(".")
         raise click.ClickException(
-            one_line(f"{error} The changes may be applied. To see whether they are, plan again.")
+            one_line(f"{cause}. The changes may be applied. To see whether they are, plan again.")
         ) from error
 
 
@@ -259,7 +262,7 @@ def _note_all(messages: Iterable[str]) -> None:
         note(f"… and {omitted:,} more.")
 
 
-def _parse_plan(content: bytes) -> Batch | None:
+def _parse_plan(name: str, content: bytes) -> Batch | None:
     """Return the batch of a plan, or None if the content is not a plan."""
     try:
         document = parse_json(content)
@@ -269,7 +272,10 @@ def _parse_plan(content: bytes) -> Batch | None:
         return None
     if document["operations"] == []:  # A plan can be empty, but not a batch of the HTTP API.
         return Batch(())
-    return parse_batch(document)
+    with reporting_violations(
+        f"{name} is not a valid plan. Write it with `recipient-fields plan --out`.", file=name
+    ):
+        return parse_batch(document)
 
 
 def _propose(catalog: Catalog, batch: Batch, refused: Sequence[RefusedDraft]) -> _Proposal:
@@ -347,8 +353,11 @@ def _reporting_rejection(batch: Batch) -> Iterator[None]:
         failures = error.failures.items()
         _note_all(f"{batch.operations[index].reference}: {each}" for index, each in failures)
         count = counted(len(failures), "change")
+        advice = "Plan again."
+        if any(isinstance(each, CatalogTooLarge) for each in error.failures.values()):
+            advice = larger_catalogs(click.get_current_context())
         raise click.ClickException(
-            f"{count} can't be applied. Nothing was changed. Plan again."
+            f"{count} can't be applied. Nothing was changed. {advice}"
         ) from None
 
 
