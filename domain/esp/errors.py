@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId
+from ..origins import Source
 
 if TYPE_CHECKING:
+    from ..fields import RecipientField
     from .sync import SyncPlan
+
+_SET_BY = {
+    Source.API: "Set it through the API or with `recipient-fields apply`.",
+    Source.MANUAL: (
+        "An administrator sets it in the console or with `recipient-fields fields update`."
+    ),
+    Source.INTEGRATION: "The next sync of its integration sets it.",
+}
 
 
 class NoSafeForm(InvalidInput):
@@ -28,6 +38,11 @@ class NotExpressible(RecipientFieldsError):
 
 class NotInsertable(RecipientFieldsError):
     """There is no code that inserts a field into content. The message is the reason."""
+
+
+def missing_member(field: RecipientField, member: str) -> str:
+    """Return the end of the sentence that the field does not have this member, and who sets it."""
+    return f"has no {member}. {_SET_BY[field.origin.source]}"
 
 
 class InvalidIntegration(InvalidInput):

@@ -90,8 +90,9 @@ from .responses import (
 )
 
 _RESTORED_BY_ID = (
-    "A deleted field is restored by its id, because several can have the same key. Find the id in"
-    " its changes."
+    "A deleted field is restored by its id, because several can have the same key. Find the id"
+    " with `GET /api/v1/recipient_field_changes?operation=deleted&key=KEY`. If the list is empty,"
+    " no field with this key was deleted."
 )
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
 _HISTORY_TAG = Tag("History", "The changes of these fields.")

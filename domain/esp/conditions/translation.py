@@ -15,7 +15,7 @@ from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
 from ...fields import RecipientField
 from ...values import DataType
 from ..dialects import DIALECTS, Esp
-from ..errors import NotExpressible
+from ..errors import NotExpressible, missing_member
 from ..snippets import is_reference
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .language import Feature, Language
@@ -176,7 +176,7 @@ class Translation:
     def _operand(self, field: RecipientField) -> str:
         expression = field.custom_value_expression
         if expression is None:
-            raise NotExpressible("this field has no value expression.")
+            raise NotExpressible(f"this field {missing_member(field, 'value expression')}")
         if not is_reference(self.esp, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self._title}."
