@@ -385,9 +385,13 @@ class FieldRestoration(Resource):
         """
         if not is_id(id_or_key):
             raise RequestRejected("not_found", _RESTORED_BY_ID)
-        field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, FieldId(int(id_or_key))
-        )
+        restoring = self.service.by(author(req))
+        try:
+            field = restoring.restore_field(
+                credential(req).organization_id, FieldId(int(id_or_key))
+            )
+        except FieldNotFound:
+            raise RequestRejected("not_found", _RESTORED_BY_ID) from None
         send(req, resp, field_response(field))
 
 
