@@ -106,20 +106,20 @@ test-long: install ## test 100,000 generated requests per storage, recipients pe
 		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_CONDITION_PAIRS=100000 $(BIN)/python -m pytest tests/engines/test_conditions.py \
 		--log-cli-level=INFO
-	RECIPIENT_FIELDS_CHECKED_RECIPIENTS=100000 $(BIN)/python -m pytest tests/application/test_recipient_schemas.py
+	RECIPIENT_FIELDS_CHECKED_RECIPIENTS=100000 $(BIN)/python -m pytest tests/application/recipients/test_schemas.py
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 
 mutation: install ## change the code in thousands of ways, and report the changes that no test detects
 	$(BIN)/python tests/mutation/run.py
 
-bench: install  ## measure the service against the ceiling, and write docs/performance.md
+bench: install  ## measure the service against the ceiling, and write docs/internals/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write
 
-bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 7 minutes, 12 GB of disk
+bench-scaling: install ## measure up to a million organizations, and write docs/internals/scaling.md; about 7 minutes, 12 GB of disk
 	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 3 --seconds 1 --write
 
-bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/performance.md
+bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/internals/performance.md
 	command -v wrk >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends wrk; }
 	$(PYTHON) -m venv build/frameworks
 	build/frameworks/bin/pip install --quiet --no-deps --require-hashes \

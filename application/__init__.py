@@ -1,54 +1,38 @@
 """The use cases, and the ports that they need."""
 
-from .administration import AdministrationService, IssuedKey
-from .administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
-from .audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
+from .accounts.administration import AdministrationService, IssuedKey
+from .accounts.administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
+from .accounts.audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
+from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .conversion import InvalidDocument
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
-from .documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
-from .driving_ports import RecipientFields
+from .documents.conversion import InvalidDocument
+from .documents.strict_json import NotJson, TooManyValues
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
-from .esp_code import EspCodeService, Target, TargetFields
-from .esp_code_documents import ConditionCompilation, ContentExport
+from .esp.code import EspCodeService, Target, TargetFields
+from .esp.code_documents import ConditionCompilation, ContentExport
+from .esp.integrations import IntegrationService, Removal
 from .extras import MissingExtra
-from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
-from .integrations import IntegrationService, Removal
-from .key_validation import StoredKeyValidator
-from .ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    ApiKeyRepository,
-    CallingThreadStorage,
-    CatalogPlanner,
-    Clock,
-    EspFieldSource,
-    FieldCreator,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationCheck,
-    IntegrationRepository,
-    KeyChange,
-    KeySuccession,
-    KeyValidator,
-    OrganizationCheck,
-    OrganizationRepository,
-    PasswordHasher,
-    Pooled,
-    SessionRepository,
-    Storage,
-    SyncPlanner,
-    Transferable,
-)
-from .publication import PublishedCatalog, published
+from .fields.documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
+from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
+from .fields.publication import PublishedCatalog, published
+from .ports.administrators import AdministratorRepository, AdministratorsCheck
+from .ports.clock import Clock
+from .ports.driving import RecipientFields
+from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.history import HistoryRepository
+from .ports.integrations import EspFieldSource, IntegrationCheck, IntegrationRepository, SyncPlanner
+from .ports.keys import ApiKeyRepository, KeyChange, KeySuccession, KeyValidator
+from .ports.organizations import OrganizationCheck, OrganizationRepository
+from .ports.sessions import PasswordHasher, SessionRepository
+from .ports.storage import CallingThreadStorage, Pooled, Storage, Transferable
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     RecipientFieldService,
 )
 from .snapshots import OrganizationRecord, Records, Snapshot
-from .strict_json import NotJson, TooManyValues
 
 __all__ = [
     "AUDIT",

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from recipient_fields.domain import RecipientFieldsError
 
-from .ports import Storage, Transferable
+from .ports.storage import Storage, Transferable
 from .snapshots import Records, Snapshot
 
 T = TypeVar("T")

@@ -8,14 +8,17 @@ from attrs import frozen
 
 from recipient_fields.domain import HistoryLimit, OrganizationId
 
-from .administration import AdministrationService
-from .administrators import AdministratorService
+from .accounts.administration import AdministrationService
+from .accounts.administrators import AdministratorService
+from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .esp_code import EspCodeService
-from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
-from .integrations import IntegrationService
-from .key_validation import StoredKeyValidator
-from .ports import Clock, KeyValidator, PasswordHasher, Storage
+from .esp.code import EspCodeService
+from .esp.integrations import IntegrationService
+from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
+from .ports.clock import Clock
+from .ports.keys import KeyValidator
+from .ports.sessions import PasswordHasher
+from .ports.storage import Storage
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,

@@ -41,13 +41,15 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
-from .audit import OPERATOR, audit
+from .accounts.audit import OPERATOR, audit
 from .clock import system_clock
-from .driving_ports import RecipientFields
-from .history_limits import ignore_change
+from .fields.history_limits import ignore_change
+from .fields.publication import PublishedCatalog
 from .identifiers import require_ids, require_reference
-from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
-from .publication import PublishedCatalog
+from .ports.clock import Clock
+from .ports.driving import RecipientFields
+from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.history import HistoryRepository
 
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import attrs
@@ -163,7 +163,7 @@ def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
 def _attribute_docs(package: str) -> dict[str, list[str]]:
     """Return the docstrings below the constants of a package."""
     inside = import_module(package)
-    files = [f"{package}.{file.name}" for file in iter_modules(getattr(inside, "__path__", ()))]
+    files = [file.name for file in walk_packages(getattr(inside, "__path__", ()), f"{package}.")]
     return {
         constant: lines
         for module in (package, *files)

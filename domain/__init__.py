@@ -1,6 +1,6 @@
 """The domain: fields, origins, permissions, API keys, errors. It imports only attrs."""
 
-from .administrators import (
+from .accounts.administrators import (
     IDLE_TIMEOUT,
     LINK_LIFETIME,
     MAX_EMAIL_LENGTH,
@@ -24,7 +24,7 @@ from .administrators import (
     require_remaining_admin,
     require_unshared,
 )
-from .api_keys import (
+from .accounts.api_keys import (
     DEFAULT_GRACE_PERIOD,
     DEFAULT_LIFETIME,
     MAX_GRACE_PERIOD,
@@ -42,7 +42,47 @@ from .api_keys import (
     grant_key,
     redact_keys,
 )
-from .batches import (
+from .accounts.errors import (
+    AdministratorNotFound,
+    AdministratorShared,
+    ApiKeyNotActive,
+    ApiKeyNotFound,
+    DigestTaken,
+    InsufficientAccess,
+    InvitationNotFound,
+    LastAdministrator,
+    LinkNotValid,
+    OrganizationChanged,
+    OrganizationNotFound,
+    PasswordHashingBusy,
+    SignInFailed,
+    SignInThrottled,
+)
+from .accounts.organizations import (
+    Organization,
+    OrganizationContents,
+    parse_organization_name,
+)
+from .accounts.secret_tokens import SecretToken
+from .errors import (
+    InvalidAdministrator,
+    InvalidApiKey,
+    InvalidField,
+    InvalidInput,
+    InvalidOrganization,
+    InvalidQuery,
+    InvalidStorageUrl,
+    KeyRefused,
+    KeyValidationUnavailable,
+    RecipientFieldsError,
+    Rule,
+    StorageNotEmpty,
+    StorageNotFound,
+    StorageUnavailable,
+    Violation,
+    Violations,
+)
+from .fields.batches import (
     MAX_BATCH_OPERATIONS,
     Batch,
     BatchOperation,
@@ -55,7 +95,7 @@ from .batches import (
     UpdateField,
     view_of,
 )
-from .catalog_changes import (
+from .fields.catalog_changes import (
     AppliedChanges,
     CatalogChanges,
     CatalogView,
@@ -65,67 +105,19 @@ from .catalog_changes import (
     require_addable,
     require_room,
 )
-from .errors import (
-    AdministratorNotFound,
-    AdministratorShared,
-    ApiKeyNotActive,
-    ApiKeyNotFound,
+from .fields.errors import (
     BeforeHistory,
     CatalogChanged,
     CatalogTooLarge,
-    DigestTaken,
     FieldLimitReached,
     FieldNotFound,
     HistoryRemoved,
-    InsufficientAccess,
-    InvalidAdministrator,
-    InvalidApiKey,
-    InvalidField,
-    InvalidInput,
-    InvalidOrganization,
-    InvalidQuery,
-    InvalidStorageUrl,
-    InvitationNotFound,
-    KeyRefused,
     KeyRepeated,
     KeyTaken,
-    KeyValidationUnavailable,
-    LastAdministrator,
-    LinkNotValid,
     OperationForbidden,
-    OrganizationChanged,
-    OrganizationNotFound,
-    PasswordHashingBusy,
-    RecipientFieldsError,
-    Rule,
-    SignInFailed,
-    SignInThrottled,
-    StorageNotEmpty,
-    StorageNotFound,
-    StorageUnavailable,
     VersionConflict,
-    Violation,
-    Violations,
 )
-from .field_inference import (
-    DEFAULT_MAX_PROPOSED_VALUES,
-    Doubt,
-    FieldInference,
-    ProposedField,
-)
-from .field_members import (
-    FIELD_MEMBERS,
-    IMMUTABLE_MEMBERS,
-    NULLABLE_TEXTS,
-    ORIGIN_MEMBERS,
-    READ_ONLY_MEMBERS,
-    WRITABLE_MEMBERS,
-    FieldMember,
-    Mutability,
-    member_reader,
-)
-from .field_plans import FieldPlan, FieldSwap, RefusedDraft, plan_fields
-from .fields import (
+from .fields.field import (
     UNCHANGED,
     Catalog,
     FieldChanges,
@@ -138,7 +130,7 @@ from .fields import (
     catalog_version_tag,
     read_only_violations,
 )
-from .history import (
+from .fields.history import (
     MAX_HISTORY_PAGE,
     Author,
     HistoryLimit,
@@ -152,6 +144,64 @@ from .history import (
     records_before,
     records_to_free,
     undo,
+)
+from .fields.member_changes import MemberChange, changed_members
+from .fields.members import (
+    FIELD_MEMBERS,
+    IMMUTABLE_MEMBERS,
+    NULLABLE_TEXTS,
+    ORIGIN_MEMBERS,
+    READ_ONLY_MEMBERS,
+    WRITABLE_MEMBERS,
+    FieldMember,
+    Mutability,
+    member_reader,
+)
+from .fields.origins import (
+    ADMINISTRATOR,
+    API,
+    MAX_ESP_FIELD_NAME_LENGTH,
+    Channel,
+    Origin,
+    Source,
+    sync_channel,
+)
+from .fields.plans import FieldPlan, FieldSwap, RefusedDraft, plan_fields
+from .fields.preconditions import (
+    ANY_VERSION,
+    UNCONDITIONAL,
+    AnyVersion,
+    Precondition,
+    Versions,
+)
+from .fields.queries import (
+    FieldPage,
+    FieldQuery,
+    Position,
+    SortKey,
+    SortValue,
+    fold_case,
+)
+from .fields.sizes import id_size, list_size
+from .fields.values import (
+    KEY_PATTERN,
+    MAX_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES_SIZE,
+    MAX_KEY_LENGTH,
+    MAX_SAFE_INTEGER,
+    RESERVED_KEYS,
+    RESERVED_PREFIX,
+    AllowedValues,
+    DataType,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    Scalar,
+    ValueExpression,
+    derive_key,
+    item_count_violation,
+    require_boolean,
+    require_string,
 )
 from .identity import (
     AdministratorId,
@@ -171,21 +221,6 @@ from .instants import (
     parse_instant,
     whole_milliseconds,
 )
-from .member_changes import MemberChange, changed_members
-from .organizations import (
-    Organization,
-    OrganizationContents,
-    parse_organization_name,
-)
-from .origins import (
-    ADMINISTRATOR,
-    API,
-    MAX_ESP_FIELD_NAME_LENGTH,
-    Channel,
-    Origin,
-    Source,
-    sync_channel,
-)
 from .permissions import (
     Allowed,
     Decision,
@@ -194,55 +229,20 @@ from .permissions import (
     decide,
     require,
 )
-from .preconditions import (
-    ANY_VERSION,
-    UNCONDITIONAL,
-    AnyVersion,
-    Precondition,
-    Versions,
+from .recipients.columns import column_name, match_columns, propose_keys
+from .recipients.inference import (
+    DEFAULT_MAX_PROPOSED_VALUES,
+    Doubt,
+    FieldInference,
+    ProposedField,
 )
-from .queries import (
-    FieldPage,
-    FieldQuery,
-    Position,
-    SortKey,
-    SortValue,
-    fold_case,
-)
-from .recipient_columns import column_name, match_columns, propose_keys
-from .recipient_rows import RecipientRows
-from .recipient_texts import DecimalMark, RecipientTexts, TextFormats
-from .recipients import CheckedRecipient, RecipientSchema
-from .secret_tokens import (
-    SecretToken,
-)
-from .sizes import id_size, list_size
-from .suggestions import (
-    closest_match,
-)
+from .recipients.rows import RecipientRows
+from .recipients.schema import CheckedRecipient, RecipientSchema
+from .recipients.texts import DecimalMark, RecipientTexts, TextFormats
+from .suggestions import closest_match
 from .text import (
     MAX_LINE_LENGTH,
     character_violation,
-)
-from .values import (
-    KEY_PATTERN,
-    MAX_ALLOWED_VALUES,
-    MAX_ALLOWED_VALUES_SIZE,
-    MAX_KEY_LENGTH,
-    MAX_SAFE_INTEGER,
-    RESERVED_KEYS,
-    RESERVED_PREFIX,
-    AllowedValues,
-    DataType,
-    FieldKey,
-    FieldName,
-    InsertionCode,
-    Scalar,
-    ValueExpression,
-    derive_key,
-    item_count_violation,
-    require_boolean,
-    require_string,
 )
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from .errors import OperationForbidden
-from .origins import Channel, Origin, Source
+from .fields.errors import OperationForbidden
+from .fields.origins import Channel, Origin, Source
 
 
 class Operation(Enum):

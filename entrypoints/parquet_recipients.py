@@ -10,9 +10,9 @@ from typing import BinaryIO, TypeAlias, cast
 from attrs import define, evolve, field, frozen, mutable
 
 from recipient_fields.application.extras import requires_extra
+from recipient_fields.application.wording import counted
 from recipient_fields.domain.instants import format_instant, from_epoch_milliseconds
 
-from .counts import counted
 from .recipient_files import (
     LINE,
     MAX_ROW_LENGTH,

@@ -18,10 +18,13 @@ from typing import BinaryIO, Protocol, TextIO, cast, runtime_checkable
 
 from attrs import define, evolve, field, frozen, mutable
 
-from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
+from recipient_fields.application.documents.strict_json import (
+    NotJson,
+    TooManyValues,
+    parse_json,
+)
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
-
-from .counts import counted
 
 MAX_ROW_LENGTH = 1024 * 1024
 """Characters of a row, as in the body of a request."""

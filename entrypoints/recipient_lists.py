@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     Catalog,
     DataType,
@@ -23,7 +24,6 @@ from recipient_fields.domain import (
     match_columns,
 )
 
-from .counts import counted
 from .recipient_files import (
     ColumnReader,
     CsvRecipients,

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from io import BytesIO
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from .composition import create_service
-from .log import start_log
-from .memory import return_large_blocks
-from .settings import Settings
+from .service.composition import create_service
+from .service.log import start_log
+from .service.memory import return_large_blocks
+from .service.settings import Settings
 
 
 def application() -> WSGIApplication:

@@ -16,9 +16,9 @@ from recipient_fields.adapters.row_mapping import (
     stored_field,
 )
 from recipient_fields.application import FieldDocument
-from recipient_fields.application.documents import render_field
-from recipient_fields.application.field_documents import field_document_schema
-from recipient_fields.application.value_schemas import schema_generator
+from recipient_fields.application.documents.value_schemas import schema_generator
+from recipient_fields.application.fields.documents import render_field
+from recipient_fields.application.fields.fields_as_code import field_document_schema
 from recipient_fields.domain import (
     API,
     FIELD_MEMBERS,
@@ -41,8 +41,8 @@ from recipient_fields.domain import (
     changed_members,
     member_reader,
 )
-from recipient_fields.entrypoints.cli.fields import _TEXTS
-from recipient_fields.entrypoints.console.field_forms import LABELS, FieldInputs
+from recipient_fields.entrypoints.cli.fields.fields import _TEXTS
+from recipient_fields.entrypoints.console.fields.forms import LABELS, FieldInputs
 
 NAMES = tuple(each.name for each in FIELD_MEMBERS)
 FIELD = (

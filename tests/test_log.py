@@ -16,8 +16,8 @@ import pytest
 
 from recipient_fields.application import AUDIT
 from recipient_fields.domain import PlainKey, redact_keys
-from recipient_fields.entrypoints import log
-from recipient_fields.entrypoints.log import (
+from recipient_fields.entrypoints.service import log
+from recipient_fields.entrypoints.service.log import (
     BufferedHandler,
     LineFormatter,
     json_formatter,

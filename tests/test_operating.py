@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.cli.serve import serve
+from recipient_fields.entrypoints.cli.service.serve import serve
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics
 from recipient_fields.entrypoints.http.unread_responses import UnreadResponses

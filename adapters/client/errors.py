@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, frozen
 
 from recipient_fields.application import InvalidDocument
-from recipient_fields.application.conversion import parse_document
+from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.domain import (
     Batch,
     BatchOperation,

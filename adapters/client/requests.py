@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 from attrs import fields_dict
 
 from recipient_fields.application import system_clock
-from recipient_fields.application.batch_documents import render_batch
-from recipient_fields.application.documents import render_input
-from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.batch_documents import render_batch
+from recipient_fields.application.fields.documents import render_input
 from recipient_fields.domain import (
     ANY_VERSION,
     API,

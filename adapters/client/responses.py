@@ -10,18 +10,18 @@ from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from recipient_fields.application import FieldDocument, NotJson
-from recipient_fields.application.batch_documents import (
+from recipient_fields.application.documents.conversion import parse_document
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.fields.batch_documents import (
     BatchResultListDocument,
     MinimalBatchResultListDocument,
 )
-from recipient_fields.application.conversion import parse_document
-from recipient_fields.application.documents import (
+from recipient_fields.application.fields.documents import (
     FieldEnvelopeDocument,
     FieldListDocument,
     HistoryRecordDocument,
     HistoryRecordListDocument,
 )
-from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     Batch,
     Catalog,

@@ -10,8 +10,8 @@ from attrs import field, frozen
 from cattrs.gen import override
 
 from recipient_fields.application import InvalidDocument, NotJson
-from recipient_fields.application.conversion import parse_document
-from recipient_fields.application.strict_json import parse_json
+from recipient_fields.application.documents.conversion import parse_document
+from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.domain import InvalidInput, Rule, Violation
 
 from .api import Api

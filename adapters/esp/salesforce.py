@@ -7,7 +7,7 @@ from itertools import count
 
 from attrs import evolve, field, frozen
 
-from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 

@@ -13,8 +13,8 @@ from attrs import field, frozen
 from urllib3.util import parse_url
 
 from recipient_fields.application import InvalidDocument, NotJson
-from recipient_fields.application.conversion import parse_document
-from recipient_fields.application.strict_json import parse_json
+from recipient_fields.application.documents.conversion import parse_document
+from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.domain import KeyValidationUnavailable
 
 from ..deadline_http import is_secure

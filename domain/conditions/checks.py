@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 
 from ..errors import Rule, Violation
-from ..fields import RecipientField
+from ..fields.field import RecipientField
+from ..fields.values import DataType, Scalar
 from ..suggestions import closest_match
-from ..values import DataType, Scalar
 from .errors import InvalidCondition
 from .literals import to_scalar
 from .syntax import MAX_DEPTH, SYMBOLS

@@ -9,9 +9,9 @@ from datetime import date, datetime
 from typing import Any
 
 from ..errors import Rule, Violation
-from ..fields import RecipientField
+from ..fields.field import RecipientField
+from ..fields.values import DataType
 from ..instants import parse_date, parse_instant, whole_milliseconds
-from ..values import DataType
 from .errors import InvalidRecipient
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value
 

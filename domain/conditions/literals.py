@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from ..errors import Rule, Violation
+from ..fields.values import Scalar, canonical_number
 from ..instants import format_instant, parse_date, parse_instant
 from ..text import MAX_LINE_LENGTH, control_character_violation, normalize_nfc
-from ..values import Scalar, canonical_number
 from .errors import InvalidCondition
 from .tree import Value
 

@@ -8,7 +8,7 @@ from itertools import islice
 from ..conditions import InvalidCondition, LocatedViolation, check_condition
 from ..conditions.checks import other_integration
 from ..errors import Rule
-from ..fields import RecipientField
+from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .resolution import FieldResolver
 from .syntax import located_violations

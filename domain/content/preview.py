@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from ..conditions import Value, evaluate, read_value
 from ..errors import Rule
-from ..fields import RecipientField
+from ..fields.field import RecipientField
 from ..instants import format_instant
 from .checks import require_fields
 from .errors import InvalidContent

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve
 
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not
-from ..errors import FieldNotFound
-from ..fields import RecipientField
+from ..fields.errors import FieldNotFound
+from ..fields.field import RecipientField
+from ..fields.values import derive_key
 from ..suggestions import closest_match
-from ..values import derive_key
 from .tree import condition_keys
 
 _MAX_SUGGESTIONS = 20

@@ -34,21 +34,14 @@ from .errors import (
     NoSafeForm,
     NotExpressible,
     NotInsertable,
-    RemovalsNotConfirmed,
-    SyncNotConfirmed,
     SyncOvertaken,
-    SyncPlanChanged,
 )
 from .integrations import (
     Integration,
     IntegrationDraft,
 )
-from .recognition import (
-    recognize_dialects,
-)
-from .restoration import (
-    plan_restorations,
-)
+from .recognition import recognize_dialects
+from .restoration import plan_restorations
 from .snippets import (
     Snippet,
     VariableClash,
@@ -58,8 +51,11 @@ from .snippets import (
 from .sync import (
     EspField,
     RefusedField,
+    RemovalsNotConfirmed,
     ReportedField,
+    SyncNotConfirmed,
     SyncPlan,
+    SyncPlanChanged,
     SyncRun,
 )
 

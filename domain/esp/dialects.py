@@ -13,7 +13,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from ..values import DataType
+from ..fields.values import DataType
 
 
 class Esp(Enum):

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId
-from ..origins import Source
-
-if TYPE_CHECKING:
-    from ..fields import RecipientField
-    from .sync import SyncPlan
-
-_SET_BY = {
-    Source.API: "Set it through the API or with `recipient-fields apply`.",
-    Source.MANUAL: (
-        "An administrator sets it in the console or with `recipient-fields fields update`."
-    ),
-    Source.INTEGRATION: "The next sync of its integration sets it.",
-}
 
 
 class NoSafeForm(InvalidInput):
@@ -38,11 +23,6 @@ class NotExpressible(RecipientFieldsError):
 
 class NotInsertable(RecipientFieldsError):
     """There is no code that inserts a field into content. The message is the reason."""
-
-
-def missing_member(field: RecipientField, member: str) -> str:
-    """Return the end of the sentence that the field does not have this member, and who sets it."""
-    return f"has no {member}. {_SET_BY[field.origin.source]}"
 
 
 class InvalidIntegration(InvalidInput):
@@ -68,29 +48,6 @@ class EmptyReport(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__("The report has no fields, so nothing was changed.")
-
-
-class SyncNotConfirmed(RecipientFieldsError):
-    """The caller has not confirmed `plan`, which is what the sync run would change now."""
-
-    def __init__(self, plan: SyncPlan, message: str) -> None:
-        self.plan = plan
-        super().__init__(message)
-
-
-class RemovalsNotConfirmed(SyncNotConfirmed):
-    """The plan of a sync run removes more fields than the caller permits."""
-
-    def __init__(self, plan: SyncPlan) -> None:
-        count = f"{len(plan.removed):,}"
-        super().__init__(plan, f"The sync would remove more fields than are permitted: {count}.")
-
-
-class SyncPlanChanged(SyncNotConfirmed):
-    """The plan of a sync run differs from the plan that the caller has confirmed."""
-
-    def __init__(self, plan: SyncPlan) -> None:
-        super().__init__(plan, "The fields or the report have changed since the plan was shown.")
 
 
 class EspFieldTaken(RecipientFieldsError):

@@ -8,10 +8,10 @@ from datetime import datetime
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
-from ..fields import RecipientField
+from ..fields.field import RecipientField
+from ..fields.origins import Channel, sync_channel
 from ..identity import IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
-from ..origins import Channel, sync_channel
 from ..text import MAX_LINE_LENGTH, parse_name
 from .dialects import Esp
 from .errors import InvalidIntegration

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from ..catalog_changes import CatalogChanges, require_key_free, require_room
-from ..fields import RecipientField
+from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
+from ..fields.field import RecipientField
 from .dialects import DIALECTS
 from .errors import EspFieldTaken
 from .integrations import Integration

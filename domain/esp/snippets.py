@@ -11,8 +11,8 @@ from unicodedata import name as unicode_name
 from attrs import frozen
 
 from ..errors import Rule, Violation, Violations
+from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
-from ..values import DataType, InsertionCode, ValueExpression
 from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
 

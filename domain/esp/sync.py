@@ -11,13 +11,11 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..catalog_changes import CatalogChanges, FieldUpdate, require_room
-from ..errors import InvalidField, InvalidInput, Violations
-from ..field_members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
-from ..fields import FieldDefinition, FieldDraft, RecipientField
-from ..identity import IntegrationId
-from ..text import replace_unstorable
-from ..values import (
+from ..errors import InvalidField, InvalidInput, RecipientFieldsError, Violations
+from ..fields.catalog_changes import CatalogChanges, FieldUpdate, require_room
+from ..fields.field import FieldDefinition, FieldDraft, RecipientField
+from ..fields.members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
+from ..fields.values import (
     MAX_KEY_LENGTH,
     RESERVED_PREFIX,
     AllowedValues,
@@ -26,8 +24,10 @@ from ..values import (
     FieldName,
     derive_key,
 )
+from ..identity import IntegrationId
+from ..text import replace_unstorable
 from .dialects import DIALECTS
-from .errors import EmptyReport, RemovalsNotConfirmed, SyncOvertaken, SyncPlanChanged
+from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
 from .snippets import derive_snippet, variable_clashes
 
@@ -114,6 +114,29 @@ class SyncPlan:
             raise SyncPlanChanged(self)
         if max_removals is not None and len(self.removed) > max_removals:
             raise RemovalsNotConfirmed(self)
+
+
+class SyncNotConfirmed(RecipientFieldsError):
+    """The caller has not confirmed `plan`, which is what the sync run would change now."""
+
+    def __init__(self, plan: SyncPlan, message: str) -> None:
+        self.plan = plan
+        super().__init__(message)
+
+
+class RemovalsNotConfirmed(SyncNotConfirmed):
+    """The plan of a sync run removes more fields than the caller permits."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        count = f"{len(plan.removed):,}"
+        super().__init__(plan, f"The sync would remove more fields than are permitted: {count}.")
+
+
+class SyncPlanChanged(SyncNotConfirmed):
+    """The plan of a sync run differs from the plan that the caller has confirmed."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        super().__init__(plan, "The fields or the report have changed since the plan was shown.")
 
 
 @frozen

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from recipient_fields.domain import CatalogTooLarge
 
-from ..selection import shown_storage
+from ..service.selection import shown_storage
 from .options import setting_option
 from .output import note, one_line
 from .target_options import selects_service

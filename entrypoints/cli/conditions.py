@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from recipient_fields.application import Core, NotJson, Target
-from recipient_fields.application.condition_documents import (
+from recipient_fields.application.conditions.documents import (
     parse_condition_document,
     render_condition_document,
 )
-from recipient_fields.application.esp_code_documents import render_condition_code
-from recipient_fields.application.strict_json import parse_json
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.esp.code_documents import render_condition_code
 from recipient_fields.domain import OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import (
     Condition,
@@ -24,7 +24,7 @@ from recipient_fields.domain.conditions import (
 from recipient_fields.domain.esp import DIALECTS, Esp, IntegrationRequired, NotExpressible
 
 from .command_group import CommandGroup
-from .esp_target import chosen_target, esp_target_options, required_target
+from .esp.target import chosen_target, esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table

@@ -7,14 +7,14 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application.esp_code_documents import render_warnings
+from recipient_fields.application.esp.code_documents import render_warnings
 from recipient_fields.domain import Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import ContentWarning, parse_content
 from recipient_fields.domain.esp import Esp
 
 from .command_group import CommandGroup
-from .esp_target import esp_target_options, required_target
+from .esp.target import esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_bytes, print_json, print_line

@@ -9,27 +9,27 @@ from setproctitle import setproctitle
 
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, StorageUnavailable
 
-from ..selection import migrate_storage
-from .administrators import administrators
-from .backup import backup
+from ..service.selection import migrate_storage
+from .accounts.administrators import administrators
+from .accounts.keys import keys
+from .accounts.organizations import organizations
 from .command_group import STORAGE, CommandGroup
 from .conditions import conditions
 from .content import content
-from .copy import copy
-from .doctor import doctor
-from .esp import esp
-from .field_export import export_fields, print_schema
-from .fields import fields
-from .history import history
-from .integrations import integrations
-from .keys import keys
-from .openapi import openapi
+from .esp.dialects import esp
+from .esp.integrations import integrations
+from .fields.export import export_fields, print_schema
+from .fields.fields import fields
+from .fields.history import history
+from .fields.plans import apply, plan
 from .options import option
-from .organizations import organizations
 from .output import note, printable
-from .plans import apply, plan
-from .recipients import recipients
-from .serve import serve
+from .recipients.recipients import recipients
+from .service.backup import backup
+from .service.copy import copy
+from .service.doctor import doctor
+from .service.openapi import openapi
+from .service.serve import serve
 
 _FIRST_STEPS = (
     "Check the path, or create the file with `recipient-fields organizations create NAME`"

@@ -21,7 +21,7 @@ from recipient_fields.application.environment import (
     UnusableCredentials,
     read_secret,
 )
-from recipient_fields.application.references import is_id
+from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     DataType,
@@ -31,8 +31,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 
-from ..selection import existing_storage, open_core
-from ..settings import Settings, parse_setting, variable_of
+from ..service.selection import existing_storage, open_core
+from ..service.settings import Settings, parse_setting, variable_of
 from .output import printable
 
 F = TypeVar("F", bound=Callable[..., object])

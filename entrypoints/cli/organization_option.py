@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from recipient_fields.application import Core
-from recipient_fields.application.references import is_id
+from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import (
     InvalidOrganization,
     Organization,

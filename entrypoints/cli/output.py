@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import click
 from wcwidth import wcswidth
 
-from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.documents.strict_json import render_json
 
 _CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters except a line feed, line and paragraph separators, and bidi controls."""

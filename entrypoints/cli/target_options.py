@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from ..selection import open_service
-from ..settings import variable_of
+from ..service.selection import open_service
+from ..service.settings import variable_of
 from .options import F, option
 from .organization_option import (
     open_for_organization,

@@ -11,8 +11,8 @@ import click
 from recipient_fields.application.environment import FILE_SUFFIX, VARIABLE_PREFIX
 from recipient_fields.domain import closest_match
 
-from ..selection import credential_variables
-from ..settings import variable_of
+from ..service.selection import credential_variables
+from ..service.settings import variable_of
 from .options import option_variables
 from .output import note
 from .target_options import API_KEY_VARIABLE

@@ -9,12 +9,12 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application import NotJson
-from recipient_fields.application.strict_json import parse_json
-from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.documents.violations import render_violation
+from recipient_fields.application.wording import excerpt
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 
-from ..excerpts import excerpt
 from .output import note, one_line, print_json
 
 _MAX_REPORTED = 100

@@ -8,10 +8,10 @@ import falcon
 from falcon.routing import BaseConverter
 
 from recipient_fields.application import Core
-from recipient_fields.application.references import is_id
+from recipient_fields.application.fields.references import is_id
 
 from . import ROOT
-from .administrators import (
+from .accounts.administrators import (
     AdministratorInvitation,
     AdministratorList,
     AdministratorRevocation,
@@ -20,14 +20,22 @@ from .administrators import (
     PasswordReset,
     RoleChange,
 )
-from .api_keys import ApiKeyCreation, ApiKeyList, ApiKeyRevocation, ApiKeyRotation
+from .accounts.api_keys import ApiKeyCreation, ApiKeyList, ApiKeyRevocation, ApiKeyRotation
+from .accounts.session_guard import SessionGuard
+from .accounts.sessions import AllSessionsEnd, SessionEnd, SessionList
+from .accounts.sign_in import (
+    ClientAddress,
+    Home,
+    InvitationPage,
+    LinkPage,
+    Organizations,
+    SignIn,
+    SignOut,
+)
 from .content import ContentView
 from .cookies import Cookies
 from .error_pages import ErrorPages
-from .field_forms import FieldCreation, FieldEditing
-from .fields import FieldDeletion, FieldList, FieldView
-from .history import FieldHistory, FieldRestoration, HistoryList
-from .integrations import (
+from .esp.integrations import (
     IntegrationCreation,
     IntegrationDeletion,
     IntegrationList,
@@ -36,13 +44,13 @@ from .integrations import (
     IntegrationView,
     OpenFieldSource,
 )
+from .fields.fields import FieldDeletion, FieldList, FieldView
+from .fields.forms import FieldCreation, FieldEditing
+from .fields.history import FieldHistory, FieldRestoration, HistoryList
+from .fields.removed_fields import RemovedFields
 from .page import Page
-from .recipient_lists import RecipientListCheck
-from .removed_fields import RemovedFields
+from .recipients.lists import RecipientListCheck
 from .rendering import Pages
-from .session_guard import SessionGuard
-from .sessions import AllSessionsEnd, SessionEnd, SessionList
-from .sign_in import ClientAddress, Home, InvitationPage, LinkPage, Organizations, SignIn, SignOut
 from .static_files import StaticFile, StaticFiles
 
 

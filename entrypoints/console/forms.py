@@ -9,7 +9,7 @@ import falcon
 from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
-from recipient_fields.application.references import is_id
+from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import FieldId
 
 MEBIBYTE = 1024 * 1024

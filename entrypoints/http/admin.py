@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .app import Api, create_app_without_routes
+from .fields.resources import Liveness, Readiness
 from .metrics import Metrics, MetricsPage
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog
-from .resources import Liveness, Readiness
 
 
 def create_admin_app(

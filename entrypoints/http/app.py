@@ -13,7 +13,17 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
-from .esp_code_resources import ConditionCompilations, ContentExports
+from .esp.resources import ConditionCompilations, ContentExports
+from .fields.resources import (
+    BatchCollection,
+    FieldCollection,
+    FieldHistory,
+    FieldItem,
+    FieldRestoration,
+    History,
+    Liveness,
+    Readiness,
+)
 from .heavy_requests import HeavyRequests
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
@@ -33,21 +43,11 @@ from .problems import (
     render_problem,
 )
 from .readiness import CheckWithDeadline
-from .recipient_resources import RecipientChecks, RecipientSchemaItem
+from .recipients.resources import RecipientChecks, RecipientSchemaItem
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
 from .resource import Resource
-from .resources import (
-    BatchCollection,
-    FieldCollection,
-    FieldHistory,
-    FieldItem,
-    FieldRestoration,
-    History,
-    Liveness,
-    Readiness,
-)
 from .response_cache import ResponseCache
 from .unread_responses import LargeResponses, UnreadResponses
 

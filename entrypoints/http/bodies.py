@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import falcon
 
-from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
+from recipient_fields.application.documents.strict_json import (
+    NotJson,
+    TooManyValues,
+    parse_json,
+)
 from recipient_fields.domain import Rule, Violation
 
 from .problems import RequestRejected

@@ -6,7 +6,7 @@ from html import escape
 
 from attrs import frozen
 
-from ..rejections import RejectedRequest, RejectionResponse
+from ..service.rejections import RejectedRequest, RejectionResponse
 from .client_addresses import Sender
 from .media_types import HTML, JSON, PROBLEM, admits_html, prefers_problem_document
 from .problems import Problem, problem, render_error, render_problem

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from attrs import Factory, frozen
 
-from recipient_fields.application.schemas import Schema, docstring
+from recipient_fields.application.documents.schemas import Schema, docstring
 from recipient_fields.domain import RecipientFieldsError
 
 from .media_types import JSON

@@ -13,9 +13,9 @@ from urllib.parse import unquote_plus
 
 from attrs import frozen
 
-from recipient_fields.application.references import is_id
-from recipient_fields.application.schemas import Schema
-from recipient_fields.application.value_schemas import NEW_KEY
+from recipient_fields.application.documents.schemas import Schema
+from recipient_fields.application.documents.value_schemas import NEW_KEY
+from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import (
     FieldKey,
     InvalidField,

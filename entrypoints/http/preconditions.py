@@ -6,7 +6,7 @@ import re
 
 import falcon
 
-from recipient_fields.application.schemas import NamedSchema
+from recipient_fields.application.documents.schemas import NamedSchema
 from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Versions
 
 from .parameters import invalid_value

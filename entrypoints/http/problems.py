@@ -9,10 +9,17 @@ from itertools import islice
 from attrs import field, frozen
 
 from recipient_fields.application import InvalidDocument
-from recipient_fields.application.conversion import MAX_VIOLATIONS
-from recipient_fields.application.schemas import NamedSchema, described, render_document
-from recipient_fields.application.strict_json import render_json
-from recipient_fields.application.violation_documents import ErrorDetailDocument, render_violation
+from recipient_fields.application.documents.conversion import MAX_VIOLATIONS
+from recipient_fields.application.documents.schemas import (
+    NamedSchema,
+    described,
+    render_document,
+)
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.documents.violations import (
+    ErrorDetailDocument,
+    render_violation,
+)
 from recipient_fields.domain import (
     UNCHANGED,
     BatchRejected,

@@ -9,21 +9,21 @@ import falcon
 from attrs import Factory, frozen
 
 from recipient_fields.application import PublishedCatalog
-from recipient_fields.application.batch_documents import (
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.batch_documents import (
     render_batch_results,
     render_minimal_results,
 )
-from recipient_fields.application.documents import (
+from recipient_fields.application.fields.documents import (
     render_field,
     render_fields,
 )
-from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import Credential, FieldPage, FieldQuery, RecipientField
 
+from .fields.history_pages import RenderedPage
+from .fields.history_parameters import next_history_page
+from .fields.list_parameters import next_page
 from .heavy_requests import HEAVY_SIZE, HeavyRequests
-from .history_pages import RenderedPage
-from .history_parameters import next_history_page
-from .list_parameters import next_page
 from .mount_path import mount_path
 from .preferences import MINIMAL
 from .problems import entity_tag

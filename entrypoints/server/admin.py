@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 from wsgiref.types import WSGIApplication
 
-from ..rejections import RejectionHandler
+from ..service.rejections import RejectionHandler
 from .addresses import authority, listen
 from .listener import Listener
 

@@ -10,7 +10,7 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 
-from ..rejections import RejectedRequest
+from ..service.rejections import RejectedRequest
 from . import limits
 from .framing import FramedRequest, Rejection
 from .request_queue import may_write

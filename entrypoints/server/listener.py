@@ -13,7 +13,7 @@ from wsgiref.types import WSGIApplication
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
-from ..rejections import RejectedRequest, RejectionHandler, RejectionResponse
+from ..service.rejections import RejectedRequest, RejectionHandler, RejectionResponse
 from . import limits
 from .connections import Connection
 from .dispatcher import Dispatcher

@@ -10,7 +10,7 @@ from wsgiref.types import WSGIApplication
 
 from recipient_fields.application.extras import requires_extra
 
-from ..rejections import RejectionHandler
+from ..service.rejections import RejectionHandler
 from .addresses import authority, listen
 from .limits import MAX_CONNECTIONS
 

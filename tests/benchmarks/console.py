@@ -8,8 +8,8 @@ from statistics import median
 
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
-from recipient_fields.entrypoints.console.fields import PAGE_SIZE
-from recipient_fields.entrypoints.selection import open_storage
+from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
+from recipient_fields.entrypoints.service.selection import open_storage
 from recipient_fields.testing.examples import grant
 
 from .data import Database, Tenant

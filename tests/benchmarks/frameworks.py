@@ -12,7 +12,7 @@ from statistics import median
 
 from attrs import fields_dict, frozen
 
-from recipient_fields.application.documents import FieldDocument
+from recipient_fields.application.fields.documents import FieldDocument
 
 from ..support.command_line import environment_with
 from ..support.postgres import new_database

@@ -14,9 +14,9 @@ from time import thread_time
 from typing import TypeAlias
 
 from recipient_fields.application import Core
-from recipient_fields.application.strict_json import parse_json
-from recipient_fields.entrypoints.http.recipient_resources import RecipientChecks
-from recipient_fields.entrypoints.selection import open_storage
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.entrypoints.http.recipients.resources import RecipientChecks
+from recipient_fields.entrypoints.service.selection import open_storage
 
 from ..http.api import RECIPIENT_CHECKS
 from .list_checkers import (

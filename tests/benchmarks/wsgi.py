@@ -11,7 +11,7 @@ from falcon.testing import create_environ
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 
 class Application:

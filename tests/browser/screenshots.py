@@ -27,7 +27,7 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.selection import migrate_storage, open_storage
+from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 from recipient_fields.testing.examples import grant
 
 from ..support.service import Service

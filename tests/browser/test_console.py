@@ -31,7 +31,7 @@ from recipient_fields.domain import (
     Role,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.selection import migrate_storage, open_core
+from recipient_fields.entrypoints.service.selection import migrate_storage, open_core
 from recipient_fields.testing.examples import grant
 
 from ..adapters.esp.accounts import BREVO, SECRET

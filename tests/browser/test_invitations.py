@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain import Organization
-from recipient_fields.entrypoints.selection import migrate_storage, open_core
+from recipient_fields.entrypoints.service.selection import migrate_storage, open_core
 from recipient_fields.testing.examples import grant
 
 from ..support.command_line import CommandLine

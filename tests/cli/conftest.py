@@ -21,7 +21,7 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..adapters.client.live_server import Keyring, application, live_server
 from ..support.command_line import CommandLine, Run, Script

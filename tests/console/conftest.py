@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.console.app import create_console
-from recipient_fields.entrypoints.selection import open_field_source, open_storage
+from recipient_fields.entrypoints.service.selection import open_field_source, open_storage
 
 from ..http.conftest import Clock
 from .browser import Browser, Response

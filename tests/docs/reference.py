@@ -50,7 +50,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
-from recipient_fields.entrypoints.selection import esp_variables
+from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import StorageContract
 
 ROOT = Path(__file__).parents[2]

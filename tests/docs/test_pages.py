@@ -14,7 +14,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from recipient_fields.application.condition_documents import parse_condition_document
+from recipient_fields.application.conditions.documents import parse_condition_document
 from recipient_fields.domain.conditions import parse_condition
 
 from ..openapi.conftest import published_document

@@ -16,7 +16,7 @@ from recipient_fields.application.environment import FILE_SUFFIX
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.cli.target_options import API_KEY_VARIABLE
-from recipient_fields.entrypoints.selection import open_field_source, open_key_validator
+from recipient_fields.entrypoints.service.selection import open_field_source, open_key_validator
 
 from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
 from .reference import BADGES, badges, commands, options, written

@@ -63,7 +63,11 @@ from ..support.messages import are_sentences
 INVALID_TEXT = "hunter2"
 LONG = INVALID_TEXT * 2_000
 CORE = ("recipient_fields.domain", "recipient_fields.application")
-CORE_S_ERRORS = ("recipient_fields.domain.errors", "recipient_fields.domain.esp.errors")
+CORE_S_ERRORS = (
+    "recipient_fields.domain.errors",
+    *(f"recipient_fields.domain.{room}.errors" for room in ("accounts", "esp", "fields")),
+    "recipient_fields.domain.esp.sync",
+)
 CONTRACT_S_CODES = (
     "required type unknown_value out_of_range blank too_long format reserved immutable read_only "
     "unknown_field empty too_many_items too_large duplicate_item not_applicable "

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..service.postgres.conftest import serving
 from ..service.postgres.writers import (

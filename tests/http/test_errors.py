@@ -62,14 +62,14 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
     SyncPlanChanged,
 )
-from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
-from recipient_fields.entrypoints.cli.field_files import InvalidFile
-from recipient_fields.entrypoints.console.recipient_lists import ListNotChecked
-from recipient_fields.entrypoints.hosting import AddressUnavailable
+from recipient_fields.entrypoints.cli.accounts.audit_log import AuditNotWritten
+from recipient_fields.entrypoints.cli.fields.files import InvalidFile
+from recipient_fields.entrypoints.console.recipients.lists import ListNotChecked
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.recipient_files import UnreadableFile
-from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
-from recipient_fields.entrypoints.settings import InvalidSettings
+from recipient_fields.entrypoints.service.hosting import AddressUnavailable
+from recipient_fields.entrypoints.service.selection import NoBackup, UnknownKeyValidator
+from recipient_fields.entrypoints.service.settings import InvalidSettings
 
 from ..support.postgres import execute
 from .api import FIELDS, Api, enveloped

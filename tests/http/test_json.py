@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from recipient_fields.application.strict_json import parse_json
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.entrypoints.http.fields.resources import BatchCollection
 from recipient_fields.entrypoints.http.resource import Resource
-from recipient_fields.entrypoints.http.resources import BatchCollection
 
 from .api import BATCHES, FIELDS, MEGABYTE, Api, enveloped
 from .hostile_bodies import HOSTILE, HOSTILE_BATCHES, lines_of_python

@@ -24,7 +24,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
 from recipient_fields.entrypoints.http.request_log import RequestLog
-from recipient_fields.entrypoints.log import LineFormatter, json_formatter, text_formatter
+from recipient_fields.entrypoints.service.log import LineFormatter, json_formatter, text_formatter
 
 from .api import BATCHES, FIELDS, Api
 from .conftest import Harness

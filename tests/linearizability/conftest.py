@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Change the code in thousands of ways, each of which a test must detect.
 
-docs/mutation.md describes the run. mutmut derives the names of modules from paths, so the run uses
-a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
+docs/internals/mutation.md describes the run. mutmut derives the names of modules from paths, so
+the run uses a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,20 @@ PACKAGE = Path("recipient_fields")
 SOURCES = ("domain", "application", "adapters", "entrypoints")
 
 AUTHENTICATION = (
-    "domain/api_keys.py",
-    "application/key_validation.py",
+    "domain/accounts/api_keys.py",
+    "application/accounts/key_validation.py",
     "entrypoints/http/request_guard.py",
 )
 SQLSTATES = ("adapters/postgres/errors.py",)
 AREAS: Mapping[str, tuple[str, ...]] = {
     "authentication": AUTHENTICATION,
     "sqlstates": SQLSTATES,
-    "domain": ("domain/*.py",),
-    "documents": ("application/conversion.py", "application/*documents.py"),
-    "application": ("application/*.py",),
+    "domain": (
+        "domain/*.py",
+        *(f"domain/{room}/*.py" for room in ("accounts", "fields", "recipients")),
+    ),
+    "documents": ("application/documents/conversion.py", "application/*/*documents.py"),
+    "application": ("application/*.py", "application/*/*.py"),
     "esp": ("domain/esp/*.py",),
     "conditions": ("domain/conditions/*.py", "domain/esp/conditions/*.py"),
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),
@@ -246,7 +249,7 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
 
 
 def _row(area: str, results: Sequence[Result]) -> str:
-    """Return the area's row in the table of docs/mutation.md."""
+    """Return the area's row in the table of docs/internals/mutation.md."""
     cells = [area if area == "all" else f"`{area}`"]
     for part in (True, False):
         own = [result for result in results if result.in_function is part]

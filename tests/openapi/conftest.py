@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
-from recipient_fields.entrypoints.selection import open_storage
+from recipient_fields.entrypoints.service.selection import open_storage
 
 from .live import bearer
 

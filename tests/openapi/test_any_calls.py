@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from .conftest import BATCHES, FIELDS, ApiClient
 

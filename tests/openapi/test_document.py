@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     Source,
 )
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.http.list_parameters import LIST_PARAMETERS
+from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS
 from recipient_fields.entrypoints.http.operations import EXAMPLE_REQUEST_ID
 from recipient_fields.entrypoints.http.problem_examples import EXAMPLES
 from recipient_fields.entrypoints.http.problems import MEANINGS, STATUSES, render_problem

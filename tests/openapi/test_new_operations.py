@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import falcon
 from attrs import field, frozen
 
-from recipient_fields.application.schemas import described, render_document
-from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.documents.schemas import described, render_document
+from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import FieldLimitReached, FieldNotFound
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.operations import Result, Tag, operation

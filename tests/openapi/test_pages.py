@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import Rule
-from recipient_fields.entrypoints.http.history_parameters import HISTORY_PARAMETERS
-from recipient_fields.entrypoints.http.list_parameters import LIST_PARAMETERS
+from recipient_fields.entrypoints.http.fields.history_parameters import HISTORY_PARAMETERS
+from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS
 from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
 
 DOCS = Path(__file__).parents[2] / "docs"

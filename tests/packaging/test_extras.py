@@ -24,12 +24,12 @@ BROUGHT = {
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
     ("cli", "wcwidth"): "import recipient_fields.entrypoints.cli",
-    ("cli", "yaml"): "import recipient_fields.entrypoints.cli.field_files",
+    ("cli", "yaml"): "import recipient_fields.entrypoints.cli.fields.files",
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
     ("http", "structlog"): (
-        "import recipient_fields.entrypoints.log as log; log.text_formatter(colors=False)"
+        "import recipient_fields.entrypoints.service.log as log; log.text_formatter(colors=False)"
     ),
     ("http", "waitress"): "import recipient_fields.entrypoints.server.server",
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
@@ -37,9 +37,9 @@ BROUGHT = {
     ("postgres", "psycopg"): "import recipient_fields.adapters.postgres",
     ("postgres", "psycopg_pool"): "import recipient_fields.adapters.postgres",
     ("traces", "opentelemetry.exporter.otlp.proto.http"): (
-        "import recipient_fields.entrypoints.traces"
+        "import recipient_fields.entrypoints.service.traces"
     ),
-    ("traces", "opentelemetry.sdk"): "import recipient_fields.entrypoints.traces",
+    ("traces", "opentelemetry.sdk"): "import recipient_fields.entrypoints.service.traces",
     ("testing", "hypothesis"): "import recipient_fields.testing",
     ("testing", "pytest"): "import recipient_fields.testing",
 }

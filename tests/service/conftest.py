@@ -12,7 +12,7 @@ import pytest
 
 from recipient_fields.application import Core, IssuedKey
 from recipient_fields.domain import OrganizationId
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.command_line import Script
 from ..support.redaction import API_KEY, log_lines_with_keys

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, WITHOUT_DAC_OVERRIDE, Response, Service

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.application.administrators import MAX_ATTEMPTS_PER_ADDRESS
+from recipient_fields.application.accounts.administrators import MAX_ATTEMPTS_PER_ADDRESS
 from recipient_fields.domain import OrganizationId
 
 from ..console.browser import ORIGIN, URLENCODED, Response

@@ -14,7 +14,7 @@ import pytest
 
 from recipient_fields.application import Core, Storage
 from recipient_fields.domain import DataType, FieldDraft, OrganizationId
-from recipient_fields.entrypoints.selection import migrate_storage, open_storage
+from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 
 from ..support.postgres import execute, new_database
 from ..support.service import Client, Service

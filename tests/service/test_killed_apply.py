@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.command_line import Script
 from ..support.service import Service

@@ -26,7 +26,7 @@ from attrs import frozen
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import Core
 from recipient_fields.domain import Access, DataType, FieldChanges, FieldDraft, OrganizationId
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.network import http_status
 from ..support.postgres import PostgresServer, new_database

@@ -361,7 +361,9 @@ class TestFaultsOfTheCollector:
         assert slowest < 0.9  # Each attempt to export can take 1 s.
 
         warnings = [line for line in service.log if line["level"] != "info"]
-        assert [line["logger"] for line in warnings] == ["recipient_fields.entrypoints.traces"]
+        assert [line["logger"] for line in warnings] == [
+            "recipient_fields.entrypoints.service.traces"
+        ]
         assert "OpenTelemetry" in warnings[0]["event"]
         assert "sentinel" not in service.stderr
 
@@ -379,7 +381,7 @@ class TestFaultsOfTheCollector:
 def test_the_log_has_at_most_one_warning_per_minute(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from recipient_fields.entrypoints import traces
+    from recipient_fields.entrypoints.service import traces
 
     now = 1_000.0
     monkeypatch.setattr(traces, "monotonic", lambda: now)
@@ -408,7 +410,7 @@ class TestSettings:
     ) -> None:
         program = (
             "import os, sys\n"
-            "from recipient_fields.entrypoints.cli import service_process\n"
+            "from recipient_fields.entrypoints.cli.service import process\n"
             "from recipient_fields.entrypoints.wsgi import application\n"
             "application()\n"
             "print(any(name.startswith('opentelemetry') for name in sys.modules))"

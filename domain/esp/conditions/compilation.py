@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from ...conditions import Condition
-from ...fields import RecipientField
+from ...fields.field import RecipientField
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from ..snippets import derive_snippet

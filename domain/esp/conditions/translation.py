@@ -12,10 +12,11 @@ from typing import assert_never
 from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
-from ...fields import RecipientField
-from ...values import DataType
+from ...fields.field import RecipientField
+from ...fields.values import DataType
+from ..checks import missing_member
 from ..dialects import DIALECTS, Esp
-from ..errors import NotExpressible, missing_member
+from ..errors import NotExpressible
 from ..snippets import is_reference
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .language import Feature, Language

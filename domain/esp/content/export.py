@@ -14,9 +14,9 @@ from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
 from ...content.resolution import FieldResolver
 from ...content.tree import condition_keys
 from ...errors import Rule, Violation
-from ...fields import RecipientField
+from ...fields.field import RecipientField
+from ...fields.values import DataType
 from ...identity import IntegrationId
-from ...values import DataType
 from ..conditions import ConditionCode, compile_condition
 from ..conditions.compilation import variable_caveat
 from ..dialects import DIALECTS, Esp

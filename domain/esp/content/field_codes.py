@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ...fields import RecipientField
+from ...fields.field import RecipientField
+from ..checks import missing_member
 from ..dialects import DIALECTS, Esp, Quoting
-from ..errors import NoSafeForm, NotInsertable, missing_member
+from ..errors import NoSafeForm, NotInsertable
 from ..snippets import Snippet, derive_snippet, find_reference
 from .tags import is_certainly_foreign
 

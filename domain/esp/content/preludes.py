@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...fields import RecipientField
+from ...fields.field import RecipientField
 from ..dialects import Esp
 from ..errors import NoSafeForm
 from ..snippets import Snippet, derive_snippet

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
-from recipient_fields.application.schemas import Schema, SchemaGenerator
-from recipient_fields.application.value_schemas import schema_generator
+from recipient_fields.application.documents.schemas import Schema, SchemaGenerator
+from recipient_fields.application.documents.value_schemas import schema_generator
 
 from ..operations import Body, Operation, PathParameter, Result, Tag
 from ..preconditions import PRECONDITION

@@ -15,15 +15,15 @@ from typing import ClassVar
 
 import falcon
 
-from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.documents.strict_json import render_json
 
+from ..fields.resources import SERVICE_TAG
 from ..media_types import HTML, JSON, admits_html
 from ..mount_path import mount_path
 from ..operations import Result, operation
 from ..problems import RequestRejected, entity_tag
 from ..request_context import precondition
 from ..resource import READS, Resource
-from ..resources import SERVICE_TAG
 from .document import document
 from .examples import render_examples
 

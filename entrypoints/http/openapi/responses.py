@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from recipient_fields.application.schemas import Schema, SchemaGenerator
+from recipient_fields.application.documents.schemas import Schema, SchemaGenerator
 
 from ..media_types import JSON
 from ..operations import EXAMPLE_REQUEST_ID

@@ -12,7 +12,7 @@ from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
 from recipient_fields.application import MissingExtra
 from recipient_fields.application.environment import MissingCredentials
 from recipient_fields.domain.esp import Esp, EspRefused, NoFieldSource
-from recipient_fields.entrypoints.selection import open_field_source
+from recipient_fields.entrypoints.service.selection import open_field_source
 
 from ...support.http_server import stub_server
 from .accounts import ACCOUNTS, SECRET, Account

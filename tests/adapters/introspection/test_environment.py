@@ -12,7 +12,7 @@ from recipient_fields.adapters.introspection.environment import InvalidIntrospec
 from recipient_fields.application import MissingExtra, StoredKeyValidator
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
 from recipient_fields.domain import Credential
-from recipient_fields.entrypoints.selection import (
+from recipient_fields.entrypoints.service.selection import (
     UnknownKeyValidator,
     open_core,
     open_key_validator,

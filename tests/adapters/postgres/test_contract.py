@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
 from recipient_fields.application import FieldRepository, Storage
-from recipient_fields.entrypoints.selection import open_storage
+from recipient_fields.entrypoints.service.selection import open_storage
 from recipient_fields.testing import (
     Call,
     FieldRepositoryContract,

@@ -16,7 +16,7 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import Core
 from recipient_fields.domain import Organization
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.command_line import environment_with
 from ...support.postgres import PostgresServer, new_database

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 EMAIL = "dana@acme.example"
 MAX_RESPONSE_SECONDS = 1.2
-"""The limit of a 503 of the API during an outage, see docs/reliability.md."""
+"""The limit of a 503 of the API during an outage, see docs/internals/reliability.md."""
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PASSWORD, PostgresServer

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.postgres import PostgresServer, execute, new_database
 from ...support.service import FIELDS, Client

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.domain import ApiKeyId, OrganizationId
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.postgres import PostgresServer, execute
 from ...support.service import FIELDS, Client

@@ -16,7 +16,7 @@ import pytest
 from attrs import Factory, define, frozen
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.selection import open_core
+from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.postgres import PASSWORD, PostgresServer, execute
 from ...support.service import FIELDS, Client

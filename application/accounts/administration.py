@@ -1,0 +1,183 @@
+"""The use cases of administrators: organizations and their API keys."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from attrs import asdict, frozen
+
+from recipient_fields.domain import (
+    DEFAULT_GRACE_PERIOD,
+    DEFAULT_LIFETIME,
+    Access,
+    ApiKey,
+    ApiKeyId,
+    KeyGrant,
+    Organization,
+    OrganizationChanged,
+    OrganizationContents,
+    OrganizationId,
+    PlainKey,
+    grant_key,
+)
+
+from ..clock import system_clock
+from ..identifiers import require_ids
+from ..ports.clock import Clock
+from ..ports.keys import ApiKeyRepository
+from ..ports.organizations import OrganizationRepository
+from .audit import OPERATOR, audit
+
+
+@frozen
+class IssuedKey:
+    """A new API key. `plain.reveal()` returns its full text, which is not stored."""
+
+    api_key: ApiKey
+    plain: PlainKey
+
+
+@frozen(kw_only=True)
+class AdministrationService:
+    """The use cases of organizations and API keys.
+
+    Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    """
+
+    organizations: OrganizationRepository
+    api_keys: ApiKeyRepository
+    clock: Clock = system_clock
+
+    def create_organization(self, name: str) -> Organization:
+        """Create an organization without fields.
+
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
+        """
+        return self.organizations.add(name, self.clock())
+
+    def list_organizations(self) -> tuple[Organization, ...]:
+        """Return all organizations by ascending id."""
+        return self.organizations.all()
+
+    def get_organization(self, organization_id: OrganizationId) -> Organization:
+        """Return the organization. Raises: OrganizationNotFound if it does not exist."""
+        require_ids(organization_id=organization_id)
+        return self.organizations.get(organization_id)
+
+    def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
+        """Rename an organization.
+
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters,
+        OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.organizations.rename(organization_id, name)
+
+    def delete_organization(
+        self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
+    ) -> OrganizationContents:
+        """Delete an organization with its fields, API keys, integrations and administrators.
+
+        An administrator of another organization too keeps the account. Return how many of each were
+        deleted. From then on, its API keys are unknown.
+        Raises: OrganizationNotFound if it does not exist, OrganizationChanged if `expected` is
+        passed and differs from the contents.
+        """
+        require_ids(organization_id=organization_id)
+
+        def check(contents: OrganizationContents) -> None:
+            if expected is not None and contents != expected:
+                raise OrganizationChanged
+
+        deleted = self.organizations.delete(organization_id, check)
+        audit(
+            "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
+        )
+        return deleted
+
+    def issue_key(
+        self,
+        organization_id: OrganizationId,
+        *,
+        name: str,
+        access: Access = Access.READ_WRITE,
+        lifetime: timedelta | None = DEFAULT_LIFETIME,
+        by: str = OPERATOR,
+    ) -> IssuedKey:
+        """Create an API key that is valid for `lifetime`. With None, it does not expire.
+
+        `by` is its creator: the email address of an administrator, or the operator.
+
+        Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
+        not 1 second to 366 days, OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        plain = PlainKey.generate()
+        grant = grant_key(
+            plain,
+            organization_id,
+            name=name,
+            access=access,
+            lifetime=lifetime,
+            at=self.clock(),
+            by=by,
+        )
+        key = self.api_keys.add(grant)
+        audit("API key", "created", by=by, **_facts(key))
+        return IssuedKey(key, plain)
+
+    def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
+        """Return the organization's keys by ascending id, including expired and revoked ones.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.api_keys.all(organization_id)
+
+    def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+        """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
+        require_ids(organization_id=organization_id, key_id=key_id)
+        return self.api_keys.get(organization_id, key_id)
+
+    def revoke_key(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
+    ) -> ApiKey:
+        """Revoke a key. If it is revoked already, nothing changes.
+
+        Raises: ApiKeyNotFound if the organization has no such key.
+        """
+        require_ids(organization_id=organization_id, key_id=key_id)
+        at = self.clock()
+        key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
+        if key.revoked_at == at:
+            audit("API key", "revoked", by=by, **_facts(key))
+        return key
+
+    def rotate_key(
+        self,
+        organization_id: OrganizationId,
+        key_id: ApiKeyId,
+        *,
+        grace: timedelta = DEFAULT_GRACE_PERIOD,
+        by: str = OPERATOR,
+    ) -> tuple[IssuedKey, ApiKey]:
+        """Create a successor of a key. Return the successor and the old key, in this order.
+
+        The old key stays valid for `grace`.
+
+        Raises: InvalidApiKey if `grace` is not 0 to 7 days, ApiKeyNotFound if the organization has
+        no such key, ApiKeyNotActive if the key is expired or revoked.
+        """
+        require_ids(organization_id=organization_id, key_id=key_id)
+        plain = PlainKey.generate()
+
+        def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            return key.rotated(plain, at=self.clock(), grace=grace, by=by)
+
+        replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
+        audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
+        return IssuedKey(successor, plain), replaced
+
+
+def _facts(key: ApiKey) -> dict[str, object]:
+    return {"organization": key.organization_id, "key_id": key.id, "display": key.display}

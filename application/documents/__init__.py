@@ -1,0 +1,1 @@
+"""What all documents share: JSON, conversion to values, schemas, violations."""

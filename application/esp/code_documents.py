@@ -1,0 +1,266 @@
+"""The documents of the use cases that return code for ESPs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from recipient_fields.domain import (
+    UNCHANGED,
+    FieldKey,
+    IntegrationId,
+    InvalidInput,
+    Rule,
+    Unchanged,
+    Violation,
+    Violations,
+    require_string,
+)
+from recipient_fields.domain.conditions import Condition, TextPosition, parse_condition
+from recipient_fields.domain.content import (
+    Content,
+    ContentWarning,
+    InvalidContent,
+    parse_content,
+)
+from recipient_fields.domain.esp import ConditionCode, Esp, ExportedContent
+
+from ..conditions.documents import CONDITION_TREE, parse_condition_document
+from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
+from ..documents.schemas import Schema, described, render_document
+from ..documents.value_schemas import ID
+from ..fields.documents import bad_characters
+from .code import Target
+
+MAX_CONTENT_LENGTH = 1_000_000
+"""The maximum number of characters of content in a document."""
+
+
+@frozen
+class ConditionCompilation:
+    """A condition, the target of its code, and the texts that it selects."""
+
+    condition: Condition
+    target: Target
+    then: str
+    otherwise: str
+
+
+_TARGET_ESP = described("The ESP that the code is for. Required without `integration_id`.")
+_TARGET_INTEGRATION = described(
+    "The integration that the code is for. Required if the organization has several with the ESP."
+)
+
+
+@frozen(kw_only=True)
+class ConditionCompilationDocument:
+    """A condition, and the texts that it selects.
+
+    Members that were not sent are UNCHANGED: none can be null.
+    """
+
+    schema: ClassVar[Schema] = {
+        "properties": {
+            # No attribute can have this name.
+            "else": {
+                "type": "string",
+                "description": "The text for all others. By default, it is empty.",
+            }
+        }
+    }
+
+    condition: object = field(
+        metadata=described(
+            "The condition, as text or as JSON.",
+            {"oneOf": [{"type": "string", "minLength": 1}, CONDITION_TREE]},
+        )
+    )
+    esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
+    integration_id: IntegrationId | Unchanged = field(
+        default=UNCHANGED, metadata=_TARGET_INTEGRATION
+    )
+    then: str = field(metadata=described("The text for recipients who satisfy the condition."))
+
+
+@frozen(kw_only=True)
+class CompiledConditionDocument:
+    """A condition as code of an ESP."""
+
+    esp: Esp
+    code: str = field(metadata=described("The code that selects one of both texts."))
+    prelude: str | None = field(
+        metadata=described("Code that the content needs before the first use of `code`.")
+    )
+    caveats: Sequence[str] = field(
+        metadata=described("Known cases in which the ESP can read the code differently.")
+    )
+
+
+@frozen
+class ContentExport:
+    """Content, and the target of its code."""
+
+    content: Content
+    target: Target
+    strict: bool
+
+
+@frozen(kw_only=True)
+class ContentExportDocument:
+    """Content to export for an ESP.
+
+    Members that were not sent are UNCHANGED: none can be null.
+    """
+
+    content: str = field(
+        metadata=described(
+            "Content with references and conditions: docs/content.md.", maxLength=MAX_CONTENT_LENGTH
+        )
+    )
+    esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
+    integration_id: IntegrationId | Unchanged = field(
+        default=UNCHANGED, metadata=_TARGET_INTEGRATION
+    )
+    strict: bool = field(
+        default=False,
+        metadata=described("Whether warnings are violations. The default is `false`."),
+    )
+
+
+@frozen(kw_only=True)
+class ContentWarningDocument:
+    """A place in the content that its writer should check."""
+
+    line: int = field(metadata=described(schema=ID))
+    column: int = field(metadata=described(schema=ID))
+    message: str
+
+
+@frozen(kw_only=True)
+class ExportedContentDocument:
+    """Content as code of an ESP."""
+
+    content: str = field(metadata=described("The content with the code of the ESP."))
+    warnings: Sequence[ContentWarningDocument]
+    fields: Sequence[str] = field(
+        metadata=described(
+            "The keys of the fields in it, in the order of their first use.",
+            {"type": "array", "items": FieldKey},
+        )
+    )
+
+
+def parse_condition_compilation(document: object) -> ConditionCompilation:
+    """Return the input of `{"condition", "esp" or "integration_id", "then", "else"}`.
+
+    The condition is text or a tree. Without `else`, that text is empty.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidDocument(violations)
+    document, otherwise = _split_else(document, violations)
+    with violations.collect():
+        members = parse_document(document, ConditionCompilationDocument)
+        with violations.collect("condition"):
+            condition = _parse_condition(members.condition)
+        with violations.collect():
+            target = _target(members.esp, members.integration_id)
+    if violations:
+        raise InvalidDocument(violations)
+    return ConditionCompilation(condition, target, members.then, otherwise)
+
+
+def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
+    """Return the document of a compiled condition."""
+    return render_document(
+        CompiledConditionDocument(
+            esp=esp, code=code.code, prelude=code.prelude, caveats=code.caveats
+        )
+    )
+
+
+def parse_content_export(document: object) -> ContentExport:
+    """Return the input of `{"content", "esp" or "integration_id", "strict"}`.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidDocument(violations)
+    with violations.collect():
+        members = parse_document(document, ContentExportDocument)
+        with violations.collect("content"):
+            content = _parse_content(members.content)
+        with violations.collect():
+            target = _target(members.esp, members.integration_id)
+    if violations:
+        raise InvalidDocument(violations)
+    return ContentExport(content, target, members.strict)
+
+
+def render_exported_content(exported: ExportedContent) -> dict[str, object]:
+    """Return the document of exported content."""
+    return render_document(
+        ExportedContentDocument(
+            content=exported.content,
+            warnings=tuple(map(_warning, exported.warnings)),
+            fields=exported.keys,
+        )
+    )
+
+
+def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
+    """Return the documents of warnings."""
+    return [render_document(_warning(each)) for each in warnings]
+
+
+def _warning(warning: ContentWarning) -> ContentWarningDocument:
+    return ContentWarningDocument(line=warning.line, column=warning.column, message=warning.message)
+
+
+def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Target:
+    """Return the argument that is not None. Raises: InvalidInput unless exactly one is not."""
+    if esp is None and integration_id is None:
+        raise InvalidInput(
+            [Violation(Rule.REQUIRED, "Add this member or `integration_id`.", ("esp",))]
+        )
+    if esp is not None and integration_id is not None:
+        message = "Send either `esp` or `integration_id`."
+        raise InvalidInput([Violation(Rule.NOT_APPLICABLE, message, ("integration_id",))])
+    return integration_id if esp is None else esp  # type: ignore[return-value]
+
+
+def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
+    """Return the one of both members that was sent. Raises: InvalidInput, as `parse_target`."""
+    return parse_target(
+        None if isinstance(esp, Unchanged) else esp,
+        None if isinstance(integration_id, Unchanged) else integration_id,
+    )
+
+
+def _split_else(document: object, violations: Violations) -> tuple[object, str]:
+    """Return the document without the member `else`, which can't be an attribute, and its text."""
+    otherwise = ""
+    if isinstance(document, dict) and "else" in document:
+        with violations.collect("else"):
+            otherwise = require_string(document["else"])
+        document = {name: value for name, value in document.items() if name != "else"}
+    return document, otherwise
+
+
+def _parse_condition(condition: object) -> Condition:
+    if isinstance(condition, str):
+        return parse_condition(condition)
+    return parse_condition_document(condition)
+
+
+def _parse_content(content: str) -> Content:
+    if len(content) > MAX_CONTENT_LENGTH:
+        message = f"Send at most {MAX_CONTENT_LENGTH:,} characters."
+        raise InvalidContent([TextPosition(1, 1).locate(Violation(Rule.TOO_LONG, message))])
+    return parse_content(content)

@@ -1,0 +1,309 @@
+"""The use cases of integrations: connections to email service providers, and their sync runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby, islice
+from operator import attrgetter
+
+from attrs import evolve, frozen
+
+from recipient_fields.domain import (
+    Author,
+    BeforeHistory,
+    FieldId,
+    FieldKey,
+    FieldName,
+    FieldNotFound,
+    HistoryQuery,
+    HistoryRecord,
+    HistoryRemoved,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    RecordedOperation,
+    Source,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    Integration,
+    IntegrationChanged,
+    IntegrationDraft,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
+    plan_restorations,
+)
+
+from ..accounts.audit import OPERATOR_AUTHOR
+from ..clock import system_clock
+from ..fields.history_limits import ignore_change
+from ..identifiers import require_ids
+from ..ports.clock import Clock
+from ..ports.fields import FieldRepository
+from ..ports.history import HistoryRepository
+from ..ports.integrations import IntegrationRepository
+from ..recipient_fields import DEFAULT_CATALOG_SIZE
+
+_MAX_REMOVALS = 10_000
+"""Deletions that `list_removals` reads. An account of an ESP has at most some thousand fields."""
+_PAGE = 100
+"""Records of the history that are in memory at a time. A field can have many allowed values."""
+
+
+@frozen(kw_only=True)
+class Removal:
+    """A field that a sync has removed, and when."""
+
+    field_id: FieldId
+    key: FieldKey
+    name: FieldName
+    occurred_at: datetime
+
+
+@frozen(kw_only=True)
+class IntegrationService:
+    """The use cases of integrations.
+
+    `size_limit` is the maximum of the bytes of the list of all fields of an organization as JSON.
+
+    Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    """
+
+    integrations: IntegrationRepository
+    fields: FieldRepository
+    history: HistoryRepository
+    clock: Clock = system_clock
+    size_limit: int = DEFAULT_CATALOG_SIZE
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
+
+    def create_integration(
+        self, organization_id: OrganizationId, *, esp: Esp, name: str
+    ) -> Integration:
+        """Create an integration without fields.
+
+        Raises: InvalidIntegration if the name is not one line of 1 to 255 characters,
+        OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        draft = IntegrationDraft(esp=esp, name=name, created_at=self.clock())
+        return self.integrations.add(organization_id, draft)
+
+    def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
+        """Return the organization's integrations by ascending id.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.integrations.all(organization_id)
+
+    def count_fields(self, organization_id: OrganizationId) -> Mapping[IntegrationId, int]:
+        """Return the number of fields of each of the organization's integrations that has any.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.integrations.count_fields(organization_id)
+
+    def get_integration(
+        self, organization_id: OrganizationId, integration_id: IntegrationId
+    ) -> Integration:
+        """Return the integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        return self.integrations.get(organization_id, integration_id)
+
+    def rename_integration(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
+    ) -> Integration:
+        """Rename an integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration, InvalidIntegration
+        if the name is not one line of 1 to 255 characters.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        return self.integrations.rename(organization_id, integration_id, name)
+
+    def delete_integration(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        *,
+        expected: Collection[FieldId] | None = None,
+        by: Author = OPERATOR_AUTHOR,
+    ) -> tuple[RecipientField, ...]:
+        """Delete an integration and its fields, and return these fields by ascending id.
+
+        The history records the deletion of each field, by this author.
+        Raises: IntegrationNotFound if the organization has no such integration, IntegrationChanged
+        if `expected` is passed and is not the set of the ids of its fields.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+
+        def check(fields: Collection[RecipientField]) -> None:
+            if expected is not None and {field.id for field in fields} != set(expected):
+                raise IntegrationChanged
+
+        deleted = self.integrations.delete(
+            organization_id, integration_id, check, author=by, at=self.clock()
+        )
+        self.note_change(organization_id)
+        return deleted
+
+    def sync_fields(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        reported: Iterable[ReportedField],
+        *,
+        dry_run: bool = False,
+        began_at: datetime | None = None,
+        allow_empty: bool = True,
+        max_removals: int | None = None,
+        confirmed: str | None = None,
+        request_id: str | None = None,
+    ) -> SyncPlan:
+        """Replace the integration's fields with those that its ESP reports. Return the changes.
+
+        All changes are stored in one transaction. If the iteration over `reported` raises, nothing
+        is stored and the exception is raised. A dry run stores nothing; it returns what a run would
+        change. A second run with the same report changes only `last_synced_at` of the integration.
+        The history records the integration as the author, with the `request_id`.
+
+        By default, a run may remove any number of fields. A caller that asks a person passes
+        `max_removals`, the number of fields that it may remove, and `confirmed`, the digest of the
+        plan that the person has confirmed. The plan is checked in the transaction that stores it.
+        `began_at` is the time at which the report was requested, if it was read before the call.
+
+        Raises: IntegrationNotFound if the organization has no such integration, EmptyReport if the
+        report has no fields and `allow_empty` is false, SyncOvertaken if a run that began later has
+        been stored, CatalogTooLarge if the run increases the size of the list of all fields beyond
+        its limit, SyncPlanChanged if `confirmed` is the digest of another plan, and
+        RemovalsNotConfirmed if the plan removes more fields than `max_removals`. The last two are
+        SyncNotConfirmed and contain the plan.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        integration = self.integrations.get(organization_id, integration_id)
+        at = self.clock() if began_at is None else began_at
+        run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
+        if dry_run:
+            integration = self.integrations.get(organization_id, integration_id)
+            catalog = self.fields.all(organization_id)
+            return run.plan(integration, catalog.fields, size_limit=self.size_limit)
+
+        def plan(integration: Integration, fields: Collection[RecipientField]) -> SyncPlan:
+            planned = run.plan(integration, fields, size_limit=self.size_limit)
+            planned.require_confirmed(confirmed, max_removals=max_removals)
+            return planned
+
+        author = Author(integration.channel, name=integration.name, request_id=request_id)
+        stored = self.integrations.sync(
+            organization_id, integration_id, plan, author=author, at=self.clock()
+        )
+        self.note_change(organization_id)
+        return stored
+
+    def list_removals(
+        self, organization_id: OrganizationId, integration_id: IntegrationId
+    ) -> tuple[tuple[Removal, ...], ...]:
+        """Return the removed fields that are not restored: one tuple per sync, the newest first.
+
+        The fields of a sync have the order of their removal. A field that was removed several times
+        belongs to the last of these syncs. The search ends after the last 10,000 deletions of
+        synced fields in the organization; older ones can be restored, too.
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        integration = self.integrations.get(organization_id, integration_id)
+        seen = {field.id for field in self.fields.all(organization_id).fields}
+
+        def removals() -> Iterator[Removal]:
+            deletions = self._deletions(organization_id, HistoryQuery())
+            for record in islice(deletions, _MAX_REMOVALS):
+                if integration.channel.owns(record.field.origin) and record.field_id not in seen:
+                    seen.add(record.field_id)
+                    yield Removal(
+                        field_id=record.field_id,
+                        key=record.key,
+                        name=record.field.name,
+                        occurred_at=record.occurred_at,
+                    )
+
+        by_sync = groupby(removals(), attrgetter("occurred_at"))
+        return tuple(tuple(removed)[::-1] for _, removed in by_sync)
+
+    def restore_fields(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        field_ids: Collection[FieldId],
+        *,
+        by: Author = OPERATOR_AUTHOR,
+    ) -> tuple[RecipientField, ...]:
+        """Restore all these fields, which syncs have removed, or none of them.
+
+        They get their ids, keys and other members back. The history records this author. The next
+        sync removes them again if the ESP still does not report them.
+        Raises: IntegrationNotFound if the organization has no such integration, FieldNotFound if
+        the history has no removal of a field from it, HistoryRemoved if that can have been removed
+        from the history, KeyTaken if a field is not removed or another
+        field has its key, EspFieldTaken if another field of the integration is for the same field
+        of the ESP, CatalogTooLarge if the list of all fields would exceed its limit.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        integration = self.integrations.get(organization_id, integration_id)
+        removed: dict[FieldId, RecipientField] = {}
+        for record in self._deletions(organization_id, HistoryQuery(field_ids=field_ids)):
+            if integration.channel.owns(record.field.origin):
+                removed.setdefault(record.field_id, record.field)
+        for field_id in set(field_ids).difference(removed):
+            removed[field_id] = self._get_stored(organization_id, field_id)
+        fields, at = [removed[field_id] for field_id in sorted(removed)], self.clock()
+        plan = self.integrations.sync(
+            organization_id,
+            integration_id,
+            lambda integration, catalog: plan_restorations(
+                integration, catalog, fields, at=at, size_limit=self.size_limit
+            ),
+            author=by,
+            at=at,
+        )
+        self.note_change(organization_id)
+        return plan.changes.restored
+
+    def _get_stored(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
+        """Return a field whose removal the history does not have.
+
+        Raises: FieldNotFound if it does not exist, or HistoryRemoved if its removal can have been
+        removed from the history.
+        """
+        try:
+            return self.fields.get(organization_id, field_id)
+        except FieldNotFound:
+            try:
+                self.history.select(organization_id, HistoryQuery(after=0, limit=1))
+            except BeforeHistory:
+                raise HistoryRemoved from None
+            raise
+
+    def _deletions(
+        self, organization_id: OrganizationId, query: HistoryQuery
+    ) -> Iterator[HistoryRecord]:
+        """Yield the deletions of synced fields that the query matches, the newest first."""
+        query = evolve(
+            query,
+            sources=[Source.INTEGRATION],
+            operations=[RecordedOperation.DELETED],
+            descending=True,
+            limit=_PAGE,
+        )
+        while True:
+            page = self.history.select(organization_id, query)
+            yield from page.records
+            if page.next is None:
+                return
+            query = evolve(query, after=page.next)

@@ -1,0 +1,10 @@
+"""The clock of the use cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Return the current time: aware, in UTC, in whole milliseconds."""

@@ -1,0 +1,1 @@
+"""The documents of recipients, and the schemas of their data."""

@@ -1,0 +1,1 @@
+"""Organizations, their API keys, and the administrators of the console."""

@@ -1,0 +1,1 @@
+"""Recipient fields: their members, changes, history and queries."""

@@ -1,0 +1,438 @@
+"""Recipient fields, the inputs that create and change them, and catalogs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, TypeAlias, TypeVar
+
+from attrs import Factory, asdict, evolve, field, frozen
+from attrs.converters import optional
+
+from ..errors import InvalidField, Rule, Violation, Violations
+from ..identity import FieldId, OrganizationId
+from ..instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
+from ..permissions import Operation, require
+from .errors import FieldNotFound
+from .members import (
+    FIELD_MEMBERS,
+    IMMUTABLE_MEMBERS,
+    ORIGIN_MEMBERS,
+    WRITABLE_MEMBERS,
+    Mutability,
+    member_reader,
+)
+from .origins import Channel, Origin
+from .preconditions import UNCONDITIONAL, Precondition
+from .sizes import definition_size, id_size, list_size
+from .values import (
+    AllowedValues,
+    DataType,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    ValueExpression,
+    require_boolean,
+    require_string,
+)
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+FieldReference: TypeAlias = FieldId | FieldKey
+"""A reference to a field of an organization: its id or its key."""
+
+
+class Unchanged(Enum):
+    """The type of `UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""The value of a member that a change does not set. (None is a value that can be set.)"""
+
+
+def _at(member: str, parse: Callable[[A], T], value: A) -> T:
+    """Parse the value, and put the member's name before the path of each violation."""
+    try:
+        return parse(value)
+    except InvalidField as invalid:
+        raise InvalidField([v.prefixed(member) for v in invalid.violations]) from None
+
+
+def _name(text: str) -> FieldName:
+    return _at("name", lambda value: FieldName(require_string(value)), text)
+
+
+def _key(text: str) -> FieldKey:
+    return _at("key", lambda value: FieldKey(require_string(value)), text)
+
+
+def _data_type(value: DataType | str) -> DataType:
+    return value if isinstance(value, DataType) else _at("data_type", DataType.parse, value)
+
+
+def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
+    return _at("insertable", require_boolean, value)
+
+
+def _changed_insertable(value: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
+    return value if isinstance(value, Unchanged) else _insertable(value)
+
+
+def _derived_key(name: FieldName) -> FieldKey:
+    return _at("key", FieldKey.derived_from, name)
+
+
+def _insertion_code(text: str) -> InsertionCode:
+    return _at("custom_insertion_code", lambda value: InsertionCode(require_string(value)), text)
+
+
+def _value_expression(text: str) -> ValueExpression:
+    return _at(
+        "custom_value_expression", lambda value: ValueExpression(require_string(value)), text
+    )
+
+
+def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
+    return name if isinstance(name, Unchanged) else _name(name)
+
+
+def _changed_insertion_code(code: str | Unchanged | None) -> InsertionCode | Unchanged | None:
+    return code if code is None or isinstance(code, Unchanged) else _insertion_code(code)
+
+
+def _changed_value_expression(
+    expression: str | Unchanged | None,
+) -> ValueExpression | Unchanged | None:
+    if expression is None or isinstance(expression, Unchanged):
+        return expression
+    return _value_expression(expression)
+
+
+@frozen(kw_only=True)
+class FieldDraft:
+    """The input to create a field. If it has no key, the key is derived from the name.
+
+    The data type can be its name, and the allowed values can be any sequence: `define` checks them
+    against the data type. Only sync runs set `esp_field_name`.
+
+    Raises: InvalidField if a member is invalid, or if no key can be derived from the name.
+    """
+
+    name: FieldName = field(converter=_name)
+    data_type: DataType = field(converter=_data_type)
+    key: FieldKey = field(
+        converter=_key,
+        default=Factory(lambda self: _derived_key(self.name), takes_self=True),
+    )
+    allowed_values: AllowedValues | Sequence[object] | None = None
+    insertable: bool = field(converter=_insertable, default=True)
+    custom_insertion_code: InsertionCode | None = field(
+        converter=optional(_insertion_code), default=None
+    )
+    custom_value_expression: ValueExpression | None = field(
+        converter=optional(_value_expression), default=None
+    )
+    esp_field_name: str | None = None
+
+    def define(self, *, by: Channel, at: datetime) -> FieldDefinition:
+        """Return the definition of this field, with the channel's origin, created at this time.
+
+        Raises: OperationForbidden if the channel may not create it; InvalidField if the data type
+        does not permit the allowed values, or if they are too large.
+        """
+        origin = by.origin(self.esp_field_name)
+        require(by, Operation.CREATE, origin)
+        allowed_values = self.allowed_values
+        if allowed_values is not None:
+            allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
+        members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
+        members["allowed_values"] = allowed_values
+        return FieldDefinition(**members, origin=origin, created_at=at)
+
+    def _parse_allowed_values(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
+        if not isinstance(values, AllowedValues):
+            values = AllowedValues(self.data_type, values)
+        return values.require_size()
+
+
+@frozen(kw_only=True)
+class FieldChanges:
+    """The input to change a field. Members that are UNCHANGED keep their values.
+
+    `allowed_values` are checked against the stored data type. `read_only_members` contains the
+    values, in wire form, that the caller sent for members that can't be changed: each must equal
+    the stored value.
+    """
+
+    name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
+    allowed_values: Sequence[object] | Unchanged | None = UNCHANGED
+    insertable: bool | Unchanged = field(converter=_changed_insertable, default=UNCHANGED)
+    custom_insertion_code: InsertionCode | Unchanged | None = field(
+        converter=_changed_insertion_code, default=UNCHANGED
+    )
+    custom_value_expression: ValueExpression | Unchanged | None = field(
+        converter=_changed_value_expression, default=UNCHANGED
+    )
+    read_only_members: Mapping[str, object] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class FieldReplacement:
+    """The input to replace a field, or to create it. Omitted members get their default values.
+
+    `data_type` and `read_only_members` are in wire form. If the field exists, they must equal the
+    stored values: any other data type breaks the rule `immutable`, even if it is malformed.
+    """
+
+    name: FieldName = field(converter=_name)
+    data_type: object
+    allowed_values: Sequence[object] | None = None
+    insertable: bool = field(converter=_insertable, default=True)
+    custom_insertion_code: InsertionCode | None = field(
+        converter=optional(_insertion_code), default=None
+    )
+    custom_value_expression: ValueExpression | None = field(
+        converter=optional(_value_expression), default=None
+    )
+    read_only_members: Mapping[str, object] = Factory(dict)
+
+    def changes(self) -> FieldChanges:
+        """Return the changes that this replacement makes to an existing field."""
+        return FieldChanges(
+            **_values(self, WRITABLE_MEMBERS),
+            read_only_members={**self.read_only_members, "data_type": self.data_type},
+        )
+
+    def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
+        """Return the draft that creates this field if the key is free.
+
+        Raises: InvalidField, with all violations, if the data type or the allowed values are
+        invalid, or if a read-only member differs from the value that the new field would have.
+        """
+        stored = {"key": str(key), **_origin_members(by.origin())}
+        violations = Violations(_differences(self.read_only_members, stored))
+        allowed_values = None
+        with violations.collect("data_type"):
+            data_type = DataType.parse(self.data_type)
+            with violations.collect("allowed_values"):
+                if self.allowed_values is not None:
+                    allowed_values = AllowedValues(data_type, self.allowed_values).require_size()
+        if violations:
+            raise InvalidField(violations)
+        members = _values(self, WRITABLE_MEMBERS)
+        members["allowed_values"] = allowed_values
+        return FieldDraft(**members, key=key, data_type=data_type)
+
+
+@frozen(kw_only=True)
+class FieldDefinition:
+    """A complete field to which no storage has assigned an id. It checks rules across members."""
+
+    name: FieldName
+    key: FieldKey
+    data_type: DataType
+    allowed_values: AllowedValues | None
+    insertable: bool
+    origin: Origin
+    custom_insertion_code: InsertionCode | None
+    custom_value_expression: ValueExpression | None
+    created_at: datetime = field(converter=whole_milliseconds)
+
+    def __attrs_post_init__(self) -> None:
+        if self.allowed_values is not None and self.allowed_values.data_type is not self.data_type:
+            message = f"A {self.data_type.value} field permits {self.data_type.value} values only."
+            raise InvalidField([Violation(Rule.TYPE, message, ("allowed_values",))])
+
+    def with_id(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
+        """Return the field to store under the id that the storage assigns."""
+        return RecipientField(
+            **asdict(self, recurse=False),
+            id=field_id,
+            organization_id=organization_id,
+            updated_at=self.created_at,
+            version=1,
+        )
+
+    @property
+    def size_without_id(self) -> int:
+        """The bytes that the field adds to a list, without the digits of its id."""
+        return definition_size(self)
+
+
+@frozen(kw_only=True)
+class RecipientField(FieldDefinition):
+    """A stored recipient field.
+
+    `version` starts at 1 and increases with each change; `updated_at` strictly increases with it.
+    A field that was read over HTTP has version 0, because responses do not contain the version.
+    """
+
+    id: FieldId
+    organization_id: OrganizationId
+    updated_at: datetime = field(converter=whole_milliseconds)
+    version: int
+
+    @property
+    def size(self) -> int:
+        """The bytes that the field adds to a list, with the comma that separates it."""
+        return self.size_without_id + id_size(self.id)
+
+    @property
+    def version_tag(self) -> str:
+        """The identifier of this state of this field, unique even if the storage is recreated."""
+        return f"{self.id}-{epoch_milliseconds(self.updated_at):x}"
+
+    def with_changes(
+        self,
+        changes: FieldChanges,
+        *,
+        by: Channel,
+        at: datetime,
+        precondition: Precondition = UNCONDITIONAL,
+    ) -> RecipientField:
+        """Return this field with the changes applied, or itself if they change nothing.
+
+        Raises, in this order: OperationForbidden if the channel may not update it; VersionConflict
+        if the precondition does not hold; InvalidField, with all violations, if the allowed values
+        are invalid or a read-only member differs from the stored value.
+        """
+        require(by, Operation.UPDATE, self.origin)
+        precondition.require(self.version_tag)
+        violations = Violations(_differences(changes.read_only_members, self._fixed_members()))
+        members = _values(changes, WRITABLE_MEMBERS)
+        with violations.collect("allowed_values"):
+            if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
+                allowed_values = AllowedValues(self.data_type, changes.allowed_values)
+                if allowed_values != self.allowed_values:
+                    members["allowed_values"] = allowed_values.require_size()
+                else:
+                    members["allowed_values"] = allowed_values
+        if violations:
+            raise InvalidField(violations)
+        changed = {name: value for name, value in members.items() if value is not UNCHANGED}
+        return self._next_version(evolve(self, **changed), at)
+
+    def updated_from(
+        self, reported: FieldDefinition, *, by: Channel, at: datetime
+    ) -> RecipientField:
+        """Return this field as its ESP now reports it, with its key, or itself if nothing changed.
+
+        Raises: OperationForbidden unless the channel is that of the field's integration.
+        """
+        require(by, Operation.UPDATE, self.origin)
+        changed = _values(reported, (*WRITABLE_MEMBERS, "data_type"))
+        return self._next_version(evolve(self, **changed), at)
+
+    def restored(self, *, by: Channel, at: datetime) -> RecipientField:
+        """Return this deleted field as it is stored again: with its id, in the next version.
+
+        Raises: OperationForbidden if the channel may not create fields of its origin.
+        """
+        require(by, Operation.CREATE, self.origin)
+        return self._with_next_version(at)
+
+    def require_deletable(self, *, by: Channel, precondition: Precondition = UNCONDITIONAL) -> None:
+        """Check that the field can be deleted.
+
+        Raises, in this order: OperationForbidden if the channel may not delete it; VersionConflict
+        if the precondition does not hold.
+        """
+        require(by, Operation.DELETE, self.origin)
+        precondition.require(self.version_tag)
+
+    def _next_version(self, changed: RecipientField, at: datetime) -> RecipientField:
+        return self if changed == self else changed._with_next_version(at)
+
+    def _with_next_version(self, at: datetime) -> RecipientField:
+        at = max(at, self.updated_at + MILLISECOND)
+        return evolve(self, updated_at=at, version=self.version + 1)
+
+    def _fixed_members(self) -> dict[str, object]:
+        """Return the members that no request can change, in the types of JSON."""
+        return {**_read_fixed_members(self), "key": str(self.key)}
+
+
+@frozen
+class Catalog:
+    """An organization's fields, ordered by id, and their revision.
+
+    The revision is a number that changes with every change to the fields.
+    """
+
+    organization_id: OrganizationId
+    revision: int
+    fields: tuple[RecipientField, ...]
+
+    @property
+    def version_tag(self) -> str:
+        """The identifier of this state of this catalog, unique even if the storage is recreated."""
+        return catalog_version_tag(self.organization_id, self.revision)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the list of the fields, as JSON without white space in UTF-8."""
+        return list_size(sum(each.size for each in self.fields))
+
+    def get(self, reference: FieldReference) -> RecipientField:
+        """Return the field with this id or key. Raises: FieldNotFound if there is none."""
+        for each in self.fields:
+            if reference in (each.id, each.key):
+                return each
+        raise FieldNotFound
+
+
+def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:
+    """Return the version tag of an organization's catalog at this revision."""
+    return f"{organization_id}-{revision:x}"
+
+
+def read_only_violations(
+    read_only_members: Mapping[str, object], *, by: Channel
+) -> list[Violation]:
+    """Return a violation for each read-only member that a new field of the channel can't have."""
+    if not read_only_members:
+        return []
+    return _differences(read_only_members, _origin_members(by.origin()))
+
+
+def _differences(
+    read_only_members: Mapping[str, object], stored: Mapping[str, object]
+) -> list[Violation]:
+    """Return a violation for each member whose value differs from the stored value."""
+    return [
+        _IMMUTABLE.get(member, _READ_ONLY).prefixed(member)
+        for member, value in read_only_members.items()
+        if member not in stored or not _same(value, stored[member])
+    ]
+
+
+def _origin_members(origin: Origin) -> dict[str, object]:
+    return {**_values(origin, ORIGIN_MEMBERS), "source": origin.source.value}
+
+
+def _same(one: object, other: object) -> bool:
+    """Compare the values and their types: 1 is neither 1.0 nor True."""
+    return type(one) is type(other) and one == other
+
+
+def _values(source: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes with these names."""
+    return {name: getattr(source, name) for name in names}
+
+
+_read_fixed_members = member_reader(
+    each for each in FIELD_MEMBERS if each.mutability is not Mutability.WRITABLE
+)
+
+
+_READ_ONLY = Violation(
+    Rule.READ_ONLY, "This member can't be set. Leave it out, or send what is stored."
+)
+_IMMUTABLE = {
+    member: Violation(Rule.IMMUTABLE, f"The {title} of a field can't be changed.")
+    for member, title in (("key", "key"), ("data_type", "data type"))
+}

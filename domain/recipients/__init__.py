@@ -1,0 +1,1 @@
+"""The data of recipients, checked against the fields of an organization."""

@@ -1,0 +1,236 @@
+"""Proposals of fields for the data of recipients, such as the rows of a spreadsheet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from enum import Enum
+
+from attrs import field, frozen, mutable
+
+from ..errors import InvalidField
+from ..fields.field import FieldDraft, RecipientField
+from ..fields.origins import API
+from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
+from ..identity import FieldId, OrganizationId
+from ..instants import from_epoch_milliseconds
+from ..text import MAX_LINE_LENGTH
+from .columns import column_name, match_columns, propose_keys
+from .schema import CheckedRecipient, RecipientSchema
+from .texts import RecipientTexts, TextFormats
+
+DEFAULT_MAX_PROPOSED_VALUES = 20
+"""Allowed values of a proposed field. Tiers, languages and salutations have fewer."""
+
+_MIN_OCCURRENCES = 3
+"""Occurrences of each text, on average, from which the texts of a column are choices."""
+_MAX_EXCEPTIONS = 10
+"""A data type that rejects more values of a column is given up."""
+
+
+class Doubt(Enum):
+    """A reason to review a proposed field before it is created."""
+
+    EMPTY = "empty"
+    """The column has no values, so its data type is unknown."""
+    MIXED = "mixed"
+    """No data type accepts all values. Texts have no such doubt: a text field accepts them."""
+    CODE = "code"
+    """All values have only digits, at least five, as postal codes and phone numbers have."""
+    DECIMAL_COMMA = "decimal_comma"
+    """The values look like numbers with decimal commas."""
+    DATE_FORMAT = "date_format"
+    """The values look like dates or date-times in another format."""
+    EMAIL = "email"
+    """The values look like email addresses."""
+    UNLISTED = "unlisted"
+    """A few texts repeat, but one of them can't be an allowed value."""
+    KEY = "key"
+    """The key is not that of the title: none can be derived, or it is reserved or taken."""
+
+
+_PATTERNS = {
+    Doubt.CODE: re.compile("[0-9]{5,}"),
+    Doubt.DECIMAL_COMMA: re.compile("-?(0|[1-9][0-9]*)(,[0-9]+)?"),
+    Doubt.DATE_FORMAT: re.compile("[0-9]{1,4}([./-])[0-9]{1,2}\\1[0-9]{1,4}([ T].*)?"),
+    Doubt.EMAIL: re.compile("[^@\\s]+@[^@\\s]+"),
+}
+"""The doubts of a column whose values all match a pattern."""
+_PATTERNS_OF_STRINGS = (Doubt.DATE_FORMAT, Doubt.EMAIL)
+"""The doubts about strings of JSON, where numbers are not written as strings."""
+
+
+@frozen(kw_only=True)
+class ProposedField:
+    """The field for a column, and the reasons to review it.
+
+    If another data type accepts most values, it is the `intended_type`, and `exceptions` contains
+    the rows of the other values, which can be errors in the data.
+    """
+
+    title: str
+    draft: FieldDraft
+    doubts: tuple[Doubt, ...] = ()
+    intended_type: DataType | None = None
+    exceptions: tuple[int, ...] = ()
+
+
+@mutable
+class FieldInference:
+    """An inference of fields from the columns of recipients.
+
+    It requires memory for each column, but not for each recipient. With formats, the values are
+    texts, as in `RecipientTexts`. Without them, they are those of `RecipientSchema`. A text field
+    gets allowed values if its column has at most `max_allowed_values` different values.
+    """
+
+    formats: TextFormats | None = None
+    max_allowed_values: int = DEFAULT_MAX_PROPOSED_VALUES
+    _columns: dict[str, _Column] = field(init=False, factory=dict, repr=False)
+    _check: Callable[..., CheckedRecipient] = field(init=False, repr=False)
+
+    @_check.default
+    def _check_as_every_type(self) -> Callable[..., CheckedRecipient]:
+        schema = _schema_of_every_type()
+        if self.formats is None:
+            return schema.check
+        return RecipientTexts(schema, self.formats).check
+
+    @property
+    def titles(self) -> Collection[str]:
+        """The titles of the columns, in the order of their first values."""
+        return self._columns.keys()
+
+    def add(self, values: Mapping[str, object], row: int) -> None:
+        """Take the values of a recipient into account, by the titles of their columns.
+
+        `row` identifies the recipient in `ProposedField.exceptions`.
+        """
+        empty = (None,) if self.formats is None else (None, "")
+        for title, value in values.items():
+            column = self._columns.get(title)
+            if column is None:
+                column = self._columns[title] = self._new_column()
+            if value not in empty:
+                column.add(value, row)
+
+    def propose(self, fields: Collection[RecipientField] = ()) -> tuple[ProposedField, ...]:
+        """Return a proposal for each column that is not one of these fields."""
+        known = match_columns(self._columns, fields)
+        titles = [title for title in self._columns if title not in known]
+        keys = propose_keys(titles, {str(each.key) for each in fields})
+        return tuple(self._columns[title].propose(title, keys[title]) for title in titles)
+
+    def _new_column(self) -> _Column:
+        patterns = _PATTERNS_OF_STRINGS if self.formats is None else tuple(_PATTERNS)
+        return _Column(self._check, self.max_allowed_values, patterns)
+
+
+@mutable
+class _Column:
+    """What the values of a column have in common."""
+
+    check: Callable[..., CheckedRecipient]
+    max_texts: int
+    patterns: Collection[Doubt]
+    count: int = 0
+    exceptions: dict[str, list[int]] = field(
+        factory=lambda: {data_type.value: [] for data_type in DataType}
+    )
+    """The rows of the values that a data type rejects, for each type that is not given up."""
+    texts: dict[str, Collection[str]] | None = field(factory=dict)
+    """The data types that accept each text, or None if the texts can't be allowed values."""
+
+    def add(self, value: object, row: int) -> None:
+        self.count += 1
+        accepting = self.texts.get(value) if self.texts and isinstance(value, str) else None
+        if accepting is None:
+            accepting = self.check(dict.fromkeys(self.exceptions, value), suggest=False).values
+            if self.patterns:
+                self.patterns = [each for each in self.patterns if _matches(each, value)]
+            if isinstance(value, str):
+                self._remember(value, accepting.keys())
+        for name in [each for each in self.exceptions if each not in accepting]:
+            self.exceptions[name].append(row)
+            if len(self.exceptions[name]) > _MAX_EXCEPTIONS:
+                del self.exceptions[name]
+
+    def _remember(self, text: str, accepting: Collection[str]) -> None:
+        if self.texts is not None:
+            self.texts[text] = accepting
+            if len(self.texts) > self.max_texts or len(text) > MAX_LINE_LENGTH:
+                self.texts = None
+
+    def propose(self, title: str, key: FieldKey) -> ProposedField:
+        data_type, doubts = self._data_type()
+        intended_type = self._intended_type()
+        allowed_values = None
+        if data_type is DataType.TEXT and not doubts and not intended_type and self._has_choices():
+            allowed_values = _allowed_values(self.texts or ())
+            if allowed_values is None:
+                doubts.append(Doubt.UNLISTED)
+        if key not in {title, derive_key(title)}:
+            doubts.append(Doubt.KEY)
+        return ProposedField(
+            title=title,
+            draft=FieldDraft(
+                name=column_name(title) or key,
+                key=key,
+                data_type=data_type,
+                allowed_values=allowed_values,
+            ),
+            doubts=tuple(doubts),
+            intended_type=intended_type,
+            exceptions=() if intended_type is None else tuple(self.exceptions[intended_type.value]),
+        )
+
+    def _data_type(self) -> tuple[DataType, list[Doubt]]:
+        """Return the data type, and the doubts about it."""
+        if not self.count:
+            return DataType.TEXT, [Doubt.EMPTY]
+        accepting = [DataType(each) for each, rows in self.exceptions.items() if not rows]
+        match accepting:
+            case []:
+                return DataType.TEXT, [Doubt.MIXED]
+            case [DataType.TEXT, DataType.NUMBER] if Doubt.CODE in self.patterns:
+                return DataType.TEXT, [Doubt.CODE]
+            case [DataType.TEXT] if Doubt.CODE not in self.patterns:
+                return DataType.TEXT, [*self.patterns]
+        return accepting[-1], []  # TEXT is the first type, and accepts the texts of other types.
+
+    def _intended_type(self) -> DataType | None:
+        """Return the data type that accepts more than half of the values, but not all.
+
+        Codes have none: a code with a leading zero is not a mistake in a number.
+        """
+        if Doubt.CODE in self.patterns:
+            return None
+        intended = [n for n, rows in self.exceptions.items() if 0 < len(rows) < self.count / 2]
+        return DataType(intended[0]) if intended else None
+
+    def _has_choices(self) -> bool:
+        """Return whether the column has a few different texts that repeat."""
+        return self.texts is not None and 1 < len(self.texts) <= self.count / _MIN_OCCURRENCES
+
+
+def _matches(doubt: Doubt, value: object) -> bool:
+    return isinstance(value, str) and _PATTERNS[doubt].fullmatch(value) is not None
+
+
+def _allowed_values(texts: Collection[str]) -> AllowedValues | None:
+    """Return the texts in order, or None if a text changes or is rejected as an allowed value."""
+    try:
+        allowed_values = AllowedValues(DataType.TEXT, sorted(texts))
+    except InvalidField:
+        return None
+    return allowed_values if set(allowed_values.values) == set(texts) else None
+
+
+def _schema_of_every_type() -> RecipientSchema:
+    """Return a schema with one field for each data type, whose key is the name of the type."""
+    return RecipientSchema.of(
+        FieldDraft(name=each.value, key=each.value, data_type=each)
+        .define(by=API, at=from_epoch_milliseconds(0))
+        .with_id(FieldId(number), OrganizationId(1))
+        for number, each in enumerate(DataType, start=1)
+    )

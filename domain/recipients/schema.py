@@ -1,0 +1,153 @@
+"""The data of recipients, checked against the fields of an organization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, TypeVar
+
+from attrs import field, frozen
+
+from ..errors import Rule, Violation
+from ..fields.field import RecipientField
+from ..fields.values import AllowedValues, DataType, canonical_function, canonical_value
+from ..suggestions import closest_match
+from ..text import character_violation
+
+T = TypeVar("T")
+
+ValueCheck: TypeAlias = Callable[[T], object]
+"""Returns the canonical form of a value, or the violation of the rule that it breaks."""
+
+_MAX_LISTED_VALUES = 10
+_MAX_LISTED_LENGTH = 200
+"""Characters of the values in a message. A response can contain 100,000 messages."""
+_MAX_SUGGESTIONS = 20
+"""Violations of a recipient. The search for a suggestion takes up to 10 ms."""
+_UNKNOWN_FIELD = Violation(Rule.UNKNOWN_FIELD, "There is no recipient field with this key.")
+_BAD_KEY = Violation(
+    Rule.INVALID_CHARACTERS, "Remove the null character or lone surrogate from this key."
+)
+
+
+@frozen
+class CheckedRecipient:
+    """The result of a check.
+
+    `values` contains the values that are permitted, in canonical form. The path of each violation
+    is the key of a field, or empty if the key itself can't be written in a document.
+    """
+
+    values: Mapping[str, object]
+    violations: tuple[Violation, ...] = ()
+
+
+@frozen
+class RecipientSchema:
+    """The values that a recipient can have: for each field, values of its type, or None.
+
+    None or a missing value means that the value is not set. No value is required. If
+    `additional` is true, a recipient can have values without a field, which are not checked.
+    """
+
+    fields: Mapping[str, RecipientField]
+    additional: bool = False
+    _checks: Mapping[str, ValueCheck[object]] = field(init=False, eq=False, repr=False)
+
+    @classmethod
+    def of(cls, fields: Iterable[RecipientField], *, additional: bool = False) -> RecipientSchema:
+        """Return the schema of these fields."""
+        return cls({str(each.key): each for each in fields}, additional)
+
+    @_checks.default
+    def _checks_by_key(self) -> Mapping[str, ValueCheck[object]]:
+        return {
+            key: value_check(each, canonical_function(each.data_type))
+            for key, each in self.fields.items()
+        }
+
+    def check(self, values: Mapping[str, object], *, suggest: bool = True) -> CheckedRecipient:
+        """Check the values of a recipient, by the keys of their fields, and return the result.
+
+        In canonical form, whole numbers are `int`, and date-times are like
+        `2026-11-20T09:15:00.123Z`. Only the first 20 violations have suggestions of similar keys
+        or values. If `suggest` is false, none has: this saves milliseconds for each violation.
+        """
+        return self.apply(self._checks, values, suggest=suggest)
+
+    def apply(
+        self, checks: Mapping[str, ValueCheck[T]], values: Mapping[str, T], *, suggest: bool
+    ) -> CheckedRecipient:
+        """Check values as `check` does, with these checks for the keys of the fields."""
+        permitted: dict[str, object] = {}
+        violations: list[Violation] = []
+        for key, value in values.items():
+            check = checks.get(key, self.check_unknown)
+            checked = None if value is None and key in checks else check(value)
+            if isinstance(checked, Violation):
+                suggest = suggest and len(violations) < _MAX_SUGGESTIONS
+                violations.append(self._located(checked, key, value, suggest=suggest))
+            else:
+                permitted[key] = checked
+        return CheckedRecipient(permitted, tuple(violations))
+
+    def check_unknown(self, value: object) -> object:
+        """Return the value if additional values are permitted, or a violation."""
+        return value if self.additional else _UNKNOWN_FIELD
+
+    def _located(
+        self, violation: Violation, key: str, value: object, *, suggest: bool
+    ) -> Violation:
+        """Return the violation with the key as its path, and with a suggestion."""
+        if character_violation(key) is not None:
+            return _BAD_KEY
+        suggestion = self._suggestion(key, value) if suggest else None
+        return Violation(violation.rule, violation.message, (key,), suggestion)
+
+    def _suggestion(self, key: str, value: object) -> str | None:
+        """Return the known key or the allowed text that is most similar."""
+        if key not in self.fields:
+            return closest_match(key, self.fields)
+        allowed = self.fields[key].allowed_values
+        if allowed is None or not isinstance(value, str):
+            return None
+        return closest_match(value, (each for each in allowed.values if isinstance(each, str)))
+
+
+def value_check(recipient_field: RecipientField, canonical: ValueCheck[T]) -> ValueCheck[T]:
+    """Return the check for the values of a field.
+
+    `canonical` is the check for their type. It returns the canonical form of a value.
+    """
+    allowed = recipient_field.allowed_values
+    if allowed is not None:
+        return _allowed_value_check(canonical, allowed)
+    return _check_text if recipient_field.data_type is DataType.TEXT else canonical
+
+
+def _allowed_value_check(canonical: ValueCheck[T], allowed: AllowedValues) -> ValueCheck[T]:
+    values = frozenset(allowed.values)
+    not_allowed = _not_allowed(allowed)
+
+    def check(value: T) -> object:
+        result = canonical(value)
+        return result if result in values or isinstance(result, Violation) else not_allowed
+
+    return check
+
+
+def _check_text(value: object) -> object:
+    if isinstance(value, str):
+        return character_violation(value) or value
+    return canonical_value(DataType.TEXT, value)
+
+
+def _not_allowed(allowed: AllowedValues) -> Violation:
+    values = allowed.values
+    listed = ", ".join(map(str, values[: _MAX_LISTED_VALUES + 1]))
+    if len(values) <= _MAX_LISTED_VALUES and len(listed) <= _MAX_LISTED_LENGTH:
+        message = f"Use one of {listed}."
+    elif len(values) == 1:
+        message = "Use the allowed value of the field."
+    else:
+        message = f"Use one of the {len(values):,} allowed values of the field."
+    return Violation(Rule.UNKNOWN_VALUE, message)

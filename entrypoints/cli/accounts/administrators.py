@@ -1,0 +1,204 @@
+"""`recipient-fields administrators`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from recipient_fields.application import OPERATOR, Core, IssuedInvitation
+from recipient_fields.domain import (
+    Administrator,
+    AdministratorNotFound,
+    EmailAddress,
+    Invitation,
+    OrganizationId,
+    Role,
+    format_instant,
+)
+
+from ...console import ROOT, invitation_url, link_url
+from ..command_group import CommandGroup
+from ..options import OneOf, console_url_option, json_option, open_existing, option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, print_json, print_line, print_table
+from ..prompts import confirm, yes_option
+from .audit_log import audit_log_option
+
+_HAS_ACCOUNT = (
+    "{email} has an account in another organization, and accepts the invitation with its password."
+    " If you do not trust the admins of that organization, who can have set this password, run"
+    " `administrators reset` first."
+)
+"""Only the operator may know this: the console does not tell it to an organization."""
+
+
+@click.group(cls=CommandGroup)
+@audit_log_option
+def administrators() -> None:
+    """Invite, list and revoke the administrators of the console."""
+
+
+@administrators.command(changes_storage=True)
+@click.argument("email")
+@organization_option
+@option(
+    "--role",
+    type=OneOf(Role),
+    default=Role.ADMIN.value,
+    show_default=True,
+    help="A viewer sees everything and changes nothing.",
+)
+@console_url_option
+@json_option
+@click.pass_obj
+def invite(
+    storage: str, email: str, organization: str, role: Role, console_url: str, *, as_json: bool
+) -> None:
+    """Invite a person to an organization, and print a link.
+
+    The link opens a page on which the person accepts the invitation, with the password of the
+    account or, if there is no account, a new one. It works once, within 24 hours. Until then, the
+    person has no access. For an administrator of the organization, change the role instead.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        invited = core.administrators.invite(tenant.id, email, role, by=OPERATOR)
+        account = core.storage.administrators.find(EmailAddress(email))
+    where = f"with the role {role.value} in organization {tenant.id}, {tenant.name}"
+    if isinstance(invited, IssuedInvitation):
+        invitation = invited.invitation
+        if not as_json:
+            note(f"Invited {invitation.email} {where}.")
+            if account is not None:
+                note(_HAS_ACCOUNT.format(email=account.email))
+        url = invitation_url(f"{console_url}{ROOT}", invited.token)
+        _show_link(invitation.email, url, invitation.expires_at, as_json=as_json)
+    elif as_json:
+        print_json({"email": invited.email.text, "link": None, "expires_at": None})
+    else:
+        note(f"{invited.email} is an administrator {where}.")
+
+
+@administrators.command("list")
+@organization_option
+@json_option
+@click.pass_obj
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
+    """List an organization's administrators.
+
+    STATE is "invited" until the person has used the link, or "expired" if the link has expired,
+    then "active". A person has an id after accepting the invitation.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        rows = [
+            *(
+                _render(each, tenant.id)
+                for each in core.administrators.list_administrators(tenant.id)
+            ),
+            *(
+                _render_invitation(each, core.administrators.clock())
+                for each in core.administrators.list_invitations(tenant.id)
+            ),
+        ]
+    if as_json:
+        print_json({"administrators": rows})
+    else:
+        shown = ("id", "email", "role", "state")
+        titles = [title.upper() for title in shown]
+        print_table(titles, [[row[member] for member in shown] for row in rows])
+
+
+@administrators.command(changes_storage=True)
+@click.argument("email")
+@organization_option
+@yes_option
+@json_option
+@click.pass_obj
+def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: bool) -> None:
+    """Remove an administrator from an organization, and end all of the person's sessions.
+
+    For a person who has not accepted the invitation yet, withdraw the invitation.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        found = _find(core, tenant.id, email)
+        where = f"organization {tenant.id}, {tenant.name}"
+        described = (
+            f"the invitation of {found.email} to {where}"
+            if isinstance(found, Invitation)
+            else f"administrator {found.email} of {where}"
+        )
+        if not yes:
+            confirm(f"Revoke {described}?")
+        if isinstance(found, Invitation):
+            core.administrators.withdraw_invitation(tenant.id, found.id, by=OPERATOR)
+            document = _render_invitation(found, core.administrators.clock())
+        else:
+            core.administrators.revoke(tenant.id, found.id, by=OPERATOR)
+            document = _render(found, tenant.id)
+    if as_json:
+        print_json({"administrator": document})
+    else:
+        note(f"Revoked {described}.")
+
+
+@administrators.command(changes_storage=True)
+@click.argument("email")
+@console_url_option
+@json_option
+@click.pass_obj
+def reset(storage: str, email: str, console_url: str, *, as_json: bool) -> None:
+    """Print a link that sets another password.
+
+    It works once, within 24 hours. The current password stays valid until the link is used. The
+    new password ends all of the person's sessions.
+    """
+    with open_existing(storage) as core:
+        reset = core.administrators.reset(email, by=OPERATOR)
+    url = link_url(f"{console_url}{ROOT}", reset.token)
+    _show_link(reset.administrator.email, url, reset.expires_at, as_json=as_json)
+
+
+def _find(core: Core, organization_id: OrganizationId, email: str) -> Administrator | Invitation:
+    """Return the administrator, or the invitation of a person who has not accepted it.
+
+    Raises: AdministratorNotFound if there is neither.
+    """
+    address = EmailAddress(email)
+    people: tuple[Administrator | Invitation, ...] = (
+        *core.administrators.list_administrators(organization_id),
+        *core.administrators.list_invitations(organization_id),
+    )
+    for person in people:
+        if person.email == address:
+            return person
+    raise AdministratorNotFound
+
+
+def _show_link(email: EmailAddress, url: str, expires_at: datetime, *, as_json: bool) -> None:
+    end = format_instant(expires_at)
+    if as_json:
+        print_json({"email": email.text, "link": url, "expires_at": end})
+    else:
+        print_line(url)
+        note(f"Send this link to {email}. It works once, until {end}. It is not shown again.")
+
+
+def _render(administrator: Administrator, organization_id: OrganizationId) -> dict[str, object]:
+    role = administrator.role_in(organization_id)
+    return {
+        "id": administrator.id,
+        "email": administrator.email.text,
+        "role": None if role is None else role.value,
+        "state": "active" if administrator.has_password else "invited",
+        "created_at": format_instant(administrator.created_at),
+    }
+
+
+def _render_invitation(invitation: Invitation, now: datetime) -> dict[str, object]:
+    return {
+        "id": None,
+        "email": invitation.email.text,
+        "role": invitation.role.value,
+        "state": "expired" if invitation.is_expired(now) else "invited",
+        "created_at": format_instant(invitation.created_at),
+    }

@@ -1,0 +1,176 @@
+"""`recipient-fields keys`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import click
+
+from recipient_fields.application import IssuedKey, system_clock
+from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
+
+from ..command_group import CommandGroup
+from ..options import Duration, Identifier, Lifetime, json_option, option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, print_json, print_line, print_table
+from ..prompts import confirm, yes_option
+from .audit_log import audit_log_option
+
+
+@click.group(cls=CommandGroup)
+@audit_log_option
+def keys() -> None:
+    """Create, list, revoke and rotate API keys."""
+
+
+@keys.command(changes_storage=True)
+@organization_option
+@option("--name", required=True, help="What the key is for: 1 to 100 characters.")
+@option(
+    "--expires-in",
+    type=Lifetime(),
+    metavar="DURATION|never",
+    default="90d",
+    show_default=True,
+    help="When the key expires: after 1s to 366d, or never.",
+)
+@option("--read-only", is_flag=True, help="Allow reading only.")
+@json_option
+@click.pass_obj
+def create(
+    storage: str,
+    organization: str,
+    name: str,
+    expires_in: timedelta | None,
+    *,
+    read_only: bool,
+    as_json: bool,
+) -> None:
+    """Create an API key. The command shows the full key only once."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        issued = core.administration.issue_key(
+            tenant.id,
+            name=name,
+            access=Access.READ_ONLY if read_only else Access.READ_WRITE,
+            lifetime=expires_in,
+        )
+    if as_json:
+        print_json({"api_key": _render_issued(issued)})
+    else:
+        _show_issued(issued)
+
+
+@keys.command("list")
+@organization_option
+@json_option
+@click.pass_obj
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
+    """List an organization's API keys, without the keys themselves.
+
+    STATE is active, expired or revoked. LAST USED AT is "never" if the key has not been used.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        rows = [_render(key) for key in core.administration.list_keys(tenant.id)]
+    if as_json:
+        print_json({"api_keys": rows})
+    else:
+        shown = ("id", "name", "display", "access", "state", "expires_at", "last_used_at")
+        titles = [title.replace("_", " ").upper() for title in shown]
+        print_table(titles, [[row[member] or "never" for member in shown] for row in rows])
+
+
+@keys.command(changes_storage=True)
+@click.argument("key_id", type=Identifier())
+@organization_option
+@yes_option
+@json_option
+@click.pass_obj
+def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
+    """Revoke an API key. From the next request, the service rejects it."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+        if not yes:
+            confirm(f"Revoke {_described(key, tenant)}?")
+        key = core.administration.revoke_key(tenant.id, key.id)
+    if as_json:
+        print_json({"api_key": _render(key)})
+    else:
+        note(f"Revoked API key {key.id}, {key.name}.")
+
+
+@keys.command(changes_storage=True)
+@click.argument("key_id", type=Identifier())
+@organization_option
+@option(
+    "--grace",
+    type=Duration(),
+    default="24h",
+    show_default=True,
+    help="How long the old key stays valid: 0s to 7d.",
+)
+@yes_option
+@json_option
+@click.pass_obj
+def rotate(
+    storage: str, key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool
+) -> None:
+    """Replace an API key. The command shows the full new key only once.
+
+    The new key has the lifetime of the old one, from its creation to its expiry. A rotation
+    shortens the lifetime of the old key, so always rotate the newest key.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+        if not yes:
+            latest = format_instant(system_clock() + grace)
+            confirm(f"Replace {_described(key, tenant)}, and let it expire by {latest}?")
+        issued, replaced = core.administration.rotate_key(tenant.id, key.id, grace=grace)
+    end = _render_instant(replaced.expires_at)
+    if as_json:
+        document = {"id": replaced.id, "expires_at": end}
+        print_json({"api_key": _render_issued(issued), "replaced": document})
+    else:
+        _show_issued(issued)
+        note(f"API key {replaced.id} is valid until {end}.")
+
+
+def _described(key: ApiKey, organization: Organization) -> str:
+    return (
+        f"API key {key.id}, {key.name} ({key.display}),"
+        f" of organization {organization.id}, {organization.name}"
+    )
+
+
+def _show_issued(issued: IssuedKey) -> None:
+    print_line(issued.plain.reveal())
+    end = _render_instant(issued.api_key.expires_at) or "it is revoked"
+    note(f"This is API key {issued.api_key.id}, valid until {end}. It is not shown again.")
+
+
+def _render_issued(issued: IssuedKey) -> dict[str, object]:
+    key = issued.api_key
+    return {
+        "id": key.id,
+        "name": key.name,
+        "key": issued.plain.reveal(),
+        "access": key.access.value,
+        "expires_at": _render_instant(key.expires_at),
+    }
+
+
+def _render(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "display": key.display,
+        "access": key.access.value,
+        "state": key.state(system_clock()).value,
+        "created_at": _render_instant(key.created_at),
+        "expires_at": _render_instant(key.expires_at),
+        "last_used_at": _render_instant(key.last_used_at),
+        "revoked_at": _render_instant(key.revoked_at),
+    }
+
+
+def _render_instant(at: datetime | None) -> str | None:
+    return None if at is None else format_instant(at)

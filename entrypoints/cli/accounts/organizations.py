@@ -1,0 +1,104 @@
+"""`recipient-fields organizations`."""
+
+from __future__ import annotations
+
+import click
+
+from recipient_fields.application import Core
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import Organization, OrganizationContents
+
+from ..command_group import CommandGroup
+from ..options import json_option, open_existing, open_for_command
+from ..organization_option import OrganizationReference, open_for_organization
+from ..output import note, print_json, print_table
+from ..prompts import confirm, yes_option
+from .audit_log import audit_log_option
+
+
+@click.group(cls=CommandGroup)
+@audit_log_option
+def organizations() -> None:
+    """Create, list, rename and delete organizations."""
+
+
+@organizations.command(changes_storage=True, creates_storage=True)
+@click.argument("name")
+@json_option
+@click.pass_obj
+def create(storage: str, name: str, *, as_json: bool) -> None:
+    """Create an organization."""
+    with open_for_command(storage) as core:
+        organization = core.administration.create_organization(name)
+    _show(organization, "Created", as_json=as_json)
+
+
+@organizations.command("list")
+@json_option
+@click.pass_obj
+def list_(storage: str, *, as_json: bool) -> None:
+    """List the organizations."""
+    with open_existing(storage) as core:
+        listed = core.administration.list_organizations()
+    if as_json:
+        print_json({"organizations": [_render(organization) for organization in listed]})
+    else:
+        print_table(("ID", "NAME"), [(o.id, o.name) for o in listed])
+
+
+@organizations.command(changes_storage=True)
+@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
+@click.argument("new_name")
+@json_option
+@click.pass_obj
+def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> None:
+    """Rename an organization."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        renamed = core.administration.rename_organization(tenant.id, new_name)
+    _show(renamed, "Renamed", as_json=as_json)
+
+
+@organizations.command(changes_storage=True)
+@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
+@yes_option
+@click.pass_obj
+def delete(storage: str, organization: str, *, yes: bool) -> None:
+    """Delete an organization with all its fields, API keys, integrations and administrators.
+
+    From the next request, the service rejects its API keys. Ids are never reused.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        expected = None if yes else _confirm_deletion(core, tenant)
+        deleted = core.administration.delete_organization(tenant.id, expected=expected)
+    note(f"Deleted {_with_contents(tenant, deleted)}.")
+
+
+def _confirm_deletion(core: Core, organization: Organization) -> OrganizationContents:
+    contents = OrganizationContents(
+        fields=len(core.fields.list_fields(organization.id).fields),
+        api_keys=len(core.administration.list_keys(organization.id)),
+        integrations=len(core.integrations.list_integrations(organization.id)),
+        administrators=len(core.administrators.list_administrators(organization.id)),
+    )
+    confirm(f"Delete {_with_contents(organization, contents)}?")
+    return contents
+
+
+def _with_contents(organization: Organization, contents: OrganizationContents) -> str:
+    return (
+        f"organization {organization.id}, {organization.name},"
+        f" with {counted(contents.fields, 'field')}, {counted(contents.api_keys, 'API key')},"
+        f" {counted(contents.integrations, 'integration')}"
+        f" and {counted(contents.administrators, 'administrator')}"
+    )
+
+
+def _show(organization: Organization, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"organization": _render(organization)})
+    else:
+        note(f"{verb} organization {organization.id}, {organization.name}.")
+
+
+def _render(organization: Organization) -> dict[str, object]:
+    return {"id": organization.id, "name": organization.name}

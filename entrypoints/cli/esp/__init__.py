@@ -1,0 +1,1 @@
+"""The commands for ESPs and integrations."""

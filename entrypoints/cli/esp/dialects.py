@@ -1,0 +1,76 @@
+"""`recipient-fields esp`: the dialects of email service providers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recipient_fields.domain import DataType
+from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_snippet
+
+from ...service.selection import esp_variables
+from ..command_group import CommandGroup
+from ..options import data_type_option, esp_option, json_option, option
+from ..output import print_json, print_table
+
+
+@click.group(cls=CommandGroup)
+def esp() -> None:
+    """List the supported email service providers, and derive snippets for them."""
+
+
+@esp.command("list")
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List the email service providers (ESPs), and the variables that contain their credentials."""
+    known = [_described(esp, dialect) for esp, dialect in DIALECTS.items()]
+    if as_json:
+        print_json({"esps": known})
+    else:
+        rows = [
+            (each["id"], each["name"], " ".join(each["required_variables"]) or None)
+            for each in known
+        ]
+        print_table(("ID", "NAME", "REQUIRED VARIABLES"), rows)
+
+
+def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
+    required, optional = esp_variables(esp)
+    return {
+        "id": esp.value,
+        "name": dialect.title,
+        "required_variables": list(required),
+        "optional_variables": list(optional),
+    }
+
+
+@esp.command()
+@esp_option
+@click.argument("name")
+@data_type_option(default="text", show_default=True)
+@option(
+    "--standard", is_flag=True, help="The field is a standard field of the ESP, not a custom one."
+)
+@option("--default", help="The text that replaces a missing value.")
+@json_option
+def snippet(
+    esp: Esp,
+    name: str,
+    data_type: DataType,
+    default: str | None,
+    *,
+    standard: bool,
+    as_json: bool,
+) -> None:
+    """Derive the insertion code and the value expression of the ESP's field NAME."""
+    derived = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
+    parts = {
+        "insertion_code": derived.insertion_code,
+        "value_expression": derived.value_expression,
+        "prelude": derived.prelude,
+    }
+    if as_json:
+        print_json({"snippet": parts})
+    else:
+        print_table(("PART", "CODE"), list(parts.items()))

@@ -1,0 +1,374 @@
+"""`recipient-fields integrations`: connections to email service providers, and sync runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from time import monotonic
+from typing import BinaryIO
+
+import click
+
+from recipient_fields.application import Core
+from recipient_fields.application.fields.documents import (
+    parse_report,
+    render_fields,
+    render_integration,
+    render_sync,
+)
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
+from recipient_fields.domain.esp import (
+    EmptyReport,
+    Esp,
+    EspRefused,
+    Integration,
+    ReportedField,
+    SyncNotConfirmed,
+    SyncPlan,
+    SyncPlanChanged,
+)
+
+from ...service.selection import esp_variables, open_field_source, storage_kind
+from ..command_group import CommandGroup
+from ..options import Identifier, esp_option, json_option, option, setting_option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, print_json, print_table, table_lines
+from ..prompts import confirm, is_at_terminal, yes_option
+from ..target_options import is_on_command_line
+from ..violations import name_of, parse_json_file, reporting_violations
+
+_REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
+_PROGRESS_INTERVAL = 2.0
+
+
+@click.group(cls=CommandGroup)
+def integrations() -> None:
+    """Connect an organization to email service providers, and sync their fields."""
+
+
+@integrations.command(changes_storage=True)
+@organization_option
+@esp_option
+@option("--name", required=True, help="The integration's display name.")
+@json_option
+@click.pass_obj
+def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
+    """Create an integration, which has no fields until it is synced."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        integration = core.integrations.create_integration(tenant.id, esp=esp, name=name)
+    _show(integration, "Created", as_json=as_json)
+
+
+@integrations.command("list")
+@organization_option
+@json_option
+@click.pass_obj
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
+    """List an organization's integrations."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        listed = core.integrations.list_integrations(tenant.id)
+    rendered = [render_integration(integration) for integration in listed]
+    if as_json:
+        print_json({"integrations": rendered})
+    else:
+        print_table(
+            ("ID", "ESP", "NAME", "LAST SYNCED"),
+            [(each["id"], each["esp"], each["name"], each["last_synced_at"]) for each in rendered],
+        )
+
+
+@integrations.command(changes_storage=True)
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@option("--name", required=True, help="Its new name.")
+@json_option
+@click.pass_obj
+def rename(
+    storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
+) -> None:
+    """Rename an integration."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        renamed = core.integrations.rename_integration(
+            tenant.id, IntegrationId(integration_id), name
+        )
+    _show(renamed, "Renamed", as_json=as_json)
+
+
+@integrations.command(changes_storage=True)
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@yes_option
+@click.pass_obj
+def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
+    """Delete an integration and the fields that it synced."""
+    with open_for_organization(storage, organization) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        expected = None if yes else _confirm_deletion(core, tenant, integration)
+        deleted = core.integrations.delete_integration(tenant.id, integration.id, expected=expected)
+    with_fields = f"with {counted(len(deleted), 'field')}"
+    note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
+
+
+@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@option(
+    "--from",
+    "report",
+    type=click.File("rb"),
+    metavar="FILE|-",
+    help="A report: a JSON file with the ESP's fields, or - for standard input. By default, the"
+    " command requests them from the ESP's API.",
+)
+@option("--dry-run", is_flag=True, help="Print the changes without storing them.")
+@option(
+    "--allow-removals",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Remove up to N fields without a prompt.",
+)
+@option("--yes", is_flag=True, help="Remove any number of fields without a prompt.")
+@option("--allow-empty", is_flag=True, help="Accept a report without fields.")
+@json_option
+@click.pass_obj
+def sync(
+    storage: str,
+    integration_id: int,
+    organization: str,
+    catalog_size: int,
+    report: BinaryIO | None,
+    allow_removals: int | None,
+    *,
+    dry_run: bool,
+    yes: bool,
+    allow_empty: bool,
+    as_json: bool,
+) -> None:
+    """Make an integration's fields equal to what its ESP reports.
+
+    The command reads the ESP's credentials from the environment. `esp list` shows the variables.
+
+    Before it removes fields, it prints what it would change, and prompts for confirmation. If
+    standard input is not a terminal, it changes nothing and exits with status 3, unless --yes or
+    --allow-removals permits the removals.
+    """
+    if yes and allow_removals is not None:
+        raise click.UsageError("Use either --yes or --allow-removals.")
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        began_at = core.integrations.clock()
+        reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
+        sync_fields = partial(
+            core.integrations.sync_fields,
+            tenant.id,
+            integration.id,
+            tuple(_with_progress(reported)),
+            began_at=began_at,
+            allow_empty=allow_empty,
+        )
+        try:
+            if dry_run:
+                _print_planned(sync_fields(dry_run=True), as_json=as_json)
+            else:
+                permitted = None if yes else allow_removals or 0
+                _sync_confirmed(sync_fields, tenant, permitted, as_json=as_json)
+        except EmptyReport as error:
+            raise click.ClickException(
+                f"{error} If the account has no fields, add --allow-empty."
+            ) from error
+
+
+@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@json_option
+@click.pass_obj
+def restore(
+    storage: str, integration_id: int, organization: str, catalog_size: int, *, as_json: bool
+) -> None:
+    """Restore the fields that the last sync with removals has removed.
+
+    The command restores all of them, or none. If it is repeated, it restores those of the sync
+    before. To restore one field, use `fields restore`.
+    """
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        removals = core.integrations.list_removals(tenant.id, integration.id)
+        if not removals:
+            raise click.ClickException(
+                "There is nothing to restore: no sync has removed a field of this integration, or"
+                " all were restored."
+            )
+        ids = [removal.field_id for removal in removals[0]]
+        restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
+    fields = counted(len(restored), "field")
+    note(f"Restored {fields} of integration {integration.id}, {integration.name}.")
+    if as_json:
+        print_json(render_fields(restored))
+    else:
+        print_table(("ID", "KEY", "NAME"), [(each.id, each.key, each.name) for each in restored])
+
+
+class _RemovalsRefused(click.ClickException):
+    """The sync would remove fields, and neither an option nor a person at a terminal permits it."""
+
+    exit_code = 3
+
+
+def _sync_confirmed(
+    sync_fields: Callable[..., SyncPlan],
+    organization: Organization,
+    permitted: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Store the sync after the confirmation of its plan, and print it.
+
+    `permitted` is the number of removals that need no confirmation. None permits any number.
+    """
+    confirmed: str | None = None
+    while True:
+        try:  # No field is removed before the plan is printed.
+            plan = sync_fields(confirmed=confirmed, max_removals=None if confirmed else 0)
+            break
+        except SyncNotConfirmed as error:
+            _confirm_removals(error, organization, permitted, as_json=as_json)
+            confirmed = error.plan.digest
+    # This comes first because the run is stored even if the report can't be printed.
+    integration = plan.integration
+    note(f"Synced {_summary(plan)}")
+    if plan.removed:
+        note(f"To undo the removals{_undo_command(integration)}")
+    if as_json:
+        print_json({"sync": render_sync(plan)})
+    elif confirmed is None:
+        print_table(_TITLES, _rows(plan))
+
+
+def _undo_command(integration: Integration) -> str:
+    """Return the command with the options of this command line that it needs.
+
+    It does not contain the URL of a storage that can contain a password.
+    """
+    ctx, hint = click.get_current_context(), ""
+    command = f"recipient-fields integrations restore {integration.id}"
+    command += f" --organization {integration.organization_id}"
+    if is_on_command_line(ctx, "storage"):
+        if storage_kind(ctx.obj) == "postgresql":
+            hint = ", with the same --storage"
+        else:
+            command += f" --storage {shlex.quote(ctx.obj)}"
+    if is_on_command_line(ctx, "catalog_size"):
+        command += f" --catalog-size {ctx.params['catalog_size']}"
+    return f"{hint}: {command}"
+
+
+def _confirm_removals(
+    error: SyncNotConfirmed, organization: Organization, permitted: int | None, *, as_json: bool
+) -> None:
+    """Print the plan. End the command unless its removals are permitted, or then confirmed."""
+    plan, integration = error.plan, error.plan.integration
+    removed = counted(len(plan.removed), "field")
+    if isinstance(error, SyncPlanChanged):
+        note("The fields have changed since the plan was printed, so nothing was stored. The plan:")
+    is_permitted = permitted is None or len(plan.removed) <= permitted
+    is_refused = not is_permitted and not is_at_terminal()
+    if as_json and not is_refused:  # Standard output has one document: what the sync stores.
+        note(f"Would sync {_summary(plan)}")
+        for line in table_lines(_TITLES, _rows(plan)):
+            note(line)
+    else:
+        _print_planned(plan, as_json=as_json)
+    if is_refused:
+        raise _RemovalsRefused(
+            f"The sync would remove {removed}, so nothing was changed. To confirm, add"
+            f" --allow-removals {len(plan.removed)}, or --yes for any number."
+        )
+    if not is_permitted:
+        confirm(
+            f"Remove {removed} of integration {integration.id}, {integration.name},"
+            f" of organization {organization.id}, {organization.name}?"
+        )
+
+
+def _print_planned(plan: SyncPlan, *, as_json: bool) -> None:
+    """Print what a sync would change."""
+    note(f"Would sync {_summary(plan)}")
+    if as_json:
+        print_json({"sync": render_sync(plan)})
+    else:
+        print_table(_TITLES, _rows(plan))
+
+
+def _confirm_deletion(
+    core: Core, organization: Organization, integration: Integration
+) -> list[FieldId]:
+    query = FieldQuery(integration_ids=frozenset({integration.id}), limit=None)
+    fields = core.fields.find_fields(organization.id, query).fields
+    confirm(
+        f"Delete integration {integration.id}, {integration.name},"
+        f" of organization {organization.id}, {organization.name},"
+        f" and its {counted(len(fields), 'field')}?",
+        *(f"{field.key}  {field.name}" for field in fields),
+    )
+    return [field.id for field in fields]
+
+
+def _read_from_esp(esp: Esp) -> Iterator[ReportedField]:
+    """Yield the fields that the ESP lists. If it refuses, the error names the variables in use."""
+    try:
+        yield from open_field_source(esp, os.environ).fields()
+    except EspRefused as error:
+        variables = [name for names in esp_variables(esp) for name in names]
+        used = ", ".join(name for name in variables if os.environ.get(name, "").strip())
+        raise EspRefused(f"{error} The credentials are in {used}.") from error
+
+
+def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
+    name = name_of(file)
+    with reporting_violations(
+        f"{name} is not a valid report. A report looks like {_REPORT}.", file=name
+    ):
+        return parse_report(parse_json_file(file))
+
+
+def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:
+    """Yield the same fields, and print their number every two seconds."""
+    printed_at = monotonic()
+    for count, field in enumerate(reported, start=1):
+        yield field
+        if monotonic() - printed_at >= _PROGRESS_INTERVAL:
+            printed_at = monotonic()
+            note(f"Read {counted(count, 'field')} so far.")
+
+
+_TITLES = ("CHANGE", "KEY", "ESP FIELD", "REASON")
+
+
+def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
+    changes = {"created": plan.created, "updated": plan.updated, "removed": plan.removed}
+    rows: list[tuple[object, ...]] = [
+        (change, field.key, field.origin.esp_field_name, None)
+        for change, fields in changes.items()
+        for field in fields
+    ]
+    rows += [("refused", None, field.name, field.reason) for field in plan.refused]
+    return rows
+
+
+def _summary(plan: SyncPlan) -> str:
+    return (
+        f"integration {plan.integration.id}, {plan.integration.name}: {len(plan.created)} created,"
+        f" {len(plan.updated)} updated, {len(plan.removed)} removed, {plan.unchanged} unchanged,"
+        f" {len(plan.refused)} refused."
+    )
+
+
+def _show(integration: Integration, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"integration": render_integration(integration)})
+    else:
+        note(f"{verb} integration {integration.id}, {integration.name} ({integration.esp.value}).")

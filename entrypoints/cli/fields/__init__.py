@@ -1,0 +1,1 @@
+"""The commands for fields, their history and their files."""

@@ -1,0 +1,1 @@
+"""The commands for the data of recipients."""

@@ -1,0 +1,125 @@
+"""The options of the commands that read files of recipients."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeVar, cast
+
+import click
+
+from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
+
+from ..options import option
+
+T = TypeVar("T")
+
+_DELIMITER_NAMES = {"tab": "\t"}
+
+
+class _Delimiter(click.ParamType[str]):
+    """The character between the cells of a CSV file."""
+
+    name = "character"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character. Another text is a usage error."""
+        delimiter = _DELIMITER_NAMES.get(value, value)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            self.fail("use one character, or tab.", param, ctx)
+        return delimiter
+
+
+class _Encoding(click.ParamType[str]):
+    """The name of a text encoding."""
+
+    name = "encoding"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name. An unknown encoding is a usage error."""
+        try:
+            codecs.lookup(value)
+        except (LookupError, ValueError):
+            self.fail("use an encoding such as utf-8, utf-16 or cp1252.", param, ctx)
+        return value
+
+
+_delimiter_option = option(
+    "--delimiter",
+    type=_Delimiter(),
+    metavar="CHARACTER|tab",
+    help="The character between the cells of a CSV file. By default, it is detected.",
+)
+_encoding_option = option(
+    "--encoding", type=_Encoding(), help="The text encoding. By default, it is detected."
+)
+_decimal_option = option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="The decimal mark of the numbers in a CSV file.",
+)
+_date_option = option(
+    "--date-format",
+    metavar="FORMAT",
+    default="YYYY-MM-DD",
+    show_default=True,
+    help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
+)
+_true_option = option(
+    "--true",
+    multiple=True,
+    metavar="WORD",
+    default=("true",),
+    show_default=True,
+    help="A word for true in a CSV file, such as ja. The option can be repeated.",
+)
+_false_option = option(
+    "--false",
+    multiple=True,
+    metavar="WORD",
+    default=("false",),
+    show_default=True,
+    help="A word for false in a CSV file, such as nein. The option can be repeated.",
+)
+
+
+def file_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options of the texts in a file: `delimiter`, `encoding` and `formats`."""
+
+    @wraps(command)
+    def with_formats(
+        *args: object,
+        decimal: str,
+        date_format: str,
+        true: Sequence[str],
+        false: Sequence[str],
+        **others: object,
+    ) -> T:
+        formats = _parse_formats(decimal, date_format, true, false)
+        return command(*args, formats=formats, **others)
+
+    for each in (
+        *(_false_option, _true_option, _date_option),
+        *(_decimal_option, _encoding_option, _delimiter_option),
+    ):
+        with_formats = each(with_formats)
+    return with_formats
+
+
+def _parse_formats(
+    decimal: str, date_format: str, true: Sequence[str], false: Sequence[str]
+) -> TextFormats:
+    try:
+        return TextFormats(
+            decimal_mark=cast("DecimalMark", decimal),
+            date_format=date_format,
+            true=tuple(true),
+            false=tuple(false),
+        )
+    except InvalidInput as error:
+        (violation,) = error.violations
+        name = str(violation.path[0]).replace("_", "-")
+        raise click.BadParameter(violation.message, param_hint=f"'--{name}'") from None

@@ -1,0 +1,140 @@
+"""The process of `recipient-fields serve`: it serves, and logs its start, its drain and its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from importlib.metadata import version
+from signal import Signals
+from time import monotonic
+
+from recipient_fields.application import Core, Pooled, Storage
+
+from ...console import ROOT as CONSOLE
+from ...console import link_url
+from ...http.openapi.reference_page import REFERENCE_PATH
+from ...service.advice import READABLE_FILE, SMALL_POOL
+from ...service.composition import create_service
+from ...service.hosting import create_server, run_admin_listener
+from ...service.log import BufferedHandler, is_text, start_log
+from ...service.selection import find_readable_file, storage_kind
+from ...service.settings import Settings
+from ..output import note
+from .demo import create_demonstration, create_sign_in_link, curl_commands
+
+_log = logging.getLogger(__name__)
+
+
+def run(settings: Settings, *, demo: bool) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises: what `create_service` and `create_server` raise.
+    """
+    log = start_log(settings.log_level, settings.log_format, sys.stderr)
+    address = settings.admin_listen
+    service = create_service(settings, os.environ, log, with_admin=address is not None)
+    _warn_of_small_pool(service.core.storage, settings.threads)
+    _warn_of_readable_file(settings.storage)
+    lifecycle = _LifecycleLog(log)
+
+    def drain(by: Signals, in_flight: int) -> None:
+        service.readiness.begin_shutdown()
+        lifecycle.log_drain(by, in_flight)
+
+    with closing(service.core.storage):
+        server = create_server(settings, service, drain)
+        with run_admin_listener(address, service, server) as admin_url:
+            text = is_text(settings.log_format, sys.stderr)
+            if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
+                note(f"Recipient Fields is listening on {server.url}")
+                _demonstrate(service.core, server.url, settings)
+            lifecycle.log_start(server.url, admin_url, settings)
+            if demo and text:
+                _demonstrate(service.core, server.url, settings)
+            server.run()
+    if service.traces is not None:
+        service.traces.close()
+    lifecycle.log_end()
+
+
+def _warn_of_small_pool(storage: Storage, threads: int) -> None:
+    if isinstance(storage, Pooled) and threads > storage.pool_size:
+        _log.warning(
+            SMALL_POOL,
+            *(storage.pool_size, threads, threads),
+            extra={"facts": {"pool_size": storage.pool_size, "threads": threads}},
+        )
+
+
+def _warn_of_readable_file(storage_url: str) -> None:
+    path = find_readable_file(storage_url)
+    if path is not None:
+        _log.warning(
+            READABLE_FILE,
+            *(path, shlex.quote(str(path))),
+            extra={"facts": {"file": str(path)}},
+        )
+
+
+class _LifecycleLog:
+    """The log lines at the start, the drain and the end of the process, at every log level.
+
+    A process that is killed or fails does not log its end.
+    """
+
+    def __init__(self, log: BufferedHandler) -> None:
+        self._log = log
+        self._drain_began = 0.0
+        self._in_flight = 0
+
+    def log_start(self, url: str, admin_url: str | None, settings: Settings) -> None:
+        """Log the address, and wait until the line is written."""
+        facts: dict[str, object] = {
+            "address": url.removeprefix("http://"),
+            "reference": f"{url}{REFERENCE_PATH}",
+        }
+        if admin_url is not None:
+            facts["admin_address"] = admin_url.removeprefix("http://")
+        facts |= {
+            "version": version("recipient-fields"),
+            "storage": storage_kind(settings.storage),
+            "threads": settings.threads,
+        }
+        self._write(f"listening on {url}", facts)
+        self._log.flush()
+
+    def log_drain(self, by: Signals, in_flight: int) -> None:
+        """Log the signal and the number of requests in flight. Signal handlers may call this."""
+        self._drain_began, self._in_flight = monotonic(), in_flight
+        self._write("draining", {"signal": by.name, "in_flight": in_flight})
+
+    def log_end(self) -> None:
+        """Log how long the drain took."""
+        milliseconds = round((monotonic() - self._drain_began) * 1_000, 3)
+        self._write("ended", {"in_flight": self._in_flight, "milliseconds": milliseconds})
+
+    def _write(self, event: str, facts: Mapping[str, object]) -> None:
+        with_process = {**facts, "process_id": os.getpid()}
+        self._log.log_or_drop("recipient_fields.service", logging.INFO, event, with_process)
+
+
+def _demonstrate(core: Core, url: str, settings: Settings) -> None:
+    key = create_demonstration(core)
+    if key is None:
+        note("The storage already has data, so no demonstration data was added.")
+        note("To list the ids of the organizations: recipient-fields organizations list")
+        note("To create an API key: recipient-fields keys create --organization ID --name NAME")
+    else:
+        note(f"The API key, shown this once: {key.reveal()}")
+        note("Try these commands. Their responses are 200, 201 and 403:")
+        for command in curl_commands(url, key):
+            note(f"\n{command}")
+    note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
+    console = f"{settings.console_url or url}{CONSOLE}"
+    token = create_sign_in_link(core)
+    link = "" if token is None else f" with this link, which works once: {link_url(console, token)}"
+    note(f"To open the console at {console}, sign in{link}")

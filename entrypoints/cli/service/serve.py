@@ -1,0 +1,48 @@
+"""`recipient-fields serve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from attrs import evolve, fields_dict
+
+from ...service.selection import migrate_storage
+from ...service.settings import STORED_KEYS, Settings
+from ..command_group import Command
+from ..options import option, setting_option
+
+
+@click.command(
+    cls=Command,
+    creates_storage=True,
+    params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"],
+)
+@option("--migrate", is_flag=True, help="Update the storage's schema before the start.")
+@option(
+    "--demo",
+    is_flag=True,
+    help="Add demonstration data to an empty storage, and turn the console on.",
+)
+@click.pass_obj
+def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None:
+    """Serve the HTTP API until SIGTERM or SIGINT."""
+    # Imported here, so that other commands start without Falcon and the server.
+    from ...server.server import TooFewFiles
+    from .process import run
+
+    passed = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(storage=storage, **passed)
+    if demo and settings.keys != STORED_KEYS:
+        raise click.UsageError(
+            f"--demo creates an API key in the storage: use --keys {STORED_KEYS}"
+        )
+    if demo:
+        settings = evolve(settings, console=True)
+    settings.require_console_url(settings.listen)
+    if migrate:
+        migrate_storage(storage)
+    try:
+        run(settings, demo=demo)
+    except TooFewFiles as error:
+        raise click.ClickException(str(error)) from error

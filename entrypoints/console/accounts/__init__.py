@@ -1,0 +1,1 @@
+"""Sign-in, and the pages of API keys and administrators."""

@@ -1,0 +1,432 @@
+"""Administrators of an organization: the list, invitations, roles, passwords and revocations."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import Core, IssuedInvitation, IssuedLink
+from recipient_fields.domain import (
+    Administrator,
+    AdministratorId,
+    AdministratorShared,
+    InvalidAdministrator,
+    Invitation,
+    InvitationId,
+    LastAdministrator,
+    Role,
+    Rule,
+    Violation,
+)
+
+from .. import invitation_url, link_url
+from ..csrf import own_origin
+from ..form_claims import claimed_form
+from ..form_errors import NO_ERRORS, FormError, FormErrors
+from ..page import Page, visit
+from ..rendering import Flash, Pages
+
+ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
+_LABELS = {"email": "Email address", "role": "Role"}
+
+_LIST = "/settings/administrators"
+_LINKED_ALREADY = Flash(
+    "This form was submitted already, and the console shows a link only once. If you could not copy"
+    " it, reset the password of the administrator: that creates another link."
+)
+_INVITED_ALREADY = Flash(
+    "This form was submitted already, and the console shows a link only once. If you could not copy"
+    " it, create a new link for the invitation."
+)
+
+
+@frozen
+class AdministratorList(Page):
+    """`/console/o/{organization_id}/settings/administrators`."""
+
+    core: Core
+    pages: Pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the administrators of the organization."""
+        _send_list(self.core, self.pages, req, resp)
+
+
+@frozen
+class AdministratorInvitation(Page):
+    """`/console/o/{organization_id}/settings/administrators/new`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        _send_form(self.pages, req, resp, email="", role="")
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        form = visit(req).form
+        _send_form(self.pages, req, resp, email=form.text("email"), role=form.text("role"))
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Invite the administrator, and show the link once."""
+        email, role = visit(req).form.text("email"), visit(req).form.text("role")
+        try:
+            parsed = _parse_role(role)
+            with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
+                invited = self.core.administrators.invite(
+                    visit(req).organization.id,
+                    email,
+                    parsed,
+                    by=visit(req).administrator.email.text,
+                )
+        except (InvalidAdministrator, LastAdministrator) as refused:
+            errors = _form_errors(refused, "email")
+            _send_form(self.pages, req, resp, email=email, role=role, errors=errors)
+            return
+        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+
+
+@frozen
+class InvitationRenewal(Page):
+    """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/link`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        self.pages.send(req, resp, "administrators/renew.html", invitation=invitation)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Replace the invitation by one with a new link, and show the link once."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
+            invited = self.core.administrators.invite(
+                visit(req).organization.id,
+                invitation.email.text,
+                invitation.role,
+                by=visit(req).administrator.email.text,
+            )
+        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+
+
+@frozen
+class InvitationWithdrawal(Page):
+    """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/withdraw`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        invitation = _get_invitation(self.core, req, invitation_id)
+        self.pages.send(req, resp, "administrators/withdraw.html", invitation=invitation)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
+    ) -> None:
+        """Withdraw the invitation."""
+        with claimed_form(req, self.core, _LIST):
+            withdrawn = self.core.administrators.withdraw_invitation(
+                visit(req).organization.id,
+                invitation_id,
+                by=visit(req).administrator.email.text,
+            )
+        flash = Flash("The invitation of ", withdrawn.email.text, " was withdrawn.")
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+
+@frozen
+class RoleChange(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/role`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Show the form."""
+        administrator = _get(self.core, req, administrator_id)
+        role = administrator.role_in(visit(req).organization.id)
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            email=administrator.email.text,
+            role="" if role is None else role.value,
+            administrator=administrator,
+        )
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Change the role."""
+        administrator = _get(self.core, req, administrator_id)
+        role = visit(req).form.text("role")
+        try:
+            self.core.administrators.change_role(
+                visit(req).organization.id,
+                administrator.id,
+                _parse_role(role),
+                by=visit(req).administrator.email.text,
+            )
+        except (InvalidAdministrator, LastAdministrator) as refused:
+            _send_form(
+                self.pages,
+                req,
+                resp,
+                email=administrator.email.text,
+                role=role,
+                administrator=administrator,
+                errors=_form_errors(refused, "role"),
+            )
+            return
+        flash = Flash("", administrator.email.text, f" has the role {role} now.")
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+
+@frozen
+class PasswordReset(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/reset`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        self._show(req, resp, _get(self.core, req, administrator_id))
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Create a link that sets another password, and show it once."""
+        administrator = _get(self.core, req, administrator_id)
+        try:
+            with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
+                reset = self.core.administrators.reset_in(
+                    visit(req).organization.id,
+                    administrator.id,
+                    by=visit(req).administrator.email.text,
+                )
+        except AdministratorShared as refused:
+            self._show(req, resp, administrator, str(refused))
+            return
+        _send_list(self.core, self.pages, req, resp, reset, self.origin)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        administrator: Administrator,
+        error: str | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/reset.html",
+            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
+            administrator=administrator,
+            error=error,
+        )
+
+
+@frozen
+class AdministratorRevocation(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/revoke`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Show the confirmation, which contains the email address."""
+        self._show(req, resp, _get(self.core, req, administrator_id))
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Remove the administrator from the organization, and end all sessions of the account."""
+        path = visit(req).path(_LIST)
+        try:
+            with claimed_form(req, self.core, _LIST):
+                revoked = self.core.administrators.revoke(
+                    visit(req).organization.id,
+                    administrator_id,
+                    by=visit(req).administrator.email.text,
+                    keep_last=True,
+                )
+        except LastAdministrator as refused:
+            administrator = _get(self.core, req, administrator_id)
+            self._show(req, resp, administrator, str(refused))
+            return
+        flash = Flash("", revoked.email.text, " was revoked and signed out.")
+        self.pages.redirect(req, resp, path, flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        administrator: Administrator,
+        error: str | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/revoke.html",
+            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
+            administrator=administrator,
+            is_self=administrator.id == visit(req).administrator.id,
+            error=error,
+        )
+
+
+@frozen(kw_only=True)
+class _Row:
+    """One administrator in the list."""
+
+    administrator: Administrator
+    role: str
+    is_self: bool
+
+
+@frozen(kw_only=True)
+class _ShownLink:
+    """A link that the list shows once."""
+
+    url: str
+    email: str
+    is_invitation: bool
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, issued: IssuedInvitation | IssuedLink, console: str) -> _ShownLink:
+        """Return what the list shows. `console` is the URL of the console."""
+        if isinstance(issued, IssuedInvitation):
+            return cls(
+                url=invitation_url(console, issued.token),
+                email=issued.invitation.email.text,
+                is_invitation=True,
+                expires_at=issued.invitation.expires_at,
+            )
+        return cls(
+            url=link_url(console, issued.token),
+            email=issued.administrator.email.text,
+            is_invitation=False,
+            expires_at=issued.expires_at,
+        )
+
+
+def _send_form(
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    email: str,
+    role: str,
+    administrator: Administrator | None = None,
+    errors: FormErrors = NO_ERRORS,
+) -> None:
+    """Send the form of an invitation, or of the role of an administrator."""
+    pages.send(
+        req,
+        resp,
+        "administrators/form.html",
+        status=errors.status,
+        administrator=administrator,
+        email=email,
+        role=role,
+        roles=ROLE_NAMES,
+        errors=errors,
+    )
+
+
+def _send_list(
+    core: Core,
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    issued: IssuedInvitation | IssuedLink | None = None,
+    origin: str | None = None,
+) -> None:
+    """Send the list, and show the link that was issued for a person."""
+    organization_id = visit(req).organization.id
+    rows = []
+    for each in core.administrators.list_administrators(organization_id):
+        role = each.role_in(organization_id)
+        if role is not None:
+            is_self = each.id == visit(req).administrator.id
+            rows.append(_Row(administrator=each, role=ROLE_NAMES[role.value], is_self=is_self))
+    console = f"{own_origin(req, origin)}{visit(req).base}"
+    pages.send(
+        req,
+        resp,
+        "administrators/list.html",
+        rows=rows,
+        invitations=core.administrators.list_invitations(organization_id),
+        role_names=ROLE_NAMES,
+        now=core.administrators.clock(),
+        issued=None if issued is None else _ShownLink.of(issued, console),
+    )
+
+
+def _send_invited(
+    core: Core,
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    invited: IssuedInvitation | Administrator,
+    origin: str | None,
+) -> None:
+    """Show the link of an invitation once, or the role of an administrator who needs none."""
+    if isinstance(invited, IssuedInvitation):
+        _send_list(core, pages, req, resp, invited, origin)
+        return
+    after = " belongs to this organization already, and has this role now."
+    flash = Flash("", invited.email.text, after)
+    pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+
+def _get(core: Core, req: falcon.Request, administrator_id: AdministratorId) -> Administrator:
+    return core.administrators.get_administrator(visit(req).organization.id, administrator_id)
+
+
+def _get_invitation(core: Core, req: falcon.Request, invitation_id: InvitationId) -> Invitation:
+    return core.administrators.get_invitation(visit(req).organization.id, invitation_id)
+
+
+def _parse_role(text: str) -> Role:
+    if text not in ROLE_NAMES:
+        message = "Choose what the administrator may do."
+        raise InvalidAdministrator([Violation(Rule.UNKNOWN_VALUE, message, ("role",))])
+    return Role(text)
+
+
+def _form_errors(error: InvalidAdministrator | LastAdministrator, name: str) -> FormErrors:
+    """Return the violations at their inputs, or any other error at the input with this name."""
+    if isinstance(error, InvalidAdministrator):
+        return FormErrors.of(error, _LABELS)
+    return FormErrors((FormError(name, _LABELS[name], str(error)),))

@@ -1,0 +1,642 @@
+"""Integrations: the list, and the forms that create, rename, delete and sync an integration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from functools import partial
+from http import HTTPStatus
+from threading import Lock
+from typing import TypeAlias
+from unicodedata import normalize
+
+import falcon
+from attrs import field, frozen
+
+from recipient_fields.application import (
+    Core,
+    EspFieldSource,
+    InvalidDocument,
+    MissingCredentials,
+    MissingExtra,
+    NotJson,
+    TooManyValues,
+    UnusableCredentials,
+)
+from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.environment import CredentialsNotPermitted
+from recipient_fields.application.fields.documents import parse_report
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import (
+    FieldDefinition,
+    FieldQuery,
+    IntegrationId,
+    InvalidInput,
+    OrganizationId,
+    RecipientField,
+    Rule,
+    Violation,
+)
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    EmptyReport,
+    Esp,
+    EspRefused,
+    EspUnavailable,
+    Integration,
+    IntegrationChanged,
+    InvalidIntegration,
+    NoFieldSource,
+    RefusedField,
+    ReportedField,
+    SyncNotConfirmed,
+    SyncOvertaken,
+    SyncPlan,
+    SyncPlanChanged,
+)
+
+from .. import SHOWN_FIELDS
+from ..fields.changes import Difference, differences
+from ..form_claims import claimed_form
+from ..form_errors import NO_ERRORS, FormError, FormErrors
+from ..forms import Form, field_ids
+from ..page import Page, author, own_path, visit
+from ..rendering import Flash, Pages
+
+OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
+"""Returns the source of an ESP's fields for the organization.
+
+Raises one of `_NO_SOURCE` if the server can't read it.
+"""
+
+_NO_SOURCE = (
+    CredentialsNotPermitted,
+    EspRefused,
+    MissingCredentials,
+    MissingExtra,
+    NoFieldSource,
+    UnusableCredentials,
+)
+_ESP_NAMES = {esp.value: dialect.title for esp, dialect in DIALECTS.items()}
+_MAX_REPORT_VALUES = 200_000
+"""Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
+_LABELS = {"name": "Name", "esp": "Email service provider"}
+
+NAMED_REMOVALS = 10
+"""From this number of removed fields on, the administrator types the name of the integration."""
+_NAME_INPUT = "integration_name"
+_IF_EMPTY = (
+    "If the account has no fields any more, delete the integration, or ask the operator to run the"
+    " command integrations sync with --allow-empty."
+)
+
+_LIST = "/settings/integrations"
+_SYNCED_ALREADY = Flash(
+    "This sync was submitted already. Its result is stored when “Last sync” changes: reload the"
+    " page to see that."
+)
+
+
+@frozen
+class IntegrationList(Page):
+    """`/console/o/{organization_id}/settings/integrations`."""
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the integrations."""
+        _send_list(self.core, self.pages, self.open_source, req, resp)
+
+
+@frozen
+class IntegrationCreation(Page):
+    """`/console/o/{organization_id}/settings/integrations/new`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        _send_form(self.pages, req, resp, name="", esp="")
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        form = visit(req).form
+        _send_form(self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Create the integration."""
+        form = visit(req).form
+        try:
+            esp = _parse_esp(form.text("esp"))
+            with claimed_form(req, self.core, _LIST):
+                created = self.core.integrations.create_integration(
+                    visit(req).organization.id, esp=esp, name=form.text("name")
+                )
+        except InvalidIntegration as invalid:
+            _send_form(
+                self.pages,
+                req,
+                resp,
+                name=form.text("name"),
+                esp=form.text("esp"),
+                errors=FormErrors.of(invalid, _LABELS),
+            )
+            return
+        path = visit(req).path(f"{_LIST}/{created.id}")
+        flash = Flash("The integration ", created.name, " was created. Sync it to add its fields.")
+        self.pages.redirect(req, resp, path, flash)
+
+
+@frozen
+class IntegrationView(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}`."""
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the integration, and the forms that sync it."""
+        integration = self.core.integrations.get_integration(
+            visit(req).organization.id, integration_id
+        )
+        _send_integration(self.core, self.pages, self.open_source, req, resp, integration)
+
+
+@frozen
+class IntegrationRenaming(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/edit`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the form with the name of the integration."""
+        integration = self._get(req, integration_id)
+        self._show(req, resp, integration, integration.name)
+
+    def on_continue(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the form with the name that was entered in an ended session."""
+        self._show(req, resp, self._get(req, integration_id), visit(req).form.text("name"))
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Rename the integration."""
+        integration, name = self._get(req, integration_id), visit(req).form.text("name")
+        try:
+            renamed = self.core.integrations.rename_integration(
+                integration.organization_id, integration.id, name
+            )
+        except InvalidIntegration as invalid:
+            self._show(req, resp, integration, name, FormErrors.of(invalid, _LABELS))
+            return
+        path = visit(req).path(f"{_LIST}/{renamed.id}")
+        flash = Flash("The integration ", renamed.name, " was renamed.", path)
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _get(self, req: falcon.Request, integration_id: IntegrationId) -> Integration:
+        return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        integration: Integration,
+        name: str,
+        errors: FormErrors = NO_ERRORS,
+    ) -> None:
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            name=name,
+            esp=integration.esp.value,
+            integration=integration,
+            errors=errors,
+        )
+
+
+@frozen
+class IntegrationDeletion(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/delete`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the confirmation, which lists the fields of the integration."""
+        self._show(req, resp, integration_id)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Delete the integration with the fields that the confirmation named, or nothing."""
+        organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
+        integrations, expected = self.core.integrations, field_ids(visit(req).form, "expected")
+        try:
+            with claimed_form(req, self.core, _LIST):
+                integration = integrations.get_integration(organization_id, integration_id)
+                deleted = integrations.delete_integration(
+                    organization_id, integration.id, expected=expected, by=author(req)
+                )
+        except IntegrationChanged:
+            self._show(req, resp, integration_id, has_changed=True)
+            return
+        after = f" was deleted, with {counted(len(deleted), 'field')}."
+        self.pages.redirect(req, resp, path, Flash("The integration ", integration.name, after))
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        integration_id: IntegrationId,
+        *,
+        has_changed: bool = False,
+    ) -> None:
+        organization_id = visit(req).organization.id
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        self.pages.send(
+            req,
+            resp,
+            "integrations/delete.html",
+            status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
+            integration=integration,
+            esp=DIALECTS[integration.esp].title,
+            fields=_fields_of(self.core, organization_id, integration.id),
+            shown=SHOWN_FIELDS,
+            has_changed=has_changed,
+        )
+
+
+@frozen
+class IntegrationSync(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/sync`.
+
+    A process reads one ESP at a time, because each read occupies one of the server's threads until
+    the ESP has responded.
+    """
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+    reading: Lock = field(factory=Lock)
+
+    def form_path(self, req: falcon.Request) -> str:
+        """Return the path of the integration, whose page has the forms that sync it."""
+        return own_path(req).removesuffix("/sync")
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Sync the integration from its ESP or from a report, or show what a sync would change."""
+        organization_id, form = visit(req).organization.id, visit(req).form
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        dry_run = form.text("action") != "sync"
+        report = _report(form) if form.text("from") == "report" else None
+        claim = nullcontext() if dry_run else claimed_form(req, self.core, _LIST, _SYNCED_ALREADY)
+        unconfirmed: _Unconfirmed | None = None
+        try:
+            with claim:
+                plan = self._sync(req, integration, report, dry_run=dry_run)
+        except SyncNotConfirmed as error:
+            plan, unconfirmed = error.plan, _Unconfirmed.of(error, form)
+        except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
+            _send_integration(
+                self.core,
+                self.pages,
+                self.open_source,
+                req,
+                resp,
+                integration,
+                failure=_Failure.of(error, integration, dry_run=dry_run),
+            )
+            return
+        _send_list(
+            self.core,
+            self.pages,
+            self.open_source,
+            req,
+            resp,
+            result=_Result.of(
+                plan,
+                is_stored=not dry_run and unconfirmed is None,
+                report=report,
+                unconfirmed=unconfirmed,
+            ),
+        )
+
+    def _sync(
+        self,
+        req: falcon.Request,
+        integration: Integration,
+        report: bytes | None,
+        *,
+        dry_run: bool,
+    ) -> SyncPlan:
+        """Sync from the report, or from the ESP if there is none.
+
+        Raises: SyncNotConfirmed if the form does not confirm the plan.
+        """
+        form = visit(req).form
+        sync_fields = partial(
+            self.core.integrations.sync_fields,
+            integration.organization_id,
+            integration.id,
+            dry_run=dry_run,
+            allow_empty=False,
+            max_removals=_permitted_removals(form, integration),
+            confirmed=form.text("plan") or None,
+            request_id=author(req).request_id,
+        )
+        if report is not None:
+            return sync_fields(_parse_report(report))
+        source = self.open_source(integration.organization_id, integration.esp)
+        if not self.reading.acquire(blocking=False):
+            raise EspUnavailable(
+                "The server reads the fields of another integration at the moment. Wait until that"
+                " has ended."
+            )
+        try:
+            return sync_fields(source.fields())
+        finally:
+            self.reading.release()
+
+
+def _permitted_removals(form: Form, integration: Integration) -> int | None:
+    """Return how many fields the form permits to remove, or None for any number."""
+    if not form.text("plan"):
+        return 0
+    if _visible(form.text(_NAME_INPUT)) == _visible(integration.name):
+        return None
+    return NAMED_REMOVALS - 1
+
+
+def _visible(text: str) -> str:
+    """Return the text as a browser shows it, so that it can be typed."""
+    return " ".join(normalize("NFC", text).split())
+
+
+_SYNC_ERRORS = (
+    EmptyReport,
+    EspUnavailable,
+    InvalidDocument,
+    NotJson,
+    SyncOvertaken,
+    TooManyValues,
+)
+_STATUSES: Mapping[type[Exception], HTTPStatus] = {
+    EmptyReport: HTTPStatus.UNPROCESSABLE_ENTITY,
+    EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    InvalidDocument: HTTPStatus.UNPROCESSABLE_ENTITY,
+    NotJson: HTTPStatus.UNPROCESSABLE_ENTITY,
+    TooManyValues: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+"""The statuses of failed runs. The others conflict with the state of the server."""
+
+
+@frozen(kw_only=True)
+class _Row:
+    """One integration in the list."""
+
+    integration: Integration
+    esp: str
+    fields: int
+    obstacle: str | None
+    """The reason why the server can't read the ESP, or None."""
+
+
+@frozen(kw_only=True)
+class _Failure:
+    """A sync run or a dry run that failed: a title, and one or more messages."""
+
+    status: HTTPStatus
+    title: str
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, error: Exception, integration: Integration, *, dry_run: bool) -> _Failure:
+        """Return what the page says about the error."""
+        name, act = integration.name, "dry run" if dry_run else "sync"
+        messages = [str(error)]
+        if isinstance(error, InvalidDocument):
+            messages = [str(InvalidInput([each])) for each in error.violations[:SHOWN_FIELDS]]
+        elif isinstance(error, TooManyValues):
+            messages = ["The report has too many values. Remove members that no field needs."]
+        elif isinstance(error, EmptyReport):
+            messages.append(_IF_EMPTY)
+        return cls(
+            status=_STATUSES.get(type(error), HTTPStatus.CONFLICT),
+            title=f"The {act} of {name} failed, and nothing was changed",
+            messages=tuple(messages),
+        )
+
+
+@frozen(kw_only=True)
+class _Unconfirmed:
+    """The reason why a sync did not store its plan: a sentence, or an error at the input."""
+
+    status: HTTPStatus
+    reason: str = ""
+    errors: FormErrors = NO_ERRORS
+
+    @classmethod
+    def of(cls, error: SyncNotConfirmed, form: Form) -> _Unconfirmed:
+        """Return what the page says about the error."""
+        if isinstance(error, SyncPlanChanged):
+            return cls(status=HTTPStatus.CONFLICT, reason=str(error))
+        if not form.text("plan"):
+            removed = counted(len(error.plan.removed), "field")
+            return cls(status=HTTPStatus.OK, reason=f"This sync would remove {removed}.")
+        message = f"Type {error.plan.integration.name}"
+        wrong = FormError(_NAME_INPUT, "Name of the integration", message)
+        return cls(status=HTTPStatus.UNPROCESSABLE_ENTITY, errors=FormErrors((wrong,)))
+
+
+@frozen(kw_only=True)
+class _Result:
+    """What a sync run changed, or what it would change."""
+
+    integration: Integration
+    esp: str
+    is_stored: bool
+    unconfirmed: _Unconfirmed | None
+    """Why it is not stored, although the administrator has pressed *Sync*."""
+    digest: str
+    created: tuple[tuple[FieldDefinition, str], ...]
+    changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
+    removed: tuple[RecipientField, ...]
+    rejected: tuple[RefusedField, ...]
+    unchanged: int
+    report: str | None
+    """The uploaded report, or None if the fields came from the ESP."""
+
+    @property
+    def changes(self) -> int:
+        """The number of fields that are created, changed or removed."""
+        return len(self.created) + len(self.changed) + len(self.removed)
+
+    @property
+    def needs_name(self) -> bool:
+        """Whether the confirmation requires the name of the integration."""
+        return len(self.removed) >= NAMED_REMOVALS
+
+    @property
+    def reported(self) -> int:
+        """The number of fields in the report."""
+        return len(self.created) + len(self.changed) + len(self.rejected) + self.unchanged
+
+    @classmethod
+    def of(
+        cls,
+        plan: SyncPlan,
+        *,
+        is_stored: bool,
+        report: bytes | None,
+        unconfirmed: _Unconfirmed | None,
+    ) -> _Result:
+        """Return the result of a run."""
+        updates = plan.changes.updated
+        return cls(
+            integration=plan.integration,
+            esp=DIALECTS[plan.integration.esp].title,
+            is_stored=is_stored,
+            unconfirmed=unconfirmed,
+            digest=plan.digest,
+            created=tuple((each, each.data_type.value) for each in plan.created),
+            changed=tuple((each.after, differences(each.before, each.after)) for each in updates),
+            removed=plan.removed,
+            rejected=plan.refused,
+            unchanged=plan.unchanged,
+            report=None if report is None else report.decode("utf-8"),
+        )
+
+
+def _send_list(
+    core: Core,
+    pages: Pages,
+    open_source: OpenFieldSource,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    result: _Result | None = None,
+) -> None:
+    organization_id = visit(req).organization.id
+    counts = core.integrations.count_fields(organization_id)
+    rows = [
+        _Row(
+            integration=each,
+            esp=DIALECTS[each.esp].title,
+            fields=counts.get(each.id, 0),
+            obstacle=_obstacle(open_source, each),
+        )
+        for each in core.integrations.list_integrations(organization_id)
+    ]
+    unconfirmed = None if result is None else result.unconfirmed
+    pages.send(
+        req,
+        resp,
+        "integrations/list.html",
+        status=HTTPStatus.OK if unconfirmed is None else unconfirmed.status,
+        rows=rows,
+        result=result,
+    )
+
+
+def _send_form(
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    name: str,
+    esp: str,
+    integration: Integration | None = None,
+    errors: FormErrors = NO_ERRORS,
+) -> None:
+    """Send the form of a new integration, or of the one to rename."""
+    pages.send(
+        req,
+        resp,
+        "integrations/form.html",
+        status=errors.status,
+        integration=integration,
+        name=name,
+        esp=esp,
+        esps=_ESP_NAMES,
+        errors=errors,
+    )
+
+
+def _send_integration(
+    core: Core,
+    pages: Pages,
+    open_source: OpenFieldSource,
+    req: falcon.Request,
+    resp: falcon.Response,
+    integration: Integration,
+    *,
+    failure: _Failure | None = None,
+) -> None:
+    if failure is not None and failure.status is HTTPStatus.SERVICE_UNAVAILABLE:
+        resp.set_header("Retry-After", "60")
+    pages.send(
+        req,
+        resp,
+        "integrations/show.html",
+        status=HTTPStatus.OK if failure is None else failure.status,
+        integration=integration,
+        esp=DIALECTS[integration.esp].title,
+        fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
+        obstacle=_obstacle(open_source, integration),
+        removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
+        failure=failure,
+    )
+
+
+def _obstacle(open_source: OpenFieldSource, integration: Integration) -> str | None:
+    """Return the reason why the server can't read the ESP, or None if it can."""
+    try:
+        open_source(integration.organization_id, integration.esp)
+    except _NO_SOURCE as error:
+        return str(error)
+    return None
+
+
+def _fields_of(
+    core: Core, organization_id: OrganizationId, integration_id: IntegrationId
+) -> tuple[RecipientField, ...]:
+    query = FieldQuery(integration_ids={integration_id}, limit=None)
+    return core.fields.find_fields(organization_id, query).fields
+
+
+def _parse_esp(text: str) -> Esp:
+    if text not in _ESP_NAMES:
+        message = "Choose the provider whose fields the integration syncs."
+        raise InvalidIntegration([Violation(Rule.UNKNOWN_VALUE, message, ("esp",))])
+    return Esp(text)
+
+
+def _report(form: Form) -> bytes:
+    """Return the uploaded report, or the one that a dry run has put into the form."""
+    return form.file("report").content or form.text("report").encode("utf-8")
+
+
+def _parse_report(report: bytes) -> Iterable[ReportedField]:
+    """Return the fields of the report. Raises: NotJson, TooManyValues, InvalidDocument."""
+    if not report.strip():
+        raise NotJson("No report was uploaded. Choose a file.")
+    return parse_report(parse_json(report, max_values=_MAX_REPORT_VALUES))

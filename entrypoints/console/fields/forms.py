@@ -1,0 +1,462 @@
+"""The forms that create and edit a manual field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import falcon
+from attrs import evolve, frozen
+
+from recipient_fields.application import Core, InvalidDocument
+from recipient_fields.application.fields.documents import parse_draft, parse_replacement
+from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    NULLABLE_TEXTS,
+    WRITABLE_MEMBERS,
+    DataType,
+    Denied,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    InvalidField,
+    KeyTaken,
+    Operation,
+    Precondition,
+    RecipientField,
+    Rule,
+    VersionConflict,
+    Violation,
+    decide,
+    require,
+)
+
+from ..form_claims import claimed_form
+from ..forms import Form
+from ..page import Page, author, visit
+from ..rendering import Flash, Pages
+
+DATA_TYPES = {
+    DataType.TEXT.value: "Text",
+    DataType.NUMBER.value: "Number",
+    DataType.BOOLEAN.value: "Boolean",
+    DataType.DATE.value: "Date",
+    DataType.DATETIME.value: "Date and time",
+}
+LABELS = {
+    "name": "Name",
+    "key": "Key",
+    "data_type": "Data type",
+    "allowed_values": "Allowed values",
+    "insertable": "Insertable",
+    "custom_insertion_code": "Insertion code",
+    "custom_value_expression": "Value expression",
+}
+_WORDS: Mapping[tuple[str, Rule], str] = {
+    ("key", Rule.REQUIRED): (
+        "The key can't be derived from this name, because it has letters without an ASCII form."
+        " Enter a key, such as loyalty_tier."
+    ),
+    ("key", Rule.RESERVED): "This key is reserved. Enter another key.",
+    ("allowed_values", Rule.NOT_APPLICABLE): (
+        "A boolean field has no allowed values. Remove them, or use another data type."
+    ),
+}
+"""Messages that replace those of the domain, which are about requests to the API."""
+
+
+@frozen(kw_only=True)
+class FieldInputs:
+    """What the administrator has entered, or what is stored."""
+
+    name: str = ""
+    key: str = ""
+    data_type: str = DataType.TEXT.value
+    allowed_values: tuple[str, ...] = ()
+    insertable: bool = True
+    custom_insertion_code: str = ""
+    custom_value_expression: str = ""
+    version: str = ""
+
+    @classmethod
+    def of_form(cls, form: Form) -> FieldInputs:
+        """Return the inputs of a form, without empty allowed values."""
+        return cls(
+            name=form.text("name").strip(),
+            key=form.text("key").strip(),
+            data_type=form.text("data_type"),
+            allowed_values=_without_blanks(form.texts("allowed_value")),
+            insertable=form.text("insertable") == "yes",
+            **{name: form.text(name) for name in NULLABLE_TEXTS},
+            version=form.text("version"),
+        )
+
+    @classmethod
+    def of_field(cls, field: RecipientField) -> FieldInputs:
+        """Return the inputs with which a form for the stored field begins."""
+        values = () if field.allowed_values is None else field.allowed_values.values
+        return cls(
+            name=field.name,
+            key=field.key,
+            data_type=field.data_type.value,
+            allowed_values=tuple(map(str, values)),
+            insertable=field.insertable,
+            **{name: _with_line_feeds(getattr(field, name) or "") for name in NULLABLE_TEXTS},
+            version=field.version_tag,
+        )
+
+    def draft(self) -> FieldDraft:
+        """Return the draft of a new field. Raises: InvalidDocument."""
+        key = {"key": self.key} if self.key else {}
+        return parse_draft({"recipient_field": {**self._members(self.data_type), **key}})
+
+    def changes(self, field: RecipientField) -> FieldChanges:
+        """Return the changes to the stored field. Raises: InvalidDocument.
+
+        A code with other line breaks than line feeds keeps them unless it was changed.
+        """
+        members = self._members(field.data_type.value)
+        stored = FieldInputs.of_field(field)
+        for member in NULLABLE_TEXTS:
+            if getattr(self, member) == getattr(stored, member):
+                members[member] = getattr(field, member)
+        return parse_replacement({"recipient_field": members}, None).changes()
+
+    def differences(self, stored: FieldInputs) -> list[tuple[str, str, str]]:
+        """Return the label, the stored and the entered value of each member that differs."""
+        pairs = [
+            (label, shown(getattr(stored, member)), shown(getattr(self, member)))
+            for member, label in LABELS.items()
+            if member in WRITABLE_MEMBERS
+        ]
+        return [pair for pair in pairs if pair[1] != pair[2]]
+
+    def _members(self, data_type: str) -> dict[str, object]:
+        is_number = data_type == DataType.NUMBER.value
+        values = [
+            parse_value(text, DataType.NUMBER) if is_number else text
+            for text in self.allowed_values
+        ]
+        return {
+            "name": self.name,
+            "data_type": data_type,
+            "allowed_values": values or None,
+            "insertable": self.insertable,
+            **{name: getattr(self, name) or None for name in NULLABLE_TEXTS},
+        }
+
+
+@frozen
+class Problem:
+    """A violation at an input."""
+
+    member: str
+    message: str
+    index: int | None = None
+    """The index of an allowed value."""
+    suggestion: str | None = None
+
+    @classmethod
+    def of(cls, violation: Violation, inputs: FieldInputs) -> Problem:
+        """Return the problem that reports a violation of these inputs."""
+        path = [step for step in violation.path if step != "recipient_field"]
+        member = str(path[0]) if path else ""
+        index = path[1] if len(path) > 1 and isinstance(path[1], int) else None
+        message = _WORDS.get((member, violation.rule), violation.message)
+        if violation.rule is Rule.DUPLICATE_ITEM and index is not None:
+            message = _describe_duplicate(inputs.allowed_values, index)
+        return cls(member, message, index, violation.suggestion)
+
+    @property
+    def anchor(self) -> str:
+        """The id of the input."""
+        return self.member if self.index is None else f"allowed_value-{self.index + 1}"
+
+    @property
+    def label(self) -> str:
+        """The label of the input."""
+        if self.index is not None:
+            return f"Value {self.index + 1}"
+        return LABELS.get(self.member, self.member)
+
+
+@frozen
+class FieldErrors:
+    """The problems of a form, in the order of its inputs."""
+
+    problems: tuple[Problem, ...] = ()
+    taken_by: FieldId | None = None
+    """The field that has the key already."""
+
+    @classmethod
+    def of(cls, violations: Iterable[Violation], inputs: FieldInputs) -> FieldErrors:
+        """Return the errors that report these violations."""
+        problems = [Problem.of(violation, inputs) for violation in violations]
+        return cls(tuple(sorted(problems, key=_position)))
+
+    @classmethod
+    def of_taken_key(cls, taken: KeyTaken) -> FieldErrors:
+        """Return the error of a key that another field has."""
+        message = f"Another field has the key {taken.key}. Use another key, or open that field."
+        return cls((Problem("key", message),), taken.existing_id)
+
+    def at(self, member: str, index: int | None = None) -> list[Problem]:
+        """Return the problems at an input: a member, or one of the allowed values."""
+        return [each for each in self.problems if (each.member, each.index) == (member, index)]
+
+    @property
+    def suggested_key(self) -> str | None:
+        """The key to use in place of the entered one."""
+        return next((each.suggestion for each in self.at("key") if each.suggestion), None)
+
+    @property
+    def has_wrong_values(self) -> bool:
+        """Whether one or more of the allowed values, or their list, are wrong."""
+        return any(each.member == "allowed_values" for each in self.problems)
+
+
+@frozen
+class FieldCreation(Page):
+    """`/console/o/{organization_id}/fields/new`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show an empty form."""
+        self._show(req, resp, FieldInputs())
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, _entered(visit(req).form))
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Change the inputs as the pressed button says, or create the field."""
+        edited = _edited(visit(req).form)
+        if edited is not None:
+            self._show(req, resp, edited, pressed=visit(req).form.text("action"))
+            return
+        inputs = FieldInputs.of_form(visit(req).form)
+        organization_id = visit(req).organization.id
+        try:
+            draft = inputs.draft()
+            with claimed_form(req, self.core, "/fields"):
+                created = self.core.fields.by(author(req)).create_field(organization_id, draft)
+        except (InvalidDocument, InvalidField) as invalid:
+            self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))
+            return
+        except KeyTaken as taken:
+            self._show(req, resp, inputs, FieldErrors.of_taken_key(taken))
+            return
+        path = visit(req).path(f"/fields/{created.id}")
+        self.pages.redirect(
+            req, resp, path, Flash("The field ", created.name, " was created.", path)
+        )
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        inputs: FieldInputs,
+        errors: FieldErrors | None = None,
+        *,
+        pressed: str = "",
+    ) -> None:
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            inputs,
+            errors,
+            pressed=pressed,
+            action=visit(req).path("/fields/new"),
+            title="New manual field",
+            submit="Create field",
+        )
+
+
+@frozen
+class FieldEditing(Page):
+    """`/console/o/{organization_id}/fields/{field_id}/edit`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+        """Show a form with the stored field."""
+        field = self._get(req, field_id)
+        self._show(req, resp, field, FieldInputs.of_field(field))
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, self._get(req, field_id), _entered(visit(req).form))
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+        """Change the inputs as the pressed button says, or the field in the version of the form."""
+        field = self._get(req, field_id)
+        edited = _edited(visit(req).form)
+        if edited is not None:
+            self._show(req, resp, field, edited, pressed=visit(req).form.text("action"))
+            return
+        inputs = FieldInputs.of_form(visit(req).form)
+        try:
+            changed = self.core.fields.by(author(req)).update_field(
+                visit(req).organization.id,
+                field.id,
+                inputs.changes(field),
+                Precondition(match=frozenset({inputs.version})),
+            )
+        except (InvalidDocument, InvalidField) as invalid:
+            self._show(req, resp, field, inputs, FieldErrors.of(invalid.violations, inputs))
+            return
+        except VersionConflict:
+            changed = self._get(req, field_id)
+            differences = inputs.differences(FieldInputs.of_field(changed))
+            if differences:  # There are none if the same form was submitted twice.
+                inputs = evolve(inputs, version=changed.version_tag)
+                self._show(req, resp, changed, inputs, conflict=differences)
+                return
+        path = visit(req).path(f"/fields/{changed.id}")
+        self.pages.redirect(
+            req, resp, path, Flash("The field ", changed.name, " was changed.", path)
+        )
+
+    def _get(self, req: falcon.Request, field_id: FieldId) -> RecipientField:
+        """Return the field. Raises: FieldNotFound; OperationForbidden if it is not manual."""
+        field = self.core.fields.get_field(visit(req).organization.id, field_id)
+        require(ADMINISTRATOR, Operation.UPDATE, field.origin)
+        return field
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        field: RecipientField,
+        inputs: FieldInputs,
+        errors: FieldErrors | None = None,
+        *,
+        conflict: Sequence[tuple[str, str, str]] = (),
+        pressed: str = "",
+    ) -> None:
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            inputs,
+            errors,
+            field=field,
+            conflict=conflict,
+            pressed=pressed,
+            action=visit(req).path(f"/fields/{field.id}/edit"),
+            title=f"Edit {field.name}",
+            submit="Save changes",
+        )
+
+
+def _send_form(
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    inputs: FieldInputs,
+    errors: FieldErrors | None,
+    *,
+    field: RecipientField | None = None,
+    conflict: Sequence[tuple[str, str, str]] = (),
+    pressed: str,
+    **values: Any,
+) -> None:
+    status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
+    decision = decide(API, Operation.UPDATE, ADMINISTRATOR.origin())
+    pages.send(
+        req,
+        resp,
+        "fields/form.html",
+        status=HTTPStatus.CONFLICT if conflict else status,
+        form=inputs,
+        errors=errors or FieldErrors(),
+        field=field,
+        conflict=conflict,
+        data_types=DATA_TYPES,
+        pressed=pressed,
+        pasted="" if pressed == "add-pasted" else visit(req).form.text("pasted"),
+        reason=decision.reason if isinstance(decision, Denied) else "",
+        **values,
+    )
+
+
+def _position(problem: Problem) -> tuple[int, int]:
+    """Return a number for the input's position in the form."""
+    members = list(LABELS)
+    member = members.index(problem.member) if problem.member in members else -1
+    return member, -1 if problem.index is None else problem.index
+
+
+def _entered(form: Form) -> FieldInputs:
+    """Return the inputs of a form with all allowed values, also empty ones."""
+    return evolve(FieldInputs.of_form(form), allowed_values=form.texts("allowed_value"))
+
+
+def _edited(form: Form) -> FieldInputs | None:
+    """Return the inputs after the pressed button of the list or of a suggestion, or None to save.
+
+    These buttons store nothing. They work without a script.
+    """
+    action, _, argument = form.text("action").partition(":")
+    inputs = FieldInputs.of_form(form)
+    values = list(form.texts("allowed_value"))
+    position = int(argument) - 1 if is_id(argument) else -1
+    known = 0 <= position < len(values)
+    match action:
+        case "use-key":
+            return evolve(inputs, key=argument)
+        case "add":
+            values = [*values, ""]
+        case "paste":
+            pass
+        case "add-pasted":
+            values = [*_without_blanks(values), *_pasted(form.text("pasted"))]
+        case "remove" if known:
+            del values[position]
+        case "up" | "down" if known:
+            other = position - 1 if action == "up" else position + 1
+            if 0 <= other < len(values):
+                values[position], values[other] = values[other], values[position]
+        case _:
+            return None
+    return evolve(inputs, allowed_values=tuple(values))
+
+
+def _pasted(text: str) -> list[str]:
+    return list(_without_blanks(text.split("\n")))
+
+
+def _without_blanks(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value.strip() for value in values if value.strip())
+
+
+def _with_line_feeds(text: str) -> str:
+    """Return the text as a text area shows and sends it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _describe_duplicate(values: tuple[str, ...], index: int) -> str:
+    equal = [number for number, value in enumerate(values[:index], 1) if value == values[index]]
+    first = f" Value {equal[0]} is the same." if equal else " An earlier value is the same."
+    return f"List each value once.{first}"
+
+
+def shown(value: object) -> str:
+    """Return the value of a member as a text."""
+    match value:
+        case bool():
+            return "Yes" if value else "No"
+        case tuple():
+            return ", ".join(value) or "Any value"
+        case _:
+            return str(value) or "None"

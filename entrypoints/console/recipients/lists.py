@@ -1,0 +1,217 @@
+"""The check of an uploaded list of recipients. Nothing of the list is stored or logged."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Mapping, Sequence
+from threading import Lock
+from time import thread_time
+
+import falcon
+from attrs import evolve, field, frozen
+
+from recipient_fields.application import Core
+from recipient_fields.domain import (
+    Catalog,
+    InvalidInput,
+    RecipientFieldsError,
+    TextFormats,
+)
+from recipient_fields.domain.esp import DIALECTS, Integration
+from recipient_fields.domain.text import to_line
+
+from ...recipient_files import UnreadableFile, is_json_lines, open_recipients
+from ...recipient_lists import (
+    CheckReport,
+    ListOptions,
+    RecipientList,
+    violation_text,
+)
+from .. import MAX_FILE_SIZE, MAX_FORM_SIZE
+from ..form_errors import NO_ERRORS, FormError, FormErrors
+from ..forms import Form, UploadedFile
+from ..page import Page, visit
+from ..rendering import Pages
+
+_MAX_SECONDS = 15.0
+"""CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
+_MAX_REJECTS_SIZE = 32 * 1024 * 1024
+"""Bytes of a download. The rejects are in memory until they are sent."""
+_MAX_NAME_LENGTH = 100
+_USE_COMMAND = "Split the list, or check it with the command recipient-fields recipients check."
+_TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
+_BUSY = "The server checks another list at the moment. Try again in a few seconds."
+_ENCODINGS = {"": "Detected (UTF-8 or UTF-16)", "cp1252": "Windows-1252 (Western European)"}
+_REJECTS = {"spreadsheets": "Spreadsheets", "programs": "Programs"}
+_DATE_FORMATS = {
+    "YYYY-MM-DD": "Like 2026-11-20",
+    "D.M.YYYY": "Like 20.11.2026",
+    "D/M/YYYY": "Like 20/11/2026",
+    "M/D/YYYY": "Like 11/20/2026",
+}
+_DECIMAL_MARKS = {"point": "Point, as in 1234.5", "comma": "Comma, as in 1234,5"}
+
+
+class ListNotChecked(RecipientFieldsError):
+    """The list is not checked, because the check exceeds a limit of the console."""
+
+
+@frozen
+class RecipientListCheck(Page):
+    """`/console/o/{organization_id}/fields/check`."""
+
+    core: Core
+    pages: Pages
+    _running: Lock = field(factory=Lock, init=False, eq=False, repr=False)
+    """Held during a check: a process checks one list at a time, so that requests have CPU time."""
+    is_for_viewers = True
+    max_body_size = MAX_FORM_SIZE
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        self._send(req, resp)
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the options of an ended session, and ask for the file."""
+        errors = FormErrors((FormError("list", "List", "The file was not kept. Choose it again."),))
+        self._send(req, resp, errors=errors)
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the report of the uploaded list, or send its rejects as a file."""
+        form = visit(req).form
+        with_rejects = form.text("action") == "rejects"
+        try:
+            result = self._check(req, form, with_rejects=with_rejects)
+        except (UnreadableFile, ListNotChecked) as error:
+            errors = FormErrors((FormError("list", "List", str(error)),))
+            self._send(req, resp, errors=errors)
+            return
+        if with_rejects and result.report.invalid:
+            _send_rejects(resp, result)
+        else:
+            self._send(req, resp, result=result)
+
+    def _check(self, req: falcon.Request, form: Form, *, with_rejects: bool) -> _Result:
+        file = form.file("list")
+        if not file.content:
+            raise ListNotChecked("Choose a file that is not empty.")
+        options = evolve(_options(form, self._integrations(req)), formats=_formats(form))
+        if options.integration is not None and is_json_lines(file.name):
+            raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
+        if not self._running.acquire(blocking=False):
+            raise falcon.HTTPServiceUnavailable(description=_BUSY, retry_after=5)
+        try:
+            catalog = self.core.fields.list_fields(visit(req).organization.id)
+            return _Result.of(file, catalog, options, with_rejects=with_rejects)
+        finally:
+            self._running.release()
+
+    def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
+        return self.core.integrations.list_integrations(visit(req).organization.id)
+
+    def _send(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        result: _Result | None = None,
+        errors: FormErrors = NO_ERRORS,
+    ) -> None:
+        form, integrations = visit(req).form, self._integrations(req)
+        self.pages.send(
+            req,
+            resp,
+            "fields/check.html",
+            status=errors.status,
+            options=_options(form, integrations),
+            decimal=form.text("decimal") or "point",
+            date_format=form.text("date_format"),
+            words={"true": form.text("true") or "true", "false": form.text("false") or "false"},
+            integrations={each.id: _title(each) for each in integrations},
+            encodings=_ENCODINGS,
+            decimal_marks=_DECIMAL_MARKS,
+            date_formats=_DATE_FORMATS,
+            rejects=_REJECTS,
+            max_size=MAX_FILE_SIZE,
+            result=result,
+            errors=errors,
+        )
+
+
+@frozen(kw_only=True)
+class _Result:
+    """The report of a list, and the file of its rejects if it is requested."""
+
+    name: str
+    is_json_lines: bool
+    report: CheckReport
+    unread: Collection[str]
+    """The data types with texts that are not in the format of the form, by their wire names."""
+    rejects: bytes
+
+    @classmethod
+    def of(
+        cls, file: UploadedFile, catalog: Catalog, options: ListOptions, *, with_rejects: bool
+    ) -> _Result:
+        """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
+        name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
+        end = thread_time() + _MAX_SECONDS
+        report, content, rejects = CheckReport(), io.BytesIO(file.content), io.BytesIO()
+        with open_recipients(content, name, options.encoding, options.delimiter) as reader:
+            recipients = RecipientList.of(reader, catalog, options)
+            with recipients.reader.open_writer(rejects, rejects=True) as writer:
+                for row, reasons in recipients.check(recipients.reader, report):
+                    if thread_time() > end:
+                        raise ListNotChecked(_TOO_SLOW)
+                    if with_rejects and reasons:
+                        writer.write(row, [violation_text(each) for each in reasons])
+                        if rejects.tell() > _MAX_REJECTS_SIZE:
+                            raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
+        return cls(
+            name=name,
+            is_json_lines=is_json_lines(name),
+            report=report,
+            unread={each.value for each in recipients.unread_types(report)},
+            rejects=rejects.getvalue(),
+        )
+
+
+def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:
+    """Return the options of a form. Unknown values count as not set."""
+    ids: Mapping[str, int] = {str(each.id): each.id for each in integrations}
+    encoding = form.text("encoding")
+    return ListOptions(
+        integration=ids.get(form.text("integration")),
+        encoding=encoding if encoding in _ENCODINGS and encoding else None,
+        additional=form.text("additional") == "true",
+        spreadsheet_safe=form.text("rejects") != "programs",
+    )
+
+
+def _formats(form: Form) -> TextFormats:
+    """Return the formats of a form. Raises: ListNotChecked if a word is for true and false."""
+    date_format = form.text("date_format")
+    try:
+        return TextFormats(
+            decimal_mark="," if form.text("decimal") == "comma" else ".",
+            date_format=date_format if date_format in _DATE_FORMATS else next(iter(_DATE_FORMATS)),
+            true=_words(form.text("true")) or ("true",),
+            false=_words(form.text("false")) or ("false",),
+        )
+    except InvalidInput as error:
+        raise ListNotChecked(error.violations[0].message) from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _title(integration: Integration) -> str:
+    return f"{DIALECTS[integration.esp].title} names of {integration.name}"
+
+
+def _send_rejects(resp: falcon.Response, result: _Result) -> None:
+    kind, suffix = ("application/jsonl", "jsonl") if result.is_json_lines else ("text/csv", "csv")
+    resp.content_type = f"{kind}; charset=utf-8"
+    resp.downloadable_as = f"rejects.{suffix}"
+    resp.data = result.rejects

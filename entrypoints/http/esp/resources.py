@@ -1,0 +1,137 @@
+"""The resources of code for ESPs. They store nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import EspCodeService
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.esp.code_documents import (
+    CompiledConditionDocument,
+    ConditionCompilationDocument,
+    ContentExportDocument,
+    ExportedContentDocument,
+    parse_condition_compilation,
+    parse_content_export,
+    render_condition_code,
+    render_exported_content,
+)
+from recipient_fields.domain.esp import Esp, NotExpressible
+
+from ..bodies import read_json
+from ..heavy_requests import HeavyRequests
+from ..operations import Body, Result, Tag, operation
+from ..request_context import credential
+from ..resource import KIBIBYTE, MEBIBYTE, Resource
+
+_TAG = Tag("ESP code", "Conditions and content as code for an ESP. The service stores nothing.")
+
+
+@frozen
+class ConditionCompilations(Resource):
+    """`/api/v1/condition_compilations`."""
+
+    max_body_size: ClassVar[int] = 64 * KIBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: EspCodeService
+    heavy: HeavyRequests
+
+    @operation(
+        "compile_condition",
+        _TAG,
+        Result(
+            description="The code of the ESP.",
+            document=CompiledConditionDocument,
+            examples={
+                "gold": {
+                    "esp": Esp.BRAZE.value,
+                    "code": (
+                        '{% if custom_attribute.${loyalty_tier} == "gold" %}Thank you!'
+                        "{% else %}Hello.{% endif %}"
+                    ),
+                    "prelude": None,
+                    "caveats": [],
+                }
+            },
+        ),
+        body=Body(
+            document=ConditionCompilationDocument,
+            examples={
+                "gold": {
+                    "condition": 'loyalty_tier = "gold"',
+                    "esp": Esp.BRAZE.value,
+                    "then": "Thank you!",
+                    "else": "Hello.",
+                }
+            },
+        ),
+        errors=(NotExpressible,),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Compile a condition.
+
+        The body has at most 64 KiB. If the ESP can't express the condition, the response is 422
+        `not_expressible`. Read-only API keys can send this request.
+        """
+        compilation = parse_condition_compilation(read_json(req, self))
+        with self.heavy.reading_catalog(credential(req)):
+            esp, code = self.service.compile_condition(
+                credential(req).organization_id,
+                compilation.condition,
+                compilation.target,
+                then=compilation.then,
+                otherwise=compilation.otherwise,
+            )
+        resp.data = render_json(render_condition_code(esp, code))
+
+
+@frozen
+class ContentExports(Resource):
+    """`/api/v1/content_exports`."""
+
+    max_body_size: ClassVar[int] = 4 * MEBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: EspCodeService
+    heavy: HeavyRequests
+
+    @operation(
+        "export_content",
+        _TAG,
+        Result(
+            description="The content with the code of the ESP.",
+            document=ExportedContentDocument,
+            examples={
+                "tier": {
+                    "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
+                    "warnings": [],
+                    "fields": ["loyalty_tier"],
+                }
+            },
+        ),
+        body=Body(
+            document=ContentExportDocument,
+            examples={
+                "tier": {
+                    "content": "Your tier: {{recipient.loyalty_tier}}.",
+                    "esp": Esp.BRAZE.value,
+                }
+            },
+        ),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Export content.
+
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`.
+        Read-only API keys can send this request.
+        """
+        export = parse_content_export(read_json(req, self))
+        with self.heavy.reading_catalog(credential(req)):
+            exported = self.service.export_content(
+                credential(req).organization_id, export.content, export.target, strict=export.strict
+            )
+        resp.data = render_json(render_exported_content(exported))

@@ -1,0 +1,1 @@
+"""The resources of fields and of their history, with their parameters."""

@@ -1,0 +1,1 @@
+"""What builds the service: settings, selection of adapters, composition, host, log."""

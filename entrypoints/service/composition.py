@@ -1,0 +1,188 @@
+"""The composition root: builds the service from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from attrs import evolve, frozen
+
+from recipient_fields.application import DEFAULT_HISTORY_LIMIT, Core, Pooled
+from recipient_fields.domain import HistoryLimit
+
+from ..console import MAX_FORM_SIZE
+from ..console import ROOT as CONSOLE
+from ..http.app import create_app
+from ..http.client_addresses import ClientAddresses
+from ..http.heavy_requests import HeavyRequests
+from ..http.host_rejections import HostRejections
+from ..http.openapi.reference_page import REFERENCE_PATH
+from ..http.readiness import CheckWithDeadline, PeriodicCheck
+from ..http.request_log import (
+    OnResponse,
+    RequestLog,
+    ResponseHooks,
+    UntrustedProxyWarning,
+    sender_of,
+)
+from ..http.resource import MAX_BODY_SIZE
+from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
+from .log import BufferedHandler
+from .selection import open_core, open_permitted_source, storage_kind
+from .settings import MEBIBYTE, STORED_KEYS, Settings
+
+if TYPE_CHECKING:
+    from ..http.metrics import Metrics
+    from .traces import Traces
+
+
+@frozen(kw_only=True)
+class Service:
+    """The HTTP service without a server."""
+
+    core: Core
+    application: WSGIApplication
+    readiness: CheckWithDeadline
+    reject: HostRejections
+    """Renders and logs the rejection of a request that does not reach the application."""
+    max_body_size: int
+    """The size of the largest body that the application accepts, in bytes."""
+    admin: Admin | None
+    traces: Traces | None
+    """None if requests are not traced. Otherwise, `traces.close` exports the last spans."""
+
+
+@frozen(kw_only=True)
+class Admin:
+    """The probes and the metrics for operators."""
+
+    application: WSGIApplication
+    metrics: Metrics
+    last_check: PeriodicCheck
+    """Whether the service is ready. It runs while it is used as a context manager."""
+
+
+def create_service(
+    settings: Settings,
+    environment: Mapping[str, str],
+    log: BufferedHandler,
+    *,
+    with_admin: bool = False,
+) -> Service:
+    """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
+
+    Raises: what `open_core` raises; MissingExtra and InvalidSettings if traces can't be exported.
+    """
+    traces = _create_traces(settings)
+    core = open_core(
+        settings.storage,
+        field_limit=settings.field_limit,
+        catalog_size=settings.catalog_size,
+        history_limit=_history_limit(settings),
+        keys_url=settings.keys,
+        environment=environment,
+        hashes_passwords=settings.console,
+        wrap=None if traces is None else traces.trace_storage,
+    )
+    readiness = CheckWithDeadline(core.storage.check)
+    addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
+    # Unlike `log.log`, `log_or_drop` never blocks.
+    rejection_log = RequestLog(log.log_or_drop, addresses)
+    admin = _create_admin(core, readiness, rejection_log) if with_admin else None
+    request_log = RequestLog(log.log, addresses)
+    hooks: tuple[OnResponse, ...] = ()
+    if admin is not None:
+        hooks += (admin.metrics.record_response,)
+    if traces is not None:
+        hooks += (traces.record_response,)
+    counted, heavy = core, HeavyRequests(settings.threads)
+    unread = UnreadResponses(max(MAX_UNREAD_BYTES, 2 * settings.catalog_size * MEBIBYTE))
+    if admin is not None:
+        admin.metrics.watch_large_responses(heavy, unread)
+        counted = evolve(core, validator=admin.metrics.counting(core.validator))
+    api = create_app(
+        counted,
+        hooks,
+        check=readiness,
+        cache_bytes=settings.cache * MEBIBYTE,
+        heavy=heavy,
+        unread=unread,
+        request_log=request_log,
+        home=CONSOLE if settings.console else REFERENCE_PATH,
+    )
+    console = _create_console(core, settings, environment, (request_log, *hooks))
+    application: WSGIApplication = api if console is None else _mount(console, api)
+    return Service(
+        core=core,
+        application=application if traces is None else traces.trace_requests(application),
+        readiness=readiness,
+        reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
+        max_body_size=MAX_FORM_SIZE if settings.console else MAX_BODY_SIZE,
+        admin=admin,
+        traces=traces,
+    )
+
+
+def _history_limit(settings: Settings) -> HistoryLimit:
+    """Return the limit. Only one that the operator has set applies to histories above it."""
+    if settings.history_size is None:
+        return DEFAULT_HISTORY_LIMIT
+    return HistoryLimit(settings.history_size * MEBIBYTE, keeps_inherited=False)
+
+
+def _create_traces(settings: Settings) -> Traces | None:
+    if not settings.traces:
+        return None
+    # Imported here because only traces need their extra.
+    from .traces import Traces
+
+    return Traces(storage_kind(settings.storage))
+
+
+def _create_console(
+    core: Core, settings: Settings, environment: Mapping[str, str], hooks: tuple[OnResponse, ...]
+) -> WSGIApplication | None:
+    if not settings.console:
+        return None
+    # Imported here because only the console needs its extra.
+    from ..console.app import create_console
+
+    addresses = ClientAddresses(settings.trusted_proxies)
+    return create_console(
+        core,
+        origin=settings.console_url,
+        client_address=lambda req: addresses.find(sender_of(req)) or "",
+        open_source=partial(open_permitted_source, settings.esp_organizations, environment),
+        issues_keys=settings.keys == STORED_KEYS,
+        hooks=ResponseHooks((*hooks, UntrustedProxyWarning(addresses))),
+    )
+
+
+def _mount(console: WSGIApplication, api: WSGIApplication) -> WSGIApplication:
+    """Return an application that passes the console's paths to the console."""
+
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        is_console = path == CONSOLE or path.startswith(f"{CONSOLE}/")
+        return (console if is_console else api)(environ, start_response)
+
+    return application
+
+
+def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> Admin:
+    # Imported here because only a service with metrics needs these 1.4 MiB.
+    from prometheus_client import disable_created_metrics
+
+    from ..http.admin import create_admin_app
+    from ..http.metrics import Metrics
+
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # It applies to the whole process.
+    metrics = Metrics()
+    if isinstance(core.storage, Pooled):
+        metrics.watch_pool(core.storage)
+    last_check = PeriodicCheck(readiness)
+    metrics.watch_readiness(last_check)
+    application = create_admin_app(metrics, last_check, log)
+    return Admin(application=application, metrics=metrics, last_check=last_check)

@@ -1,0 +1,363 @@
+"""The settings of the service, from command line options or from the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_args, get_origin
+
+from attrs import Attribute, field, fields, frozen, resolve_types
+from cattrs import ClassValidationError, Converter
+
+from recipient_fields.application import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
+from recipient_fields.application.environment import VARIABLE_PREFIX, read_secret
+from recipient_fields.application.fields.references import is_id
+from recipient_fields.domain import OrganizationId, RecipientFieldsError
+
+from ..server.addresses import authority
+from ..server.limits import MAX_CONNECTIONS
+
+MEBIBYTE = 1024 * 1024
+
+STORED_KEYS = "stored:"
+"""The URL of the key validator that uses the API keys in the storage."""
+
+_ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::0*(?P<port>[0-9]{1,5}))?/?"
+)
+_WEB_PORTS = {"http": "80", "https": "443"}
+_MAX_PORT = 65_535
+_MAX_DIGITS = 18
+_TRUE = {"true", "t", "yes", "y", "on", "1"}
+_FALSE = {"false", "f", "no", "n", "off", "0"}
+"""The words that click accepts for a flag."""
+
+
+class InvalidSettings(RecipientFieldsError):
+    """One or more settings have an invalid value, or one is missing."""
+
+
+class Address(NamedTuple):
+    """A host and a TCP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return `HOST:PORT`, with an IPv6 host in brackets."""
+        return authority(self.host, self.port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can connect to the address."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
+
+
+class Range(NamedTuple):
+    """The smallest and the largest value of a whole number."""
+
+    least: int
+    most: int | None = None
+    """None: there is no limit."""
+
+
+WebOrigin = NewType("WebOrigin", str)
+"""The scheme and the host of an address for browsers: `https://fields.example.com`."""
+
+Mebibytes: TypeAlias = Annotated[int, Range(1, 1_048_576)]
+MebibytesOrDefault: TypeAlias = Mebibytes | None
+OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
+Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+LogFormat: TypeAlias = Literal["auto", "json", "text"]
+
+
+@frozen(kw_only=True)
+class Settings:
+    """The settings of the service. Each has an option of `serve` and an environment variable.
+
+    The metadata are the option's help and the name of its value, and `secret` if the value can
+    contain a password: it can then be in a file.
+    """
+
+    storage: str = field(
+        default="sqlite:recipient-fields.db",
+        metadata={
+            "help": "The storage: sqlite:PATH, postgresql://… or memory:.",
+            "metavar": "URL",
+            "secret": True,
+        },
+    )
+    listen: Address = field(
+        default=Address("127.0.0.1", 8080),
+        metadata={
+            "help": "The address to listen on. Port 0 selects a free port.",
+            "metavar": "HOST:PORT",
+        },
+    )
+    admin_listen: Address | None = field(
+        default=None,
+        metadata={
+            "help": "Another address for /healthz, /readyz and /metrics, which responds even if"
+            " the service is overloaded.",
+            "metavar": "HOST:PORT",
+        },
+    )
+    threads: Annotated[int, Range(1, 64)] = field(
+        default=4,
+        metadata={
+            "help": "The number of requests to process at the same time: 1 to 64.",
+            "metavar": "NUMBER",
+        },
+    )
+    connections: Annotated[int, Range(1)] = field(
+        default=MAX_CONNECTIONS,
+        metadata={
+            "help": "The maximum number of open client connections.",
+            "metavar": "NUMBER",
+        },
+    )
+    reuse_port: bool = field(
+        default=False,
+        metadata={
+            "help": "Share the address with other processes that use this option, for restarts"
+            " without downtime."
+        },
+    )
+    field_limit: Annotated[int, Range(0)] = field(
+        default=DEFAULT_FIELD_LIMIT,
+        metadata={
+            "help": "The maximum number of API-managed fields per organization.",
+            "metavar": "NUMBER",
+        },
+    )
+    catalog_size: Annotated[int, Range(1, 65_536)] = field(
+        default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
+        metadata={
+            "help": "The maximum size of the list of an organization's fields in MiB.",
+            "metavar": "MIB",
+        },
+    )
+    history_size: MebibytesOrDefault = field(
+        default=None,
+        metadata={
+            "help": "The maximum size of each organization's history in MiB: 256 by default. The"
+            " service removes the oldest records. Unless it is set, histories that were larger at"
+            " an upgrade have no limit.",
+            "metavar": "MIB",
+        },
+    )
+    keys: str = field(
+        default=STORED_KEYS,
+        metadata={
+            "help": "The validator of API keys: stored:, or introspection+https://… for the access"
+            " tokens of an issuer.",
+            "metavar": "URL",
+        },
+    )
+    cache: Annotated[int, Range(0, 65_536)] = field(
+        default=64,
+        metadata={
+            "help": "The maximum size of the response cache in MiB; 0 disables it.",
+            "metavar": "MIB",
+        },
+    )
+    console: bool = field(
+        default=False,
+        metadata={"help": "Serve the web application for administrators at /console."},
+    )
+    console_url: WebOrigin | None = field(
+        default=None,
+        metadata={
+            "help": "The address of the console in a browser, without /console: for example"
+            " https://fields.example.com. The console requires it, unless the service listens on a"
+            " loopback address.",
+            "metavar": "URL",
+        },
+    )
+    esp_organizations: OrganizationIds = field(
+        default=(),
+        metadata={
+            "help": "With --console: the ids of the organizations whose admins may sync with the"
+            " credentials of ESPs in the environment, for example 1,7. By default, none.",
+            "metavar": "IDS",
+        },
+    )
+    log_level: LogLevel = field(
+        default="info",
+        metadata={"help": "Minimum level to log. `info` includes one line per request."},
+    )
+    log_format: LogFormat = field(
+        default="auto",
+        metadata={
+            "help": "The format of the log on standard error. `auto` is `text` on a terminal and"
+            " `json` otherwise."
+        },
+    )
+    log_client_address: bool = field(
+        default=False,
+        metadata={"help": "Include the client's IP address in the log line of each request."},
+    )
+    trusted_proxies: Networks = field(
+        default=(),
+        metadata={
+            "help": "With --console or --log-client-address: the networks of the proxies whose"
+            " X-Forwarded-For or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
+            "metavar": "NETWORKS",
+        },
+    )
+    traces: bool = field(
+        default=False,
+        metadata={
+            "help": "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
+            " needs the extra `traces`."
+        },
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Return the settings in environment variables. An empty variable counts as not set.
+
+        Raises: InvalidSettings if a value is invalid; the message lists every invalid value.
+        UnusableCredentials if the file with a secret is not readable.
+        """
+        variables = {setting.name: variable_of(setting.name) for setting in fields(cls)}
+        read = {
+            setting.name: read_secret(variables[setting.name], environment)
+            if setting.metadata.get("secret")
+            else environment.get(variables[setting.name], "")
+            for setting in fields(cls)
+        }
+        texts = {name: text for name, text in read.items() if text}
+        try:
+            return _converter.structure(texts, cls)
+        except ClassValidationError as invalid:
+            messages = [
+                f"Invalid value for {variables[note.name]}: {error}"
+                for error, note in invalid.group_exceptions()[0]
+            ]
+            raise InvalidSettings(" ".join(messages)) from None
+
+    def require_console_url(self, listen: Address | None) -> None:
+        """Check that the console has a URL if it needs one.
+
+        `listen` is the address of the service, or None if it is not known. Without a URL, the
+        console trusts the `Host` of each request, so only this machine may send requests.
+        Raises: InvalidSettings.
+        """
+        is_local = listen is not None and listen.is_loopback
+        if self.console and self.console_url is None and not is_local:
+            variable = variable_of("console_url")
+            raise InvalidSettings(
+                "The console needs its address in a browser, unless the service listens on a"
+                f" loopback address. Set --console-url or {variable}, for example to"
+                " https://fields.example.com."
+            )
+
+
+resolve_types(Settings)
+
+
+def variable_of(option: str) -> str:
+    """Return the environment variable of an option: RECIPIENT_FIELDS_LOG_LEVEL for `log-level`."""
+    return f"{VARIABLE_PREFIX}{option.replace('-', '_').upper()}"
+
+
+def parse_setting(setting: Attribute[Any], text: str) -> Any:
+    """Return the value of a setting from a text.
+
+    Raises: ValueError if the text is invalid; the message describes a valid one.
+    """
+    kind: Any = setting.type
+    return _converter.structure(text, kind)
+
+
+def _parse_boolean(text: str, _type: object) -> bool:
+    word = text.strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError("use `true` or `false`.")
+    return word in _TRUE
+
+
+def _parse_address(text: str, _type: object) -> Address:
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match[3]) > _MAX_PORT:
+        raise ValueError("use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080.")
+    return Address(match[1] or match[2], int(match[3]))
+
+
+def _parse_origin(text: str, _type: object) -> WebOrigin:
+    """Return the origin as browsers send it: in lower case, and without the scheme's own port."""
+    match = _ORIGIN.fullmatch(text.lower())
+    if match is None or int(match["port"] or 1) not in range(1, _MAX_PORT + 1):
+        raise ValueError("use the address without a path, for example https://fields.example.com.")
+    has_own_port = match["port"] in {None, _WEB_PORTS[match["scheme"]]}
+    port = "" if has_own_port else f":{match['port']}"
+    return WebOrigin(f"{match['scheme']}://{match['host']}{port}")
+
+
+def _parse_networks(text: str, _type: object) -> Networks:
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise ValueError(
+            "use networks separated by commas, for example 10.0.0.0/8,192.0.2.7,2001:db8::/32."
+        ) from None
+
+
+def _parse_organization_ids(text: str, _type: object) -> OrganizationIds:
+    ids = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(map(is_id, ids)):
+        raise ValueError("use ids of organizations separated by commas, for example 1,7.")
+    return tuple(OrganizationId(int(each)) for each in ids)
+
+
+def _number_parser(annotated: Any) -> Callable[[str, object], int]:
+    (least, most) = annotated.__metadata__[0]
+
+    def parse(text: str, _type: object) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+        if not is_number or int(text) < least or (most is not None and int(text) > most):
+            limit = f"from {least} to {most}" if most is not None else f"of {least} or more"
+            raise ValueError(f"use a whole number {limit}.")
+        return int(text)
+
+    return parse
+
+
+def _choice_parser(literal: Any) -> Callable[[str, object], str]:
+    *others, last = choices = get_args(literal)
+
+    def parse(text: str, _type: object) -> str:
+        if text not in choices:
+            raise ValueError(f"use {', '.join(others)} or {last}.")
+        return text
+
+    return parse
+
+
+def _is(form: object) -> Callable[[object], bool]:
+    """Return a test for types such as `Literal[…]`, of which the form is `Literal`."""
+    return lambda kind: get_origin(kind) is form
+
+
+_converter = Converter()
+_converter.register_structure_hook(bool, _parse_boolean)
+_converter.register_structure_hook(str, lambda text, _: text)
+_converter.register_structure_hook(Address, _parse_address)
+_converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
+_converter.register_structure_hook_func(
+    lambda kind: kind == MebibytesOrDefault, _number_parser(Mebibytes)
+)
+_converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
+_converter.register_structure_hook_func(
+    lambda kind: kind == OrganizationIds, _parse_organization_ids
+)
+_converter.register_structure_hook_func(lambda kind: kind == WebOrigin | None, _parse_origin)
+_converter.register_structure_hook_factory(_is(Annotated), _number_parser)
+_converter.register_structure_hook_factory(_is(Literal), _choice_parser)

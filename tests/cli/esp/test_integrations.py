@@ -1,0 +1,367 @@
+"""The commands `integrations`, `esp` and `fields check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recipient_fields.application import Core
+from recipient_fields.domain.esp import DIALECTS, Esp, Integration
+
+from ...support.command_line import NOT_CONFIRMED, CommandLine
+
+FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
+ACME = ("--organization", 1)
+TIER = {"name": "TIER", "data_type": "text", "allowed_values": ["gold", "silver"]}
+
+
+@pytest.fixture
+def audience(core: Core, acme) -> Integration:
+    return core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+
+
+def report(*fields: Any) -> str:
+    return json.dumps({"fields": fields})
+
+
+class TestIntegrations:
+    def test_a_created_integration_is_listed(self, cli: CommandLine, acme):
+        created = cli(
+            *("integrations", "create", "--organization", acme, "--esp", "mailchimp"),
+            *("--name", " Main list ", "--json"),
+        ).document()["integration"]
+        assert {**created, "created_at": ""} == {
+            "id": 1,
+            "organization_id": acme,
+            "esp": "mailchimp",
+            "name": "Main list",
+            "created_at": "",
+            "last_synced_at": None,
+        }
+        listed = cli("integrations", "list", "--organization", acme, "--json").document()
+        assert listed == {"integrations": [created]}
+        assert cli("integrations", "list", "--organization", acme).table() == [
+            "ID  ESP        NAME       LAST SYNCED",
+            "1   mailchimp  Main list  -",
+        ]
+
+    def test_an_integration_is_renamed(self, cli: CommandLine, audience):
+        renamed = cli("integrations", "rename", audience.id, *ACME, "--name", "Second", "--json")
+        assert renamed.document()["integration"]["name"] == "Second"
+
+    @pytest.mark.parametrize(
+        ("arguments", "failure"),
+        [
+            (("create", "--organization", 9, "--esp", "braze", "--name", "x"), "no organization 9"),
+            (("create", "--organization", 1, "--esp", "braze", "--name", " "), "name: This must"),
+            (("list", "--organization", 9), "no organization 9"),
+            (("rename", 9, *ACME, "--name", "x"), "no such integration"),
+            (("delete", 9, *ACME, "--yes"), "no such integration"),
+            (("sync", 9, *ACME, "--from", "-"), "no such integration"),
+        ],
+    )
+    def test_an_invalid_command_is_reported_on_one_line(
+        self, cli: CommandLine, acme, arguments, failure
+    ):
+        assert failure in cli("integrations", *arguments).failure()
+
+    def test_an_unknown_esp_is_a_usage_error(self, cli: CommandLine, acme):
+        run = cli(
+            *["integrations", "create", "--esp", "mailchump", "--name", "x", "--organization"], acme
+        )
+        assert "'mailchimp'" in run.usage_error()
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("rename", 1, "--name", "x"),
+            ("delete", 1, "--yes"),
+            ("sync", 1, "--from", "-"),
+        ],
+        ids=lambda command: command[0],
+    )
+    def test_a_change_requires_the_organization_of_the_integration(
+        self, cli: CommandLine, core: Core, acme, audience, command
+    ):
+        other = core.administration.create_organization("Globex")
+
+        missing = cli("integrations", *command, stdin=report(FNAME)).usage_error()
+        rejected = cli("integrations", *command, "--organization", other.id, stdin=report(FNAME))
+
+        assert missing.startswith("Missing option '--organization'.")
+        assert rejected.failure() == "There is no such integration in this organization."
+        assert core.integrations.list_integrations(acme) == (audience,)
+        assert core.fields.list_fields(acme).fields == ()
+
+    @pytest.mark.parametrize("reply", ["n\n", ""])
+    def test_delete_lists_the_fields_of_the_integration_and_prompts(
+        self, cli: CommandLine, core: Core, acme, audience, reply
+    ):
+        cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
+        delete = ("integrations", "delete", audience.id, *ACME)
+        run = cli(*delete, reply=reply)
+        assert run.status == 1
+        assert run.err.startswith("fname  First name\ntier  TIER\n")
+        question = "Delete integration 1, Main list, of organization 1, Acme, and its 2 fields?"
+        assert question in run.err
+        assert cli(*delete, stdin="y\n").failure() == NOT_CONFIRMED
+        assert len(core.fields.list_fields(acme).fields) == 2
+
+        message = cli(*delete, reply="y\n").messages()
+        assert "Deleted integration 1, Main list, with 2 fields." in message
+        assert core.fields.list_fields(acme).fields == ()
+        assert core.integrations.list_integrations(acme) == ()
+
+
+class TestSync:
+    def test_a_sync_changes_the_fields_and_reports_their_keys(
+        self, cli: CommandLine, core: Core, acme, audience, tmp_path: Path
+    ):
+        file = tmp_path / "report.json"
+        file.write_text(report(FNAME, TIER, {"name": "IF", "data_type": "text"}))
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", file, "--json")
+        assert run.document() == {
+            "sync": {
+                "created": ["fname", "tier"],
+                "updated": [],
+                "removed": [],
+                "unchanged": 0,
+                "refused": [{"name": "IF", "reason": "Mailchimp reads this name as code."}],
+            }
+        }
+        (synced,) = core.integrations.list_integrations(acme)
+        assert synced.last_synced_at is not None
+
+    def test_a_sync_beyond_the_limit_of_bytes_stores_nothing_and_says_so(
+        self, cli: CommandLine, core: Core, acme, audience
+    ):
+        values = [f"{number:03}{'x' * 240}" for number in range(250)]
+        tiers = [{**TIER, "name": f"TIER{n}", "allowed_values": values} for n in range(20)]
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--catalog-size")
+        failure = cli(*sync, 1, stdin=report(*tiers)).failure()
+        assert "The list of all fields would have more than 1,048,576 bytes" in failure
+        assert failure.endswith(
+            "To permit more, add --catalog-size, and use the same value for `serve`."
+        )
+        assert core.fields.list_fields(acme).fields == ()
+        assert "20 created" in cli(*sync, 2, stdin=report(*tiers)).messages()
+        field = cli(
+            *("fields", "create", *ACME, "--name", "One more", "--data-type", "text"),
+            *("--key", "one_more", "--catalog-size", 1),
+        )
+        assert "Delete fields that are not needed" in field.failure()
+
+    def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
+        cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
+        changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", "--yes", stdin=changed)
+        assert run.table() == [
+            "CHANGE   KEY    ESP FIELD  REASON",
+            "created  age    AGE        -",
+            "updated  fname  FNAME      -",
+            "removed  tier   TIER       -",
+        ]
+        assert "1 created, 1 updated, 1 removed, 0 unchanged, 0 refused" in run.messages()
+
+    def test_a_dry_run_reports_the_same_changes_and_changes_nothing(
+        self, cli: CommandLine, core: Core, acme, audience
+    ):
+        before = core.fields.list_fields(acme)
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--json")
+        tried = cli(*sync, "--dry-run", stdin=report(FNAME, TIER)).document()
+        assert core.fields.list_fields(acme) == before
+        assert core.integrations.list_integrations(acme) == (audience,)
+        assert cli(*sync, stdin=report(FNAME, TIER)).document() == tried
+
+    @pytest.mark.parametrize(
+        ("stdin", "failure"),
+        [
+            ("", "Error: <stdin>: The document is not JSON: line 1, column 1."),
+            ("[]", "<stdin>: This must be an object.\n"),
+            ("{}", "<stdin>: /fields: Add this member.\n"),
+            ('{"fields": [], "next": 2}', "<stdin>: /next: There is no such member.\n"),
+            ('{"fields": {}}', "<stdin>: /fields: This must be an array.\n"),
+            (r'{"fields": [], "\u0000": 1}', "<stdin>: /\\x00: There is no such member.\n"),
+            (report(FNAME, "TIER"), "<stdin>: /fields/1: This must be an object.\n"),
+            (
+                report({**FNAME, "nmae": 1}),
+                "<stdin>: /fields/0/nmae: There is no such member. Did you mean name?\n",
+            ),
+            (report({"data_type": "text"}), "<stdin>: /fields/0/name: Add this member.\n"),
+            (report({**FNAME, "name": 5}), "<stdin>: /fields/0/name: This must be a string.\n"),
+            (report({**FNAME, "data_type": "txt"}), "<stdin>: /fields/0/data_type: "),
+            (
+                report({**FNAME, "standard": "no"}),
+                "<stdin>: /fields/0/standard: This must be true or false.\n",
+            ),
+            (
+                report({**FNAME, "allowed_values": "ab"}),
+                "<stdin>: /fields/0/allowed_values: This must be a",
+            ),
+            (
+                '{"fields": [{"name": "A", "name": "B"}]}',
+                "Error: <stdin>: An object in the JSON document has the same member twice.",
+            ),
+        ],
+    )
+    def test_the_error_locates_an_invalid_member_and_nothing_is_changed(
+        self, cli: CommandLine, core: Core, acme, audience, stdin, failure
+    ):
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=stdin)
+        assert (run.status, run.out) == (1, "")
+        assert run.err.startswith(failure)
+        assert core.integrations.list_integrations(acme) == (audience,)
+
+    def test_each_violation_is_one_line_with_the_name_of_the_file(
+        self, cli: CommandLine, audience, tmp_path
+    ):
+        path = tmp_path / "audience.json"
+        path.write_text(report({"name": 5, "data_type": "text"}, {"name": "AGE"}))
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", path)
+        assert (run.status, run.out) == (1, "")
+        assert run.err.replace(f"{tmp_path}/", "").splitlines() == [
+            "audience.json: /fields/0/name: This must be a string.",
+            "audience.json: /fields/1/data_type: Add this member.",
+            (
+                "Error: audience.json is not a valid report. A report looks like"
+                ' {"fields": [{"name": "FNAME", "data_type": "text"}]}.'
+            ),
+        ]
+
+    def test_a_misspelled_esp_has_a_suggestion(self, cli: CommandLine):
+        run = cli("integrations", "create", *ACME, "--esp", "brase", "--name", "Main")
+        assert run.usage_error().endswith(" Did you mean braze?")
+
+    def test_at_most_a_hundred_violations_are_reported(self, cli: CommandLine, audience):
+        invalid = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=invalid)
+        assert run.err.count("This must be a string.") == 100
+        assert "… and 900 more." in run.err
+
+    def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
+        self, cli: CommandLine, audience
+    ):
+        failure = cli("integrations", "sync", audience.id, *ACME).failure()
+        assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
+
+    def test_control_characters_in_a_name_are_escaped(self, cli: CommandLine, audience):
+        name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
+        run = cli(
+            *("integrations", "sync", audience.id, *ACME, "--from", "-"),
+            stdin=report({"name": name, "data_type": "text"}),
+        )
+        (_, rejected) = run.table()
+        assert r"\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e" in rejected
+
+    def test_a_setting_with_invalid_characters_is_named_in_the_error(
+        self, cli: CommandLine, audience
+    ):
+        settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
+        settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
+        failure = cli("integrations", "sync", audience.id, *ACME, **settings).failure()
+        assert failure.startswith("Remove the control characters")
+        assert "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID" in failure
+
+    def test_a_missing_file_is_a_usage_error(self, cli: CommandLine, audience):
+        assert (
+            "nowhere.json"
+            in cli("integrations", "sync", 1, *ACME, "--from", "nowhere.json").usage_error()
+        )
+
+
+class TestSnippets:
+    def test_every_esp_is_listed(self, cli: CommandLine):
+        listed = cli("esp", "list", "--json").document()["esps"]
+        assert [each["id"] for each in listed] == [esp.value for esp in DIALECTS]
+        assert len(cli("esp", "list").table()) == 11
+
+    def test_a_snippet_is_derived_from_the_name(self, cli: CommandLine):
+        snippet = cli("esp", "snippet", "--esp", "sfmc", "First Name", "--json").document()
+        assert snippet == {
+            "snippet": {
+                "insertion_code": "%%=v(@First_Name)=%%",
+                "value_expression": "@First_Name",
+                "prelude": '%%[ SET @First_Name = AttributeValue("First Name") ]%%',
+            }
+        }
+
+    def test_standard_fields_data_types_and_defaults_are_supported(self, cli: CommandLine):
+        standard = cli("esp", "snippet", "--esp", "braze", "first_name", "--standard")
+        assert "insertion_code    {{${first_name}}}" in standard.table()
+        default = ("--default", "there")
+        assert "'there'" in cli("esp", "snippet", "--esp", "brevo", "X", *default).out
+        number = ("--data-type", "number")
+        failure = cli("esp", "snippet", "--esp", "brevo", "X", *number, *default).failure()
+        assert failure.startswith("default: ")
+
+    def test_a_field_without_a_safe_snippet_is_rejected(self, cli: CommandLine):
+        assert "SendGrid" in cli("esp", "snippet", "--esp", "sendgrid", "First Name").failure()
+
+
+class TestCheck:
+    CREATE = ("fields", "create", "--name", "City", "--data-type", "text", "--organization")
+    SUSPICIOUS = ("--insertion-code", "{{ city", "--value-expression", "town")
+
+    def test_warnings_are_listed_and_reject_nothing(self, cli: CommandLine, acme):
+        run = cli(*self.CREATE, acme, *self.SUSPICIOUS)
+        assert run.messages().count("Warning: ") == 2
+        assert cli("fields", "check", "--organization", acme, "--json").document() == {
+            "warnings": [
+                {
+                    "id": 1,
+                    "key": "city",
+                    "code": "expression_missing",
+                    "message": "The insertion code does not contain the value expression.",
+                },
+                {
+                    "id": 1,
+                    "key": "city",
+                    "code": "unbalanced_delimiters",
+                    "message": (
+                        "The insertion code has an opening or closing delimiter without a match."
+                    ),
+                },
+            ]
+        }
+        assert len(cli("fields", "check", "--organization", acme).table()) == 3
+
+    def test_warnings_do_not_change_the_json_document(self, cli: CommandLine, acme):
+        run = cli(*self.CREATE, acme, *self.SUSPICIOUS, "--json")
+        assert len(run.document()["recipient_field"]) == 13
+        assert run.err.count("Warning: ") == 2
+
+    def test_an_update_prints_warnings(self, cli: CommandLine, acme, manual):
+        update = ("fields", "update", manual.key, "--organization", acme)
+        assert "Warning: " not in cli(*update, "--insertion-code", "{{ shop }}").messages()
+        assert "Warning: " in cli(*update, "--insertion-code", "{{ shop").messages()
+
+    def test_without_warnings_the_list_is_empty(self, cli: CommandLine, acme, foreign):
+        document = cli("fields", "check", "--organization", acme, "--json").document()
+        assert document == {"warnings": []}
+
+
+class TestRejectedCredentials:
+    @pytest.mark.parametrize(
+        ("settings", "also_named"),
+        [
+            ({"API_KEY": "no centre-"}, ""),
+            ({"API_KEY": "k-us1", "URL": "ftp://x"}, ", RECIPIENT_FIELDS_MAILCHIMP_URL"),
+            ({"API_KEY": "no centre-", "URL": " "}, ""),
+        ],
+    )
+    def test_the_error_names_the_variables_of_the_request(
+        self, cli: CommandLine, audience, settings, also_named
+    ):
+        variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
+        run = cli(
+            *("integrations", "sync", audience.id, *ACME),
+            RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
+            **variables,
+        )
+        assert run.failure().endswith(
+            " The credentials are in RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
+            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{also_named}."
+        )

@@ -1,0 +1,346 @@
+"""The list of fields, and the page of a field."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from recipient_fields.domain import ADMINISTRATOR, API, IntegrationId, Operation, decide
+from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
+from recipient_fields.domain.esp import DIALECTS
+from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
+from recipient_fields.entrypoints.console.fields.previews import example_conditions
+
+from ..browser import Browser, Response
+from ..conftest import Console
+from ..hostile_texts import HOSTILE
+
+
+def names(page: Response, console: Console) -> list[str]:
+    """Return the names of the listed fields."""
+    prefix = f"{console.fields}/"
+    return [n for n, path in page.links.items() if path.removeprefix(prefix).isdigit()]
+
+
+def test_an_empty_organization_shows_what_to_do_next(
+    console: Console, dana: Browser, viewer: Browser
+) -> None:
+    page = dana.get(console.fields)
+
+    assert "Acme has no fields yet" in page.text
+    assert dana.get(page.links["New manual field"]).status == 200
+    assert {"Add an integration", "Create an API key"} <= page.links.keys()
+    assert "Search" not in page.text
+    assert "Acme has no fields yet" in viewer.get(console.fields).text
+    assert "New manual field" not in viewer.get(console.fields).links
+
+
+def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Browser) -> None:
+    console.add_field(API, name="City", allowed_values=["Aachen", "Bonn", "Celle", "Demmin", "E"])
+    console.add_field(name="Consent", data_type="boolean", insertable=False)
+    console.add_field(name="Wrong", custom_insertion_code="{{ a }", custom_value_expression="b")
+    console.sync_field()
+
+    page = dana.get(console.fields)
+
+    assert names(page, console) == ["City", "Consent", "First name", "Wrong"]
+    assert "city text Aachen, Bonn, Celle, Demmin + 1 more API 20 Nov 2026" in page.text
+    assert "Not insertable consent boolean True or false Manual" in page.text
+    assert "2 warnings wrong text Any value Manual" in page.text
+    assert "fname text Any value Integration Main audience · Mailchimp" in page.text
+    assert "4 fields" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("q=CIT", ["City", "Velocity"]),
+        ("origin=manual", ["Velocity"]),
+        ("origin=integration", ["First name"]),
+        ("integration=1", ["First name"]),
+        ("integration=2", ["City", "First name", "Velocity"]),
+        ("q=cit&origin=api&type=text", ["City"]),
+        ("origin=x&type=%00&sort=;&integration=x", ["City", "First name", "Velocity"]),
+        ("sort=-name", ["Velocity", "First name", "City"]),
+        ("sort=created_at", ["City", "Velocity", "First name"]),
+    ],
+)
+def test_filters_and_orders_are_in_the_url(
+    console: Console, dana: Browser, query: str, expected: list[str]
+) -> None:
+    console.add_field(API, name="City")
+    console.clock.advance(seconds=1)
+    console.add_field(name="Velocity", data_type="number")
+    console.clock.advance(seconds=1)
+    console.sync_field(name="FNAME")
+
+    page = dana.get(f"{console.fields}?{query}")
+
+    assert names(page, console) == expected
+
+
+def test_no_match_names_the_filters(console: Console, dana: Browser) -> None:
+    console.add_field(name="City")
+
+    page = dana.get(f"{console.fields}?q=tire&origin=manual&type=text")
+
+    assert "No field matches “tire” with origin Manual and type text" in page.text
+    assert names(dana.get(page.links["Clear the filters"]), console) == ["City"]
+
+
+def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
+    console.add_field(name="City")
+    console.clock.advance(seconds=1)
+    console.add_field(name="Zone")
+    page = dana.get(f"{console.fields}?origin=manual")
+    assert ("th", "ascending") in [(tag, a.get("aria-sort")) for tag, a in page.tags]
+    page = dana.get(page.links["Name"])
+
+    assert names(page, console) == ["Zone", "City"]
+    assert "origin=manual" in page.links["Updated"]
+
+
+@pytest.mark.parametrize("sort", ["name", "-updated_at"])
+def test_pages_have_every_field_once(console: Console, dana: Browser, sort: str) -> None:
+    count = PAGE_SIZE * 2 + 1
+    for number in range(count):
+        # A third of the names is equal, so that the order also depends on the ids.
+        console.add_field(name=f"&?=/ {number % 30:02}", key=f"field_{number:03}")
+
+    paths, found = [f"{console.fields}?sort={sort}&origin=manual"], []
+    while paths:
+        page = dana.get(paths.pop())
+        found += [a["href"] for tag, a in page.tags if _is_field(tag, a.get("href"), console)]
+        paths += [path for text, path in page.links.items() if text == "Next page"]
+
+    assert len(found) == len(set(found)) == count
+    assert f"1 of {count} fields" in page.text
+    assert len(names(dana.get(page.links["First page"]), console)) > 1
+
+
+@pytest.mark.parametrize(
+    "position",
+    ["after=x&after_id=1&sort=-updated_at", "after=%00&after_id=1", "after_id=0&after=a"],
+)
+def test_a_position_that_no_page_links_to_is_ignored(
+    console: Console, dana: Browser, position: str
+) -> None:
+    console.add_field(name="City")
+
+    assert names(dana.get(f"{console.fields}?{position}"), console) == ["City"]
+
+
+def test_a_field_shows_all_its_members(console: Console, dana: Browser) -> None:
+    field = console.add_field(
+        name="Shoe size",
+        data_type="number",
+        allowed_values=[36, 37.5],
+        insertable=False,
+        custom_insertion_code="*|SIZE|*",
+        custom_value_expression="SIZE",
+    )
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    for text in (
+        "Insertion code Replaces the field in exported content. *|SIZE|*",
+        "Value expression Tests the value in a segment or a condition. SIZE",
+        "Name Shoe size Key shoe_size Data type number Allowed values 36 37.5 Insertable No",
+        f"Origin Manual Id {field.id} Created 20 Nov 2026, 09:15 UTC Updated 20 Nov 2026",
+        "No warnings The insertion code contains the value expression.",
+        "Every opening delimiter has a closing delimiter.",
+    ):
+        assert text in page.text
+    assert len([1 for tag, a in page.tags if "data-copies" in a and tag == "button"]) == 2
+
+
+def test_warnings_are_those_of_fields_check(console: Console, dana: Browser) -> None:
+    field = console.add_field(custom_insertion_code="{{ a }", custom_value_expression="b")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert "2 warnings" in page.text
+    assert "The insertion code does not contain the value expression." in page.text
+    assert "The insertion code has an opening or closing delimiter without a match." in page.text
+
+
+def test_a_code_without_an_expression_is_only_checked_for_delimiters(
+    console: Console, dana: Browser
+) -> None:
+    field = console.add_field(custom_insertion_code="*|A|*")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert "The insertion code contains the value expression." not in page.text
+    assert "No warnings Every opening delimiter" in page.text
+
+
+@pytest.mark.parametrize("source", ["api", "integration"])
+def test_a_read_only_field_says_why_and_where_it_is_changed(
+    console: Console, dana: Browser, source: str
+) -> None:
+    field = console.sync_field() if source == "integration" else console.add_field(API)
+    decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert getattr(decision, "reason", "?") in page.text
+    assert "Edit field" not in page.links
+    assert "Delete field" not in page.links
+    if source == "integration":
+        assert "edit FNAME in Mailchimp, then sync Main audience." in page.text
+        assert "The sync derived both codes" in page.text
+    else:
+        assert "/api/v1/recipient_fields/shop" in page.text
+
+
+def test_the_preview_shows_all_dialects_or_the_reason(console: Console, dana: Browser) -> None:
+    field = console.sync_field("FNAME")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    rows = [page.text.index(dialect.title) for dialect in list(DIALECTS.values())[1:]]
+    assert len(rows) == 9
+    assert "Salesforce Marketing Cloud %%=v(@FNAME)=%%" in page.text
+    assert 'SET @FNAME = AttributeValue("FNAME")' in page.text
+    assert "Mailchimp This field *|FNAME|* FNAME" in page.text
+    assert "HubSpot No safe form. A HubSpot property is 1 to 100 lower-case letters" in page.text
+
+
+def test_the_preview_of_other_fields_can_use_another_name(console: Console, dana: Browser) -> None:
+    field = console.add_field(key="shop")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+    other = dana.get(f"{console.fields}/{field.id}?name=STORE")
+
+    assert "HubSpot {{ contact.shop }}" in page.text
+    assert "Mailchimp No safe form." in page.text
+    assert "Mailchimp *|STORE|* STORE" in other.text
+
+
+def test_a_synced_field_has_example_conditions_for_its_esp(console: Console, dana: Browser) -> None:
+    field = console.sync_field("FNAME")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert (
+        'fname = "example" ESP Code Caveats Mailchimp *|IF:FNAME=example|*A*|ELSE:|*B' in page.text
+    )
+    assert "does not document whether comparisons of texts are case-sensitive" in page.text
+    assert "fname is set ESP Code Caveats Mailchimp *|IF:FNAME|*A*|ELSE:|*B*|END:IF|* None" in (
+        page.text
+    )
+    conditions = page.text[page.text.index("Conditions") :]
+    assert [each.title for each in DIALECTS.values() if each.title in conditions] == ["Mailchimp"]
+
+
+def test_other_fields_have_example_conditions_for_all_esps(console: Console, dana: Browser) -> None:
+    field = console.add_field(key="vip", data_type="boolean")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+    other = dana.get(f"{console.fields}/{field.id}?name=VIP")
+
+    conditions = page.text[page.text.index("Conditions") :]
+    assert [each.title for each in DIALECTS.values() if each.title not in conditions] == []
+    assert "not vip ESP Code Caveats Salesforce Marketing Cloud" in conditions
+    assert (
+        "Braze {% if custom_attribute.${vip} != true %}A{% else %}B{% endif %} None" in conditions
+    )
+    assert "Mailchimp Refused: A Mailchimp tag is" in conditions
+    assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in other.text
+    assert "The content must set @VIP before this code." in other.text
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values", "example"),
+    [
+        ("text", ["gold", "silver"], 'shop = "gold"'),
+        ("text", ['it\'s "so"'], 'shop = "it\'s \\"so\\""'),
+        ("number", [36, 37.5], "shop >= 36"),
+        ("date", ["2026-01-31"], 'shop >= date "2026-01-31"'),
+        ("datetime", ["2026-01-31T10:00:00Z"], 'shop >= date "2026-01-31T10:00:00.000Z"'),
+        ("datetime", None, 'shop >= date "2026-11-20T09:15:00.000Z"'),
+        ("boolean", None, "not shop"),
+    ],
+)
+def test_example_conditions_fit_the_type_and_the_allowed_values(
+    console: Console, dana: Browser, data_type: str, values: list[object] | None, example: str
+) -> None:
+    field = console.add_field(data_type=data_type, allowed_values=values)
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert f"{example} ESP Code Caveats" in page.text
+    for condition in example_conditions(field):
+        check_condition(condition, [field])
+        assert parse_condition(format_condition(condition)) == condition
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_hostile_texts_in_every_member_are_only_shown(
+    console: Console, dana: Browser, text: str
+) -> None:
+    plain = console.add_field(name="City", key="plain")
+    field = console.add_field(
+        name=text,
+        key="hostile",
+        allowed_values=[text, "b"],
+        custom_insertion_code=text,
+        custom_value_expression=text,
+    )
+    synced = console.sync_field(name="FNAME", label=text)
+    console.core.integrations.rename_integration(console.acme.id, IntegrationId(1), text)
+    console.core.administration.rename_organization(console.acme.id, text)
+
+    for path in (f"/{field.id}", f"/{field.id}/edit", f"/{field.id}/delete", f"/{synced.id}", ""):
+        page = dana.get(f"{console.fields}{path}")
+        assert page.status == 200
+        assert field.name in page.text or synced.name in page.text or "_" in text
+        assert _dangerous(page) == []
+    deletions = [dana.get(f"{console.fields}/{each.id}/delete") for each in (plain, field)]
+    shape, hostile_shape = ([tag for tag, _ in page.tags] for page in deletions)
+    assert hostile_shape == shape
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_hostile_texts_in_a_search_are_only_shown(
+    console: Console, dana: Browser, text: str
+) -> None:
+    console.add_field(name="City")
+    field = console.add_field(name="Shop")
+
+    for page in (
+        _search(dana, console.fields, "q", text),
+        _search(dana, f"{console.fields}/{field.id}", "name", text),
+        _search(console.browser(), "/console/sign-in", "next", text),
+    ):
+        assert page.status == 200
+        assert _dangerous(page) == []
+
+
+def test_a_multi_line_code_is_shown_verbatim(console: Console, dana: Browser) -> None:
+    code = "{% if a %}\n  {{ a }}\n{% endif %}"
+    field = console.add_field(custom_insertion_code=code)
+
+    assert code in dana.get(f"{console.fields}/{field.id}").html
+
+
+def _is_field(tag: str, path: str | None, console: Console) -> bool:
+    return tag == "a" and (path or "").removeprefix(f"{console.fields}/").isdigit()
+
+
+def _search(browser: Browser, path: str, name: str, text: str) -> Response:
+    return browser.get(f"{path}?{urlencode({name: text})}")
+
+
+def _dangerous(page: Response) -> list[object]:
+    """Return the tags that could run a script or load something of another site."""
+    return [
+        (tag, attributes)
+        for tag, attributes in page.tags
+        if tag in {"img", "iframe", "object", "style", "base"}
+        or (tag == "script" and not (attributes.get("src") or "").startswith("/console/static/"))
+        or any(name.startswith("on") or name == "style" for name in attributes)
+        or (attributes.get("href") or "").startswith(("javascript:", "http:", "//"))
+    ]

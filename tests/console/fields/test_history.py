@@ -1,0 +1,276 @@
+"""The history of an organization and of a field, and the restoration of deleted fields."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from unicodedata import normalize
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Author,
+    Denied,
+    FieldChanges,
+    FieldId,
+    HistoryQuery,
+    HistoryRecord,
+    Operation,
+    RecipientField,
+    decide,
+)
+from recipient_fields.domain.esp import Esp
+from recipient_fields.entrypoints.console.fields.history import PAGE_SIZE
+
+from ..browser import Browser, Response
+from ..conftest import EMAIL, Console
+from ..hostile_texts import HOSTILE
+
+
+def history(console: Console) -> str:
+    return f"/console/o/{console.acme.id}/history"
+
+
+def records(console: Console) -> tuple[HistoryRecord, ...]:
+    return console.core.fields.list_changes(console.acme.id, HistoryQuery()).records
+
+
+def delete(console: Console, field: RecipientField, by: Any = ADMINISTRATOR) -> None:
+    console.core.fields.by(Author(by, name="operator")).delete_field(console.acme.id, field.id)
+
+
+def operations(page: Response) -> list[str]:
+    """Return the operations in the table of changes, from its top."""
+    verbs = ("Created", "Updated", "Deleted", "Restored")
+    table = page.text.partition("Author Time")[2].partition("Definition")[0]
+    return [word for word in table.split() if word in verbs]
+
+
+def test_an_empty_history_says_what_it_will_contain(console: Console, dana: Browser) -> None:
+    page = dana.get(dana.get(console.fields).links["History"])
+
+    assert "No changes are recorded yet" in page.text
+
+
+def test_each_change_of_an_administrator_is_recorded_with_the_request(
+    console: Console, dana: Browser
+) -> None:
+    dana.submit(dana.get(f"{console.fields}/new"), {"name": "City"})
+    (field,) = console.core.fields.list_fields(console.acme.id).fields
+    path = f"{console.fields}/{field.id}"
+    dana.submit(dana.get(f"{path}/edit"), {"name": "Town"}, press=("action", "save"))
+    dana.submit(dana.get(f"{path}/delete"))
+    response = dana.submit(dana.get(f"{path}/history"))
+
+    changes = records(console)
+    (administrator,) = console.core.administrators.list_administrators(console.acme.id)
+    assert [each.operation.value for each in changes] == [
+        *("created", "updated", "deleted", "restored")
+    ]
+    for each in changes:
+        assert (each.author.channel, each.author.id) == (ADMINISTRATOR, administrator.id)
+        assert each.author.name == EMAIL
+    assert changes[-1].author.request_id == response.headers["x-request-id"]
+    page = dana.get(history(console))
+    assert operations(page) == ["Restored", "Deleted", "Updated", "Created"]
+    assert f"Updated Name: City → Town {EMAIL} Manual 20 Nov 2026" in page.text
+
+
+def test_changes_of_integrations_are_recorded(console: Console, dana: Browser) -> None:
+    integration = console.core.integrations.create_integration(
+        console.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+    )
+    path = f"{console.settings}/integrations/{integration.id}"
+    report = b'{"fields": [{"name": "FNAME", "data_type": "text"}]}'
+    page = dana.get(path)
+    synced = dana.upload(page, "/sync", report, press=("action", "sync"))
+    dana.submit(dana.get(f"{path}/delete"))
+
+    created, deleted = records(console)
+    assert created.author.name == "Main audience"
+    assert created.author.request_id == synced.headers["x-request-id"]
+    assert deleted.author.name == EMAIL
+    assert "Main audience Integration" in dana.get(history(console)).text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["Deleted", "Updated", "Created", "Created"]),
+        ("key=%20tier%20", ["Updated", "Created"]),
+        ("origin=manual", ["Deleted", "Created"]),
+        ("operation=updated&origin=api", ["Updated"]),
+        ("operation=x&origin=;&before=x", ["Deleted", "Updated", "Created", "Created"]),
+        ("before=3", ["Created", "Created"]),
+    ],
+)
+def test_filters_are_in_the_url(
+    console: Console, dana: Browser, query: str, expected: list[str]
+) -> None:
+    city = console.add_field(name="City")
+    tier = console.add_field(API, name="Tier")
+    console.core.fields.update_field(console.acme.id, tier.id, FieldChanges(name="Level"))
+    delete(console, city)
+
+    assert operations(dana.get(f"{history(console)}?{query}")) == expected
+
+
+@pytest.mark.parametrize("query", ["key=no", "origin=integration", "before=1"])
+def test_filters_without_a_match_can_be_cleared(
+    console: Console, dana: Browser, query: str
+) -> None:
+    console.add_field(name="City")
+
+    page = dana.get(f"{history(console)}?{query}")
+
+    assert "No change matches these filters" in page.text
+    assert operations(dana.get(page.links["Clear the filters"])) == ["Created"]
+
+
+def test_pages_have_every_change_once(console: Console, dana: Browser) -> None:
+    count = PAGE_SIZE * 2 + 1
+    for number in range(count):
+        console.add_field(name=f"Field {number}")
+
+    page, found = dana.get(f"{history(console)}?origin=manual"), []
+    while True:
+        found += [text for text in page.links if text.startswith("Field ")]
+        if "Next page" not in page.links:
+            break
+        page = dana.get(page.links["Next page"])
+
+    assert found == [f"Field {number}" for number in reversed(range(count))]
+    first = dana.get(page.links["First page"])
+    assert f"Field {count - 1}" in first.links
+    assert "First page" not in first.links
+
+
+def test_the_page_of_a_field_shows_its_last_changes(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="Tier", allowed_values=["gold", "silver"])
+    console.add_field(name="City")
+    service = console.core.fields.by(Author(ADMINISTRATOR, name="operator"))
+    for values in (["silver", "gold"], ["silver", "bronze"], None):
+        service.update_field(console.acme.id, field.id, FieldChanges(allowed_values=values))
+    service.update_field(
+        console.acme.id, field.id, FieldChanges(insertable=False, custom_insertion_code="{{a}}")
+    )
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert operations(page) == ["Updated"] * 4 + ["Created"]
+    assert "All changes" not in page.links
+    assert "Insertable: Yes → No Insertion code: None → {{a}} operator Manual" in page.text
+    assert "Allowed values: removed silver, bronze operator" in page.text
+    assert "Allowed values: added bronze; removed gold operator" in page.text
+    assert "Allowed values: in another order operator" in page.text
+    assert "Created Tier, text An administrator Manual" in page.text
+
+    service.update_field(console.acme.id, field.id, FieldChanges(name="Level"))
+    page = dana.get(dana.get(f"{console.fields}/{field.id}").links["All changes"])
+    assert operations(page) == ["Updated"] * 5 + ["Created"]
+
+
+def test_a_deleted_manual_field_is_restored(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="City", allowed_values=["Bonn"])
+    delete(console, field)
+    page = dana.get(dana.get(history(console)).links["City"])
+    assert "operator deleted this field on" in page.text
+
+    shown = dana.follow(dana.submit(page))
+
+    assert "The field City was restored." in shown.text
+    (restored,) = console.core.fields.list_fields(console.acme.id).fields
+    assert (restored.id, restored.allowed_values) == (field.id, field.allowed_values)
+    assert "Restore field" not in dana.get(f"{console.fields}/{field.id}/history").html
+
+
+def test_a_restoration_has_its_effect_once(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="City")
+    delete(console, field)
+    page, other_page = (dana.get(f"{console.fields}/{field.id}/history") for _ in range(2))
+    dana.submit(page)
+
+    again = dana.follow(dana.submit(page))
+    assert "This form was submitted already, so nothing was changed this time." in again.text
+    assert "The field is not deleted." in dana.follow(dana.submit(other_page)).text
+    assert len(records(console)) == 3
+
+
+def test_a_field_whose_key_is_taken_is_not_restored(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="City")
+    delete(console, field)
+    taking = console.add_field(API, name="City")
+
+    response = dana.submit(dana.get(f"{console.fields}/{field.id}/history"))
+
+    assert response.status == 409
+    assert "The field was not restored, because another field has the key city." in response.text
+    assert response.links["another field"] == f"{console.fields}/{taking.id}"
+    assert console.core.fields.list_fields(console.acme.id).fields == (taking,)
+    delete(console, taking, API)
+    assert dana.submit(response).status == 303
+
+
+def test_fields_of_other_origins_can_not_be_restored(console: Console, dana: Browser) -> None:
+    field = console.add_field(API, name="City")
+    delete(console, field, API)
+    decision = decide(ADMINISTRATOR, Operation.CREATE, field.origin)
+    assert isinstance(decision, Denied)
+
+    page = dana.get(f"{console.fields}/{field.id}/history")
+    assert decision.reason in page.text
+    assert "Restore field" not in page.html
+
+    response = dana.post(f"{console.fields}/{field.id}/restore", page.form().inputs)
+    assert response.status == 403
+    assert decision.reason in response.text
+    assert len(records(console)) == 2
+
+
+def test_a_viewer_sees_the_history_and_no_button(
+    console: Console, dana: Browser, viewer: Browser
+) -> None:
+    field = console.add_field(name="City")
+    delete(console, field)
+
+    page = viewer.get(f"{console.fields}/{field.id}/history")
+
+    assert operations(page) == ["Deleted", "Created"]
+    assert "ask an administrator with the role admin" in page.text
+    assert "Restore field" not in page.html
+
+
+@pytest.mark.parametrize("text", ["0", "9" * 16, "x"])
+def test_a_malformed_position_is_no_error_of_the_server(
+    console: Console, dana: Browser, text: str
+) -> None:
+    assert dana.get(f"{history(console)}?before={text}").status in {200, 400}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_names_and_values_are_texts(console: Console, dana: Browser, text: str) -> None:
+    field = console.add_field(name="City", key="city")
+    service = console.core.fields.by(Author(ADMINISTRATOR, name=text))
+    changes = FieldChanges(name=text, custom_insertion_code=text, allowed_values=[text])
+    service.update_field(console.acme.id, field.id, changes)
+    service.delete_field(console.acme.id, field.id)
+
+    for path in (history(console), f"{console.fields}/{field.id}/history"):
+        page = dana.get(path)
+        shown = normalize("NFC", page.text)
+        assert shown.count(normalize("NFC", " ".join(text.split()))) >= 4
+        assert {tag for tag, _ in page.tags}.isdisjoint({"img", "iframe"})
+        assert [a for tag, a in page.tags if tag == "script" and "src" not in a] == []
+
+
+def test_a_field_without_records_has_an_empty_history(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="City")
+    console.clock.advance(seconds=1)
+    console.core.fields.prune_history(console.acme.id, older_than=timedelta())
+
+    for path in (f"{console.fields}/{field.id}", f"{console.fields}/{field.id}/history"):
+        assert "No change of this field is recorded." in dana.get(path).text
+    missing = FieldId(field.id + 1)
+    assert dana.get(f"{console.fields}/{missing}/history").status == 404

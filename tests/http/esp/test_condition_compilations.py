@@ -1,0 +1,177 @@
+"""Conditions are compiled for an ESP over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recipient_fields.application import IntegrationService
+from recipient_fields.domain import DataType, IntegrationId, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField
+
+from ..api import CONDITION_COMPILATIONS, Api, ApiResponse
+from ..conftest import Harness
+
+TIER = {
+    "name": "Loyalty tier",
+    "data_type": "text",
+    "allowed_values": ["gold", "silver"],
+    "custom_value_expression": "custom_attribute.${loyalty_tier}",
+}
+GOLD = 'loyalty_tier = "gold"'
+OMITTED = object()
+MEMBERS = ("condition", "then", "else", "esp", "integration_id")
+
+
+def compile_condition(api: Api, condition: object, **members: object) -> ApiResponse:
+    body = {"condition": condition, "esp": "braze", "then": "A", "else": "B", **members}
+    present = {name: value for name, value in body.items() if value is not OMITTED}
+    return api.send("POST", CONDITION_COMPILATIONS, json.dumps(present))
+
+
+@pytest.fixture(autouse=True)
+def tier(api: Api) -> None:
+    api.put("loyalty_tier", TIER)
+
+
+@pytest.fixture
+def integrations(harness: Harness) -> IntegrationService:
+    return harness.core.integrations
+
+
+def synced(
+    integrations: IntegrationService, organization: OrganizationId, name: str
+) -> IntegrationId:
+    """Return a new integration with Braze that has one field."""
+    integration = integrations.create_integration(organization, esp=Esp.BRAZE, name=name)
+    field = EspField(name="Plan", data_type=DataType.TEXT)
+    integrations.sync_fields(organization, integration.id, [field])
+    return integration.id
+
+
+def test_the_response_has_the_code(reader: Api):
+    response = compile_condition(reader, GOLD)
+    assert response.status == 200
+    assert response.json == {
+        "esp": "braze",
+        "code": '{% if custom_attribute.${loyalty_tier} == "gold" %}A{% else %}B{% endif %}',
+        "prelude": None,
+        "caveats": response.json["caveats"],
+    }
+
+
+def test_a_tree_means_the_same_as_its_text(reader: Api):
+    tree = {"not": {"field": "loyalty_tier", "op": "eq", "value": "gold"}}
+    assert compile_condition(reader, tree).json == compile_condition(reader, f"not {GOLD}").json
+
+
+def test_else_can_be_omitted(reader: Api):
+    response = compile_condition(reader, GOLD, **{"else": OMITTED})
+    assert response.json["code"].endswith(" %}A{% endif %}")
+
+
+def test_synced_fields_of_the_only_integration_can_be_used(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    only = synced(integrations, bakery, "Emails")
+    by_esp = compile_condition(reader, 'plan = "pro"')
+    by_id = compile_condition(reader, 'plan = "pro"', esp=OMITTED, integration_id=only)
+    assert by_esp.status == 200
+    assert by_esp.json == by_id.json
+
+
+def test_one_of_several_integrations_must_be_chosen(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    first, _ = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
+    assert compile_condition(reader, GOLD).violations == ["/integration_id: required"]
+    assert compile_condition(reader, GOLD, esp=OMITTED, integration_id=first).status == 200
+
+
+def test_a_field_of_another_integration_can_not_be_used(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    first, second = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
+    response = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=second)
+    assert response.violations == ["/condition: unknown_value"]
+    (detail,) = response.error["details"]
+    assert detail["message"].endswith(
+        f"This field belongs to integration {first}. Only code for that integration can use it."
+    )
+
+
+def test_an_integration_of_another_organization_does_not_exist(
+    reader: Api, harness: Harness, integrations: IntegrationService
+):
+    theirs = synced(integrations, harness.organization("Brewery"), "Emails")
+    response = compile_condition(reader, GOLD, esp=OMITTED, integration_id=theirs)
+    assert response.violations == ["/integration_id: unknown_value"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "violations"),
+    [
+        ("loyalty_tier =", ["/condition: format"]),
+        (" and ".join(["size = 1", "tier = 2"]), ["/condition: unknown_value"] * 2),
+        ({"field": "size", "op": "is_set"}, ["/condition/field: unknown_value"]),
+        (
+            {"all": [{"field": "loyalty_tier", "op": "eq"}, {"any": []}]},
+            ["/condition/all/0/value: required", "/condition/all/1/any: empty"],
+        ),
+        (3, ["/condition: type"]),
+    ],
+)
+def test_all_violations_of_a_condition_have_pointers(
+    reader: Api, condition: object, violations: list[str]
+):
+    assert compile_condition(reader, condition).violations == violations
+
+
+def test_a_violation_in_text_has_its_line_and_column(reader: Api):
+    error = compile_condition(reader, 'loyalty_tier = "gold"\nand loyalty_tier = 3').error
+    assert error["details"][0]["message"].startswith("Line 2, column 20: ")
+
+
+@pytest.mark.parametrize(
+    ("members", "violation"),
+    [
+        ({"esp": OMITTED}, "/esp: required"),
+        ({"integration_id": 7}, "/integration_id: not_applicable"),
+        ({"esp": "brase"}, "/esp: unknown_value"),
+        ({"then": OMITTED}, "/then: required"),
+        ({"then": 3}, "/then: type"),
+        ({"else": 3}, "/else: type"),
+        ({"other": 3}, "/other: unknown_field"),
+        ({"then": "\0"}, "/then: invalid_characters"),
+        *(({member: None}, f"/{member}: type") for member in MEMBERS),
+    ],
+)
+def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], violation: str):
+    assert compile_condition(reader, **{"condition": GOLD, **members}).violations == [violation]
+
+
+def test_a_misspelled_esp_has_a_suggestion(reader: Api):
+    (detail,) = compile_condition(reader, GOLD, esp="brase").error["details"]
+    assert detail["suggestion"] == "braze"
+
+
+def test_a_refusal_states_the_reason(reader: Api, api: Api):
+    api.put("plan", {"name": "Plan", "data_type": "text"})
+    response = compile_condition(reader, 'plan = "pro"')
+    assert response.status_and_code == (422, "not_expressible")
+    reason = (
+        "plan: this field has no value expression. Set it through the API or with"
+        " `recipient-fields apply`."
+    )
+    (detail,) = response.error["details"]
+    assert detail == {"pointer": "/condition", "code": "not_applicable", "message": reason}
+    assert response.error["message"] == reason
+
+
+def test_a_body_has_at_most_64_kib(reader: Api):
+    condition = GOLD.ljust(64 * 1024)
+    response = compile_condition(reader, condition)
+    assert response.status_and_code == (413, "payload_too_large")
+    assert response.error["message"] == "The request body is larger than 64 KiB. Send less."

@@ -1,0 +1,139 @@
+"""Content is exported for an ESP over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recipient_fields.application import IntegrationService
+from recipient_fields.domain import DataType, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField
+
+from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
+from ..conftest import Harness
+
+TIER = {
+    "name": "Loyalty tier",
+    "data_type": "text",
+    "custom_insertion_code": "{{custom_attribute.${loyalty_tier}}}",
+    "custom_value_expression": "custom_attribute.${loyalty_tier}",
+}
+GREETING = "Dear {{recipient.loyalty_tier}}"
+OMITTED = object()
+MEMBERS = ("content", "esp", "integration_id", "strict")
+
+
+def export(api: Api, content: object, **members: object) -> ApiResponse:
+    body = {"content": content, "esp": "braze", **members}
+    present = {name: value for name, value in body.items() if value is not OMITTED}
+    return api.send("POST", CONTENT_EXPORTS, json.dumps(present))
+
+
+@pytest.fixture(autouse=True)
+def tier(api: Api) -> None:
+    api.put("loyalty_tier", TIER)
+
+
+@pytest.fixture
+def integrations(harness: Harness) -> IntegrationService:
+    return harness.core.integrations
+
+
+def test_the_response_has_the_content_and_the_keys_of_the_fields(reader: Api):
+    response = export(reader, f'{GREETING}{{{{#if recipient.loyalty_tier = "gold"}}}}!{{{{/if}}}}')
+    assert response.status == 200
+    assert response.json == {
+        "content": (
+            "Dear {{custom_attribute.${loyalty_tier}}}"
+            '{% if custom_attribute.${loyalty_tier} == "gold" %}!{% endif %}'
+        ),
+        "warnings": [],
+        "fields": ["loyalty_tier"],
+    }
+
+
+def test_a_key_means_the_field_of_the_integration(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    for name in ("Emails", "Messages"):
+        integration = integrations.create_integration(bakery, esp=Esp.BRAZE, name=name)
+        fields = [EspField(name="Plan", data_type=DataType.TEXT)]
+        integrations.sync_fields(bakery, integration.id, fields)
+    response = export(reader, "{{recipient.plan}}", esp=OMITTED, integration_id=integration.id)
+    assert response.status == 200
+    assert response.json["fields"] == ["plan_2"]
+    assert export(reader, "Hello").violations == ["/integration_id: required"]
+
+
+def test_warnings_have_a_line_and_a_column(reader: Api):
+    response = export(reader, "Dear\n {{recipients.loyalty_tier}}")
+    assert response.json["content"] == "Dear\n {{recipients.loyalty_tier}}"
+    (warning,) = response.json["warnings"]
+    assert warning == {"line": 2, "column": 2, "message": warning["message"]}
+
+
+def test_a_strict_export_rejects_warnings(reader: Api):
+    response = export(reader, "Dear\n {{recipients.loyalty_tier}}", strict=True)
+    (detail,) = response.error["details"]
+    assert (detail["pointer"], detail["line"], detail["column"]) == ("/content", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "places"),
+    [
+        ("{{recipient.loyalty_teir}}\n {{recipient.size}}", [(1, 1), (2, 2)]),
+        ("{{#if recipient.loyalty_tier = }}x{{/if}}", [(1, 32)]),
+        ("\n{{#if recipient.loyalty_tier is set}}x", [(2, 1)]),
+        ("a{% if {{recipient.loyalty_tier}} %}", [(1, 8)]),
+        ("a" * 1_000_001, [(1, 1)]),
+    ],
+    ids=["unknown fields", "condition", "block without an end", "inside a tag", "too long"],
+)
+def test_all_violations_of_content_have_their_places(
+    reader: Api, content: str, places: list[tuple[int, int]]
+):
+    response = export(reader, content)
+    assert response.status_and_code == (422, "validation_failed")
+    details = response.error["details"]
+    assert {detail["pointer"] for detail in details} == {"/content"}
+    assert [(detail["line"], detail["column"]) for detail in details] == places
+
+
+def test_an_unknown_field_has_a_suggestion(reader: Api):
+    (detail,) = export(reader, "{{recipient.loyalty_teir}}").error["details"]
+    assert detail["suggestion"] == "loyalty_tier"
+
+
+@pytest.mark.parametrize(
+    ("members", "violation"),
+    [
+        ({"content": OMITTED}, "/content: required"),
+        ({"content": 3}, "/content: type"),
+        ({"content": "\0"}, "/content: invalid_characters"),
+        ({"esp": OMITTED}, "/esp: required"),
+        ({"integration_id": 7}, "/integration_id: not_applicable"),
+        ({"esp": OMITTED, "integration_id": 7}, "/integration_id: unknown_value"),
+        ({"esp": "brase"}, "/esp: unknown_value"),
+        ({"strict": "yes"}, "/strict: type"),
+        ({"other": 3}, "/other: unknown_field"),
+        *(({member: None}, f"/{member}: type") for member in MEMBERS),
+    ],
+)
+def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], violation: str):
+    assert export(reader, **{"content": GREETING, **members}).violations == [violation]
+
+
+def test_content_has_up_to_1_000_000_characters_of_any_script(reader: Api):
+    content = "字" * 1_000_000
+    response = reader.send("POST", CONTENT_EXPORTS, compact({"content": content, "esp": "braze"}))
+    assert response.json["content"] == content
+
+
+def test_a_body_has_at_most_4_mib(reader: Api):
+    body = json.dumps({"content": GREETING, "esp": "braze"})
+    limit = 4 * 1024 * 1024
+    assert reader.send("POST", CONTENT_EXPORTS, body.ljust(limit)).status == 200
+    response = reader.send("POST", CONTENT_EXPORTS, body.ljust(limit + 1))
+    assert response.status_and_code == (413, "payload_too_large")

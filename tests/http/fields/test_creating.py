@@ -1,0 +1,103 @@
+"""POST: creating a field (HTTP contract, sections 2 and 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+
+from ..api import Api
+from ..conftest import CHANNELS, Harness
+
+CITY = {"name": "City", "data_type": "text"}
+AT = "2026-11-20T09:15:00.123Z"
+
+
+def test_a_missing_member_gets_its_default(api: Api):
+    response = api.post(CITY)
+    assert response.status == 201
+    (field_id,) = [field["id"] for field in api.list().fields]
+    assert response.field == {
+        "id": field_id,
+        "name": "City",
+        "key": "city",
+        "data_type": "text",
+        "allowed_values": None,
+        "insertable": True,
+        "source": "api",
+        "integration_id": None,
+        "esp_field_name": None,
+        "custom_insertion_code": None,
+        "custom_value_expression": None,
+        "created_at": AT,
+        "updated_at": AT,
+    }
+
+
+def test_every_writable_member_is_stored(api: Api):
+    members = {
+        "name": "City",
+        "key": "home_town",
+        "data_type": "text",
+        "allowed_values": ["Wien", "Graz"],
+        "insertable": False,
+        "custom_insertion_code": "%%=v(@city)=%%",
+        "custom_value_expression": "@city",
+    }
+    created = api.post(members).field
+    assert {name: created[name] for name in members} == members
+    assert api.get("home_town").field == created
+
+
+def test_the_response_has_the_location_and_the_entity_tag_of_the_field(api: Api):
+    created = api.post(CITY)
+    found = api.send("GET", created.headers["location"])
+    assert created.headers["location"] == f"/api/v1/recipient_fields/{created.field['id']}"
+    assert (found.etag, found.content) == (created.etag, created.content)
+
+
+def test_a_missing_key_is_derived_from_the_name(api: Api):
+    assert api.post({**CITY, "name": "  Größe (cm)  "}).field["key"] == "grosse_cm"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "advice"),
+    [("Tier 日本", "required", "Send a key"), ("Sys admin", "reserved", "Send another key")],
+)
+def test_a_name_from_which_no_key_can_be_derived_requires_a_key(
+    api: Api, name: str, rule: str, advice: str
+):
+    response = api.post({**CITY, "name": name})
+    assert response.violations == [f"/recipient_field/key: {rule}"]
+    assert advice in response.error["details"][0]["message"]
+
+
+@pytest.mark.parametrize("origin", CHANNELS)
+def test_a_taken_key_is_a_conflict_with_the_existing_field(
+    harness: Harness, api: Api, bakery: OrganizationId, origin: str
+):
+    holder = harness.add_field(bakery, CHANNELS[origin], "city")
+    response = api.post(CITY)
+    assert response.status_and_code == (409, "key_already_exists")
+    (detail,) = response.error["details"]
+    assert (detail["pointer"], detail["code"]) == ("/recipient_field/key", "key_already_exists")
+    assert (detail["existing_id"], detail["existing_key"]) == (holder.id, "city")
+    assert api.list().keys == ["city"]
+
+
+def test_read_only_members_can_be_sent_with_their_future_values(api: Api):
+    read_only_members = {"source": "api", "integration_id": None, "esp_field_name": None}
+    assert api.post({**CITY, **read_only_members}).status == 201
+
+
+def test_an_organization_at_its_limit_can_not_create_fields(
+    harness: Harness, bakery: OrganizationId
+):
+    limited = Harness(harness.storage, harness.clock, limit=2).client_with_key(bakery)
+    harness.add_field(bakery, CHANNELS["manual"])  # It does not count towards the limit.
+    for key in ("a", "b"):
+        assert limited.post({**CITY, "key": key}).status == 201
+    assert limited.post({**CITY, "key": "c"}).status_and_code == (409, "field_limit_reached")
+    assert limited.put("c", CITY).status_and_code == (409, "field_limit_reached")
+    assert limited.put("a", {**CITY, "name": "Town"}).status == 200
+    assert limited.list().keys == ["shop", "a", "b"]

@@ -1,0 +1,129 @@
+"""GET, HEAD and entity tags (HTTP contract, section 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+
+from ..api import FIELDS, Api
+from ..conftest import CHANNELS, Harness
+
+CITY = {"name": "City", "data_type": "text"}
+MEMBERS = [
+    "id",
+    "name",
+    "key",
+    "data_type",
+    "allowed_values",
+    "insertable",
+    "source",
+    "integration_id",
+    "esp_field_name",
+    "custom_insertion_code",
+    "custom_value_expression",
+    "created_at",
+    "updated_at",
+]
+
+
+def test_without_fields_the_list_is_empty(api: Api):
+    response = api.list()
+    assert response.json == {"recipient_fields": []}
+    assert response.headers["total-count"] == "0"
+
+
+def test_the_list_is_complete_and_ordered_by_id(harness: Harness, api: Api, bakery: OrganizationId):
+    for key, channel in zip(("c", "a", "b"), CHANNELS.values(), strict=True):
+        harness.add_field(bakery, channel, key)
+    api.put("c", {**CITY, "name": "Changed last"})
+    response = api.list()
+    assert response.keys == ["c", "a", "b"]
+    assert [f["id"] for f in response.fields] == sorted(f["id"] for f in response.fields)
+    assert response.headers["total-count"] == "3"
+
+
+def test_a_field_always_has_thirteen_members(api: Api, foreign):
+    api.post(CITY)
+    returned = [*api.list().fields, api.get("shop").field, api.get("city").field]
+    assert [list(field) for field in returned] == [MEMBERS] * 4
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
+def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
+    names = ("x-request-id", "content-length", "etag", "cache-control", "vary", "content-type")
+    got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
+    assert (head.status, head.content) == (200, b"")
+    assert [head.headers[name] for name in names] == [got.headers[name] for name in names]
+    assert head.headers.get("total-count") == got.headers.get("total-count")
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"a", {}', '{},W/"b"', '"a" ,\t{}', "*"])
+def test_a_current_entity_tag_gets_304(api: Api, city, method: str, path: str, form: str):
+    etag = api.send("GET", path).etag
+    response = api.send(method, path, if_none_match=form.format(etag))
+    assert response.status == 304
+    assert response.etag == etag
+    assert response.headers["cache-control"] == "private, no-cache"
+    assert response.headers["vary"] == "Authorization, Accept"
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
+def test_an_outdated_entity_tag_gets_the_body(api: Api, city, path: str):
+    etag = api.send("GET", path).etag
+    api.patch("city", {"name": "Town"})
+    response = api.send("GET", path, if_none_match=etag)
+    assert response.status == 200
+    assert response.etag != etag
+    assert b"Town" in response.content
+
+
+def test_every_change_of_a_field_changes_the_entity_tag_of_the_list(
+    harness: Harness, api: Api, bakery: OrganizationId
+):
+    etags = [api.list().etag]
+
+    def moved() -> None:
+        etags.append(api.list().etag)
+
+    api.post(CITY)
+    moved()
+    api.patch("city", {"name": "Town"})
+    moved()
+    api.put("city", CITY)
+    moved()
+    harness.add_field(bakery, CHANNELS["manual"])
+    moved()
+    api.delete("city")
+    moved()
+    assert len(set(etags)) == len(etags)
+
+
+def test_the_list_and_each_field_have_different_entity_tags(api: Api, city):
+    api.put("town", CITY)
+    etags = {api.list().etag, api.get("city").etag, api.get("town").etag}
+    assert len(etags) == 3
+
+
+def test_entity_tags_are_strong(api: Api, city):
+    for response in (api.list(), api.get("city"), api.put("town", CITY), api.patch("city", {})):
+        assert response.etag[0] == response.etag[-1] == '"'
+        assert len(response.etag) > 2
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
+def test_caches_do_not_store_errors(api: Api, city, path: str):
+    assert api.send("GET", path, accept="text/html").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("reference", ["missing", "999", "%FF", "%00"])
+def test_a_missing_field_is_not_found(api: Api, city, reference: str):
+    assert api.get(reference).status_and_code == (404, "not_found")
+
+
+def test_text_is_returned_as_it_was_sent(api: Api):
+    text = "Größe 日本語 👩‍👩‍👧 مرحبا \U0010ffff\ufeff </script>&'"
+    assert api.put("k", {**CITY, "name": text}).field["name"] == text
+    assert api.list().fields[0]["name"] == api.get("k").field["name"] == text
