@@ -13,6 +13,8 @@ from recipient_fields.domain import RecipientFieldsError
 from .ports.storage import Storage, Transferable
 from .snapshots import Records, Snapshot
 
+__all__ = ["CopiedRecords", "CopyFailed", "CopyProgress", "StorageRole", "copy_storage"]
+
 T = TypeVar("T")
 
 StorageRole: TypeAlias = Literal["source", "target"]

@@ -25,6 +25,8 @@ from .recipient_fields import (
     RecipientFieldService,
 )
 
+__all__ = ["Core"]
+
 
 @frozen
 class Core:

@@ -51,6 +51,8 @@ from .ports.driving import RecipientFields
 from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
 from .ports.history import HistoryRepository
 
+__all__ = ["DEFAULT_CATALOG_SIZE", "DEFAULT_FIELD_LIMIT", "RecipientFieldService"]
+
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
 

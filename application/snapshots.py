@@ -17,6 +17,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
+__all__ = ["OrganizationRecord", "Records", "Snapshot"]
+
 T = TypeVar("T")
 
 

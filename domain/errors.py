@@ -12,6 +12,25 @@ from enum import Enum
 
 from attrs import define, evolve, frozen
 
+__all__ = [
+    "InvalidAdministrator",
+    "InvalidApiKey",
+    "InvalidField",
+    "InvalidInput",
+    "InvalidOrganization",
+    "InvalidQuery",
+    "InvalidStorageUrl",
+    "KeyRefused",
+    "KeyValidationUnavailable",
+    "RecipientFieldsError",
+    "Rule",
+    "StorageNotEmpty",
+    "StorageNotFound",
+    "StorageUnavailable",
+    "Violation",
+    "Violations",
+]
+
 
 class Rule(Enum):
     """The rules for values. The enum values are the HTTP contract's member codes (section 6)."""

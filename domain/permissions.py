@@ -13,6 +13,8 @@ from attrs import frozen
 from .fields.errors import OperationForbidden
 from .fields.origins import Channel, Origin, Source
 
+__all__ = ["Allowed", "Decision", "Denied", "Operation", "decide", "require"]
+
 
 class Operation(Enum):
     """An operation on a field."""

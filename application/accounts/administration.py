@@ -28,6 +28,8 @@ from ..ports.keys import ApiKeyRepository
 from ..ports.organizations import OrganizationRepository
 from .audit import OPERATOR, audit
 
+__all__ = ["AdministrationService", "IssuedKey"]
+
 
 @frozen
 class IssuedKey:

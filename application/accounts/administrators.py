@@ -52,6 +52,8 @@ from ..ports.clock import Clock
 from ..ports.sessions import PasswordHasher, SessionRepository
 from .audit import audit
 
+__all__ = ["AdministratorService", "IssuedInvitation", "IssuedLink", "SignedIn"]
+
 ATTEMPT_WINDOW = timedelta(minutes=15)
 MAX_ATTEMPTS_PER_ADDRESS = 20
 """People behind one NAT share an address."""

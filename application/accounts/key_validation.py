@@ -21,6 +21,8 @@ from ..clock import system_clock
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository
 
+__all__ = ["StoredKeyValidator"]
+
 USE_RECORDED_EVERY = timedelta(minutes=1)
 
 _log = logging.getLogger(__name__)

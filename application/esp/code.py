@@ -26,6 +26,8 @@ from ..identifiers import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
+__all__ = ["EspCodeService", "Target", "TargetFields"]
+
 Target: TypeAlias = Esp | IntegrationId
 """The ESP that code is for, or the id of one of the organization's integrations."""
 

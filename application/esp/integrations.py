@@ -46,6 +46,8 @@ from ..ports.history import HistoryRepository
 from ..ports.integrations import IntegrationRepository
 from ..recipient_fields import DEFAULT_CATALOG_SIZE
 
+__all__ = ["IntegrationService", "Removal"]
+
 _MAX_REMOVALS = 10_000
 """Deletions that `list_removals` reads. An account of an ESP has at most some thousand fields."""
 _PAGE = 100

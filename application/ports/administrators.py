@@ -20,6 +20,8 @@ from recipient_fields.domain import (
     Role,
 )
 
+__all__ = ["AdministratorRepository", "AdministratorsCheck"]
+
 AdministratorsCheck: TypeAlias = Callable[
     [tuple[Administrator, ...], tuple[Administrator, ...]], None
 ]

@@ -27,6 +27,8 @@ from recipient_fields.domain import (
 
 from ..fields.publication import PublishedCatalog
 
+__all__ = ["RecipientFields"]
+
 
 class RecipientFields(Protocol):
     """The use cases of recipient fields, in this process or in a remote service.

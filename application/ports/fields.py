@@ -22,6 +22,8 @@ from recipient_fields.domain import (
 
 from ..fields.publication import PublishedCatalog
 
+__all__ = ["CatalogPlanner", "FieldCreator", "FieldRepository"]
+
 CatalogPlanner: TypeAlias = Callable[[CatalogView], CatalogChanges]
 """Return the changes to a catalog. It has no side effects: a storage may call it several times."""
 

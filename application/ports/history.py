@@ -15,6 +15,8 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 
+__all__ = ["HistoryRepository"]
+
 
 class HistoryRepository(Protocol):
     """The histories of all organizations: one record for each change of a field.

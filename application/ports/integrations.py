@@ -19,6 +19,8 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
+__all__ = ["EspFieldSource", "IntegrationCheck", "IntegrationRepository", "SyncPlanner"]
+
 IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
 """Raise if an integration with these fields may not be deleted."""
 

@@ -16,6 +16,8 @@ from recipient_fields.domain import (
     Rejection,
 )
 
+__all__ = ["ApiKeyRepository", "KeyChange", "KeySuccession", "KeyValidator"]
+
 KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
 """Return the changed API key. It has no side effects."""
 

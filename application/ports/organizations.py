@@ -12,6 +12,8 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 
+__all__ = ["OrganizationCheck", "OrganizationRepository"]
+
 OrganizationCheck: TypeAlias = Callable[[OrganizationContents], None]
 """Raise if an organization with these contents may not be deleted."""
 

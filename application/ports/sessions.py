@@ -14,6 +14,8 @@ from recipient_fields.domain import (
     SignedInAdministrator,
 )
 
+__all__ = ["PasswordHasher", "SessionRepository"]
+
 
 class SessionRepository(Protocol):
     """The sessions of all administrators, and the counts of sign-in attempts.

@@ -15,6 +15,8 @@ from .keys import ApiKeyRepository
 from .organizations import OrganizationRepository
 from .sessions import SessionRepository
 
+__all__ = ["CallingThreadStorage", "Pooled", "Storage", "Transferable"]
+
 
 class Storage(Protocol):
     """The repositories of one storage, with shared connections."""

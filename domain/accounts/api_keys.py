@@ -19,6 +19,25 @@ from ..instants import whole_milliseconds
 from ..text import parse_name
 from .errors import ApiKeyNotActive, InsufficientAccess
 
+__all__ = [
+    "DEFAULT_GRACE_PERIOD",
+    "DEFAULT_LIFETIME",
+    "MAX_GRACE_PERIOD",
+    "MAX_LIFETIME",
+    "MIN_LIFETIME",
+    "Access",
+    "ApiKey",
+    "Credential",
+    "FoundKey",
+    "KeyGrant",
+    "KeyState",
+    "PlainKey",
+    "Rejection",
+    "RejectionReason",
+    "grant_key",
+    "redact_keys",
+]
+
 DEFAULT_LIFETIME = timedelta(days=90)
 MIN_LIFETIME = timedelta(seconds=1)
 MAX_LIFETIME = timedelta(days=366)

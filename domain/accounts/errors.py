@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from ..errors import RecipientFieldsError
 
+__all__ = [
+    "AdministratorNotFound",
+    "AdministratorShared",
+    "ApiKeyNotActive",
+    "ApiKeyNotFound",
+    "DigestTaken",
+    "InsufficientAccess",
+    "InvitationNotFound",
+    "LastAdministrator",
+    "LinkNotValid",
+    "OrganizationChanged",
+    "OrganizationNotFound",
+    "PasswordHashingBusy",
+    "SignInFailed",
+    "SignInThrottled",
+]
+
 
 class OrganizationNotFound(RecipientFieldsError):
     """The organization does not exist."""

@@ -8,6 +8,8 @@ from enum import Enum
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
+__all__ = ["SnippetWarning", "field_warnings", "snippet_warnings"]
+
 _SET_BY = {
     Source.API: "Set it through the API or with `recipient-fields apply`.",
     Source.MANUAL: (

@@ -5,6 +5,22 @@ from __future__ import annotations
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId
 
+__all__ = [
+    "EmptyReport",
+    "EspFieldTaken",
+    "EspRefused",
+    "EspUnavailable",
+    "IntegrationChanged",
+    "IntegrationNotFound",
+    "IntegrationRequired",
+    "InvalidIntegration",
+    "NoFieldSource",
+    "NoSafeForm",
+    "NotExpressible",
+    "NotInsertable",
+    "SyncOvertaken",
+]
+
 
 class NoSafeForm(InvalidInput):
     """The dialect has no safe form for a name or a default. `violations` contains the reasons."""

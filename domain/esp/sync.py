@@ -31,6 +31,17 @@ from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
 from .snippets import derive_snippet, variable_clashes
 
+__all__ = [
+    "EspField",
+    "RefusedField",
+    "RemovalsNotConfirmed",
+    "ReportedField",
+    "SyncNotConfirmed",
+    "SyncPlan",
+    "SyncPlanChanged",
+    "SyncRun",
+]
+
 
 @frozen(kw_only=True)
 class EspField:

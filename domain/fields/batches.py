@@ -29,6 +29,20 @@ from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import id_size
 from .values import MAX_SAFE_INTEGER, FieldKey
 
+__all__ = [
+    "MAX_BATCH_OPERATIONS",
+    "Batch",
+    "BatchOperation",
+    "BatchRejected",
+    "CreateField",
+    "DeleteField",
+    "FieldIdentity",
+    "ReplaceField",
+    "StagedBatch",
+    "UpdateField",
+    "view_of",
+]
+
 MAX_BATCH_OPERATIONS = 1_000
 """The maximum number of operations of a batch."""
 

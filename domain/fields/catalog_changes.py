@@ -16,6 +16,17 @@ from .origins import Channel, Source
 from .sizes import id_size, list_size, size_difference
 from .values import MAX_SAFE_INTEGER
 
+__all__ = [
+    "AppliedChanges",
+    "CatalogChanges",
+    "CatalogView",
+    "FieldUpdate",
+    "plan_creation",
+    "plan_restoration",
+    "require_addable",
+    "require_room",
+]
+
 
 @frozen
 class FieldUpdate:

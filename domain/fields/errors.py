@@ -6,6 +6,19 @@ from ..errors import RecipientFieldsError
 from ..identity import FieldId
 from .values import FieldKey
 
+__all__ = [
+    "BeforeHistory",
+    "CatalogChanged",
+    "CatalogTooLarge",
+    "FieldLimitReached",
+    "FieldNotFound",
+    "HistoryRemoved",
+    "KeyRepeated",
+    "KeyTaken",
+    "OperationForbidden",
+    "VersionConflict",
+]
+
 
 class FieldNotFound(RecipientFieldsError):
     """The organization has no such field. The field of another organization counts as missing."""

@@ -37,6 +37,20 @@ from .values import (
     require_string,
 )
 
+__all__ = [
+    "UNCHANGED",
+    "Catalog",
+    "FieldChanges",
+    "FieldDefinition",
+    "FieldDraft",
+    "FieldReference",
+    "FieldReplacement",
+    "RecipientField",
+    "Unchanged",
+    "catalog_version_tag",
+    "read_only_violations",
+]
+
 A = TypeVar("A")
 T = TypeVar("T")
 

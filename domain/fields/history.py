@@ -33,6 +33,22 @@ from .query_members import (
 )
 from .values import FieldKey
 
+__all__ = [
+    "MAX_HISTORY_PAGE",
+    "Author",
+    "HistoryLimit",
+    "HistoryPage",
+    "HistoryQuery",
+    "HistoryRecord",
+    "HistorySize",
+    "OldRecord",
+    "RecordedChange",
+    "RecordedOperation",
+    "records_before",
+    "records_to_free",
+    "undo",
+]
+
 MAX_HISTORY_PAGE = 1_000
 """The maximum number of records on a page of the history."""
 

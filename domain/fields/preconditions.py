@@ -9,6 +9,8 @@ from attrs import frozen
 
 from .errors import VersionConflict
 
+__all__ = ["ANY_VERSION", "UNCONDITIONAL", "AnyVersion", "Precondition", "Versions"]
+
 
 class AnyVersion(Enum):
     """The type of `ANY_VERSION`."""

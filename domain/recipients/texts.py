@@ -12,6 +12,8 @@ from ..errors import InvalidInput, Rule, Violation
 from ..fields.values import DataType, canonical_function, canonical_number
 from .schema import CheckedRecipient, RecipientSchema, ValueCheck, value_check
 
+__all__ = ["DecimalMark", "RecipientTexts", "TextFormats"]
+
 DecimalMark: TypeAlias = Literal[".", ","]
 """The character before the decimals of a number."""
 

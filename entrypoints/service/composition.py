@@ -30,7 +30,7 @@ from ..http.request_log import (
 from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
 from .log import BufferedHandler
-from .selection import open_core, open_permitted_source, storage_kind
+from .selection import open_core, open_permitted_source, open_text_recipients, storage_kind
 from .settings import MEBIBYTE, STORED_KEYS, Settings
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _create_console(
         origin=settings.console_url,
         client_address=lambda req: addresses.find(sender_of(req)) or "",
         open_source=partial(open_permitted_source, settings.esp_organizations, environment),
+        open_recipients=open_text_recipients,
         issues_keys=settings.keys == STORED_KEYS,
         hooks=ResponseHooks((*hooks, UntrustedProxyWarning(addresses))),
     )

@@ -21,6 +21,7 @@ from recipient_fields.application import (
     TooManyValues,
 )
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
+from recipient_fields.application.recipients.files import UnreadableFile
 from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,
@@ -66,7 +67,6 @@ from recipient_fields.entrypoints.cli.accounts.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.fields.files import InvalidFile
 from recipient_fields.entrypoints.console.recipients.lists import ListNotChecked
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
-from recipient_fields.entrypoints.recipient_files import UnreadableFile
 from recipient_fields.entrypoints.service.hosting import AddressUnavailable
 from recipient_fields.entrypoints.service.selection import NoBackup, UnknownKeyValidator
 from recipient_fields.entrypoints.service.settings import InvalidSettings

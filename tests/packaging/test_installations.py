@@ -27,11 +27,11 @@ NEEDS = {
     "adapters.introspection": "introspection",
     "adapters.passwords": "console",
     "adapters.postgres": "postgres",
+    "adapters.recipient_files.parquet": "parquet",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",
     "entrypoints.service.composition": "http",
     "entrypoints.service.hosting": "http",
-    "entrypoints.parquet_recipients": "parquet",
     "entrypoints.wsgi": "http",
     "testing": "testing",
 }

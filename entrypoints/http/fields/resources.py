@@ -68,6 +68,7 @@ from ..responses import (
     send_created,
     send_results,
 )
+from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
     CHANGE,
@@ -444,6 +445,8 @@ class BatchCollection(Resource):
         one gets 412. If the fields would have more bytes than a list may have, 8 MiB by default,
         the response contains only their ids and keys, as with `Prefer: return=minimal`.
         """
+        # Otherwise, a batch that was stored could be rejected because its response has no slot.
+        max_bytes = self.service.size_limit if reads_files(req) else HEAVY_SIZE
 
         def require_slot(results: Iterable[RecipientField | None]) -> None:
             if not is_minimal:
@@ -455,7 +458,7 @@ class BatchCollection(Resource):
             results = self.service.by(author(req)).apply_batch(
                 organization_id, batch, accept=require_slot
             )
-            send_results(resp, results, is_minimal=is_minimal, max_bytes=self.service.size_limit)
+            send_results(resp, results, is_minimal=is_minimal, max_bytes=max_bytes)
 
 
 @frozen

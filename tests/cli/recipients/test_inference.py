@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
 from recipient_fields.application.fields.fields_as_code import render_draft_document
+from recipient_fields.application.ports.recipients import TextReader
+from recipient_fields.application.recipients.files import FileOptions
 from recipient_fields.domain import (
     DataType,
     DecimalMark,
@@ -29,10 +31,7 @@ from recipient_fields.domain import (
     match_columns,
 )
 from recipient_fields.entrypoints.cli.fields.files import parse_file, render_yaml
-from recipient_fields.entrypoints.recipient_files import (
-    CsvRecipients,
-    open_recipients,
-)
+from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.command_line import CommandLine, Run
 
@@ -248,8 +247,8 @@ def test_the_proposed_fields_accept_each_row_of_a_csv_file(table: list[list[str]
     csv.writer(text, delimiter=";", quoting=csv.QUOTE_ALL).writerows(table)
 
     content = text.getvalue().encode()
-    with open_recipients(io.BytesIO(content), "list.csv", None, ";") as reader:
-        assert isinstance(reader, CsvRecipients)
+    with open_recipients(io.BytesIO(content), "list.csv", FileOptions(delimiter=";")) as reader:
+        assert isinstance(reader, TextReader)
         header, recipients = reader.header, [reader.values(row) for row in reader]
     schema = infer_and_create(recipients, ",")
     keys = match_columns(header, [*schema.fields.values()])
@@ -278,7 +277,7 @@ def test_the_proposed_fields_accept_each_row_of_json_lines(data: st.DataObject, 
     columns = {key: st.none() | data.draw(json_values) for key in keys}
     rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=columns), min_size=1))
     content = "\n".join(map(json.dumps, rows)).encode()
-    with open_recipients(io.BytesIO(content), "list.jsonl", None, None) as reader:
+    with open_recipients(io.BytesIO(content), "list.jsonl", FileOptions()) as reader:
         schema = infer_and_create(map(reader.values, reader), None)
     for row in rows:
         assert schema.check(row).violations == ()

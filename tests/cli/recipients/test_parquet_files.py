@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipient_fields.adapters.recipient_files.parquet import ParquetRecipients
 from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
@@ -27,7 +28,6 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 from recipient_fields.domain.instants import format_instant
-from recipient_fields.entrypoints.parquet_recipients import ParquetRecipients
 
 from ...support.command_line import CommandLine, Run, Script
 from ...support.growth import assert_grows_linearly
@@ -292,7 +292,7 @@ class TestCheck:
         self, check: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         content = written(pa.table({"tier": ["gold"]}))
-        monkeypatch.delitem(sys.modules, "recipient_fields.entrypoints.parquet_recipients")
+        monkeypatch.delitem(sys.modules, "recipient_fields.adapters.recipient_files.parquet")
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         assert check(content).failure() == (
             "The module pyarrow is missing. Install recipient-fields[parquet]."

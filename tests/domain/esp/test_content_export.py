@@ -25,7 +25,7 @@ from recipient_fields.domain.esp import (
     export_content,
     exportable_fields,
 )
-from recipient_fields.domain.esp.content import MAX_EXPORTED_LENGTH
+from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BRACES = (

@@ -10,18 +10,12 @@ from typing import BinaryIO, TypeAlias, cast
 from attrs import define, evolve, field, frozen, mutable
 
 from recipient_fields.application.extras import requires_extra
+from recipient_fields.application.ports.recipients import RecipientWriter
+from recipient_fields.application.recipients.files import Row, UnreadableFile
 from recipient_fields.application.wording import counted
 from recipient_fields.domain.instants import format_instant, from_epoch_milliseconds
 
-from .recipient_files import (
-    LINE,
-    MAX_ROW_LENGTH,
-    REASONS,
-    RecipientWriter,
-    Row,
-    UnreadableFile,
-    check_titles,
-)
+from .rows import LINE, MAX_ROW_LENGTH, REASONS
 
 with requires_extra("parquet", "pyarrow"):
     import pyarrow as pa
@@ -74,8 +68,7 @@ class ParquetRecipients:
     def open(cls, binary: BinaryIO, name: str) -> ParquetRecipients:
         """Read the schema of the file.
 
-        Raises: UnreadableFile if the file is not a Parquet file, if it exceeds a limit, or if two
-        columns have one name.
+        Raises: UnreadableFile if the file is not a Parquet file or if it exceeds a limit.
         """
         if not binary.seekable():
             raise UnreadableFile(f"{name}: A Parquet file can't be read from a pipe.")
@@ -83,7 +76,6 @@ class ParquetRecipients:
             file = pq.ParquetFile(binary, buffer_size=_READ_SIZE)
         schema = file.schema_arrow  # Each access to the property creates a schema.
         header = schema.names
-        check_titles(name, header)
         _check_limits(name, file.metadata)
         keys = {each: each for each in header}
         return cls(name, header, file.metadata.num_rows, file, schema, keys)

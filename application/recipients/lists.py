@@ -1,16 +1,15 @@
-"""The check of a list of recipients, for the command line and the console."""
+"""The use case of list checks: the recipients in a file, against the fields of an organization."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from attrs import evolve, field, frozen, mutable
+from attrs import field, frozen, mutable
 
-from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     Catalog,
     DataType,
@@ -24,14 +23,10 @@ from recipient_fields.domain import (
     match_columns,
 )
 
-from .recipient_files import (
-    ColumnReader,
-    CsvRecipients,
-    RecipientReader,
-    Row,
-    UnreadableFile,
-    require_different,
-)
+from ..ports.recipients import ColumnReader, RecipientReader, RecipientWriter, TextReader
+from ..wording import counted
+from .columns import require_different, require_names
+from .files import Row, UnreadableFile
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
@@ -57,19 +52,15 @@ _MAX_TITLES = 10
 
 @frozen(kw_only=True)
 class ListOptions:
-    """How to read and check a list. A delimiter or an encoding that is None is detected."""
+    """How to check a list. The formats apply to values that are texts."""
 
-    delimiter: str | None = None
-    encoding: str | None = None
     formats: TextFormats = field(factory=TextFormats)
     integration: int | None = None
     """The header contains the ESP's names of this integration's fields."""
     additional: bool = False
     """Whether values that are not of recipient fields are accepted."""
     additional_advice: str = "accept additional values"
-    """How a user sets `additional`."""
-    spreadsheet_safe: bool = False
-    """Whether the rejects of a CSV file have no cells that a spreadsheet reads as formulas."""
+    """How a user sets `additional`, in messages."""
 
 
 @mutable
@@ -87,12 +78,12 @@ class Finding:
     @property
     def key(self) -> str:
         """The key of the field, or an empty text if the violation concerns the row."""
-        return violation_key(self.violation)
+        return _violation_key(self.violation)
 
     @property
     def message(self) -> str:
         """The message with the suggestion. If there are several violations, it begins with them."""
-        message = violation_message(self.violation)
+        message = _violation_message(self.violation)
         if self.count == 1:
             return message
         if self.value is None:
@@ -104,6 +95,8 @@ class Finding:
 class CheckReport:
     """The first findings of a check, and the counts of all violations."""
 
+    _formatted: Mapping[str, DataType] = field(factory=dict)
+    """The types of the fields whose texts can be in another format than that of the options."""
     valid: int = 0
     invalid: int = 0
     counts: Counter[tuple[str, str]] = field(factory=Counter)
@@ -159,10 +152,19 @@ class CheckReport:
         ]
 
     def _count(self, violation: Violation) -> None:
-        count = violation_key(violation), violation.rule.value
+        count = _violation_key(violation), violation.rule.value
         if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
             count = _OTHER, violation.rule.value
         self.counts[count] += 1
+
+    @property
+    def unread_types(self) -> Collection[DataType]:
+        """The data types with texts that are in none of the formats, but can be in other ones."""
+        return {
+            data_type
+            for key, data_type in self._formatted.items()
+            if (key, _UNREAD[data_type].value) in self.counts
+        }
 
     def table(self) -> list[tuple[str, str, str]]:
         """Return a row of texts for each field and rule."""
@@ -174,81 +176,96 @@ class RecipientList:
     """A file of recipients, with the check of its rows."""
 
     reader: RecipientReader
-    _schema: RecipientSchema
     _check_row: _RowCheck
+    _formatted: Mapping[str, DataType] = field(factory=dict)
 
     @classmethod
     def of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
         """Return the list that the reader reads.
 
-        Raises: UnreadableFile if several columns are one field, or if a column is not a field and
-        no additional values are accepted.
+        Raises: UnreadableFile if columns have no names or equal names, if several are one field, or
+        if one is not a field and no additional values are accepted.
         """
         schema = RecipientSchema.of(catalog.fields, additional=options.additional)
         if isinstance(reader, ColumnReader):
             reader = _with_keys(reader, catalog, options)
-        if isinstance(reader, CsvRecipients):
-            reader = evolve(reader, spreadsheet_safe=options.spreadsheet_safe)
+        if isinstance(reader, TextReader):
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
             return cls(
-                reader, schema, lambda row, suggest: rows.violations(row.source, suggest=suggest)
+                reader,
+                lambda row, suggest: rows.violations(row.source, suggest=suggest),
+                formatted=_formatted_fields(schema, options.formats),
             )
         return cls(
-            reader,
-            schema,
-            lambda row, suggest: schema.check(row.document, suggest=suggest).violations,
+            reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
         )
 
-    def unread_types(self, report: CheckReport) -> Collection[DataType]:
-        """Return the data types with texts that are not in the format of the options."""
-        if not isinstance(self.reader, CsvRecipients):
-            return ()
-        return {
-            each.data_type
-            for key, each in self._schema.fields.items()
-            if each.data_type in _UNREAD and (key, _UNREAD[each.data_type].value) in report.counts
-        }
-
     def check(
-        self, rows: Iterable[Row], report: CheckReport
-    ) -> Iterator[tuple[Row, Sequence[Violation]]]:
-        """Yield the rows of this list with their violations, and add them to the report."""
-        for row in rows:
+        self,
+        *,
+        valid: RecipientWriter | None = None,
+        rejects: RecipientWriter | None = None,
+        on_row: Callable[[], None] | None = None,
+    ) -> CheckReport:
+        """Check the rows, and return the report. A list can be checked once.
+
+        `valid` receives the valid rows, and `rejects` the others with their reasons. `on_row` is
+        called after each row. If it raises, the check ends.
+
+        Raises: UnreadableFile if the rest of the file can't be read.
+        """
+        report = CheckReport(self._formatted)
+        for row in self.reader:
             violations = self._violations(row, suggest=False)
             if violations:
                 values = {} if row.violation else self.reader.values(row)
                 suggest = partial(self._violations, row, suggest=True)
                 violations = report.add(row.line, violations, values, suggest)
+                if rejects is not None:
+                    rejects.write(row, [_violation_text(each) for each in violations])
             else:
                 report.valid += 1
-            yield row, violations
+                if valid is not None:
+                    valid.write(row)
+            if on_row is not None:
+                on_row()
+        return report
 
     def _violations(self, row: Row, *, suggest: bool) -> Sequence[Violation]:
         return (row.violation,) if row.violation else self._check_row(row, suggest)
 
 
-def violation_key(violation: Violation) -> str:
+def _formatted_fields(schema: RecipientSchema, formats: TextFormats) -> Mapping[str, DataType]:
+    has_point = formats.decimal_mark == "."
+    return {
+        key: each.data_type
+        for key, each in schema.fields.items()
+        if each.data_type in _UNREAD and (has_point or each.data_type is not DataType.NUMBER)
+    }
+
+
+def _violation_key(violation: Violation) -> str:
     """Return the key of the field, or an empty text if the violation concerns the row."""
     return str(violation.path[0]) if violation.path else ""
 
 
-def violation_message(violation: Violation) -> str:
+def _violation_message(violation: Violation) -> str:
     """Return the message with the suggestion."""
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     return f"{violation.message}{hint}"
 
 
-def violation_text(violation: Violation) -> str:
+def _violation_text(violation: Violation) -> str:
     """Return the key of the field, if any, and the message with the suggestion."""
     key = f"{violation.path[0]}: " if violation.path else ""
-    return f"{key}{violation_message(violation)}"
+    return f"{key}{_violation_message(violation)}"
 
 
 def _value(violation: Violation, values: Mapping[str, object]) -> str | None:
     """Return the value that breaks the rule, as JSON, or None if there is none or it is long."""
-    if violation.rule is Rule.UNKNOWN_FIELD or violation_key(violation) not in values:
+    if violation.rule is Rule.UNKNOWN_FIELD or _violation_key(violation) not in values:
         return None
-    value = values[violation_key(violation)]
+    value = values[_violation_key(violation)]
     if isinstance(value, str) and len(value) > _MAX_VALUE_LENGTH:
         return None
     text = json.dumps(value, ensure_ascii=False)
@@ -261,6 +278,7 @@ def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
 
 def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> ColumnReader:
     """Return the reader with the keys of its columns."""
+    require_names(reader.header_place, reader.header)
     if options.integration is None:
         keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
         known: Collection[str] = [each.key for each in catalog.fields]
