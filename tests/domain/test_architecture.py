@@ -59,7 +59,7 @@ def imported(source: Path) -> set[str]:
 INTERNAL = (
     *("documents", "schemas", "violations", "resolution", "__init__"),
     *("application/fields/planning", "application/ports/recipients"),
-    *(f"application/recipients/{name}" for name in ("files", "inference", "lists")),
+    *(f"application/recipients/{name}" for name in ("inference", "lists")),
 )
 """Ends of the paths of modules whose classes only other modules of the project use."""
 
