@@ -49,6 +49,7 @@ class Core:
     _administrators: AdministratorService | None
     esp_code: EspCodeService
     _validator: KeyValidator | None
+    clock: Clock
 
     @property
     def integrations(self) -> IntegrationService:
@@ -95,13 +96,13 @@ class Core:
         note_change: Callable[[OrganizationId], None] = ignore_change
         if history_limit is not None:
             note_change = HistoryLimits(storage, history_limit).note_change
-        integrations = api_keys = administrators = None
+        repository = integrations = api_keys = administrators = None
         if isinstance(storage, IntegrationStorage):
-            api_keys = storage.api_keys
+            api_keys, repository = storage.api_keys, storage.integrations
             if validator is None:
                 validator = StoredKeyValidator(api_keys, clock)
             integrations = IntegrationService(
-                integrations=storage.integrations,
+                integrations=repository,
                 fields=storage.fields,
                 history=storage.history,
                 clock=clock,
@@ -130,9 +131,7 @@ class Core:
                 organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
             administrators=administrators,
-            esp_code=EspCodeService(
-                fields=storage.fields,
-                integrations=None if integrations is None else integrations.integrations,
-            ),
+            esp_code=EspCodeService(fields=storage.fields, integrations=repository),
             validator=validator,
+            clock=clock,
         )

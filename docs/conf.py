@@ -95,6 +95,8 @@ def _own_words(
     """Describe a constant by the docstring below it, not by the class of its value."""
     if what == "data":
         package, _, constant = name.rpartition(".")
+        if package == "recipient_fields":  # The domain defines the constants among the first names.
+            package = "recipient_fields.domain"
         lines[:] = _attribute_docs(package).get(constant, [])
 
 

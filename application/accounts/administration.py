@@ -48,25 +48,25 @@ class AdministrationService:
     methods for API keys raise MissingGroup if `api_keys` is None: the storage has none.
     """
 
-    organizations: OrganizationRepository
-    api_keys: ApiKeyRepository | None
-    clock: Clock = system_clock
+    _organizations: OrganizationRepository
+    _api_keys: ApiKeyRepository | None
+    _clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
         """Create an organization without fields.
 
         Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
         """
-        return self.organizations.add(name, self.clock())
+        return self._organizations.add(name, self._clock())
 
     def list_organizations(self) -> tuple[Organization, ...]:
         """Return all organizations by ascending id."""
-        return self.organizations.all()
+        return self._organizations.all()
 
     def get_organization(self, organization_id: OrganizationId) -> Organization:
         """Return the organization. Raises: OrganizationNotFound if it does not exist."""
         require_ids(organization_id=organization_id)
-        return self.organizations.get(organization_id)
+        return self._organizations.get(organization_id)
 
     def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
         """Rename an organization.
@@ -75,7 +75,7 @@ class AdministrationService:
         OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.organizations.rename(organization_id, name)
+        return self._organizations.rename(organization_id, name)
 
     def delete_organization(
         self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
@@ -93,7 +93,7 @@ class AdministrationService:
             if expected is not None and contents != expected:
                 raise OrganizationChanged
 
-        deleted = self.organizations.delete(organization_id, check)
+        deleted = self._organizations.delete(organization_id, check)
         audit(
             "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
         )
@@ -123,7 +123,7 @@ class AdministrationService:
             name=name,
             access=access,
             lifetime=lifetime,
-            at=self.clock(),
+            at=self._clock(),
             by=by,
         )
         key = self._stored_keys().add(grant)
@@ -151,7 +151,7 @@ class AdministrationService:
         Raises: ApiKeyNotFound if the organization has no such key.
         """
         require_ids(organization_id=organization_id, key_id=key_id)
-        at = self.clock()
+        at = self._clock()
         key = self._stored_keys().update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
             audit("API key", "revoked", by=by, **_facts(key))
@@ -176,16 +176,16 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.rotated(plain, at=self.clock(), grace=grace, by=by)
+            return key.rotated(plain, at=self._clock(), grace=grace, by=by)
 
         replaced, successor = self._stored_keys().rotate(organization_id, key_id, succession)
         audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
 
     def _stored_keys(self) -> ApiKeyRepository:
-        if self.api_keys is None:
+        if self._api_keys is None:
             raise MissingGroup(StorageGroup.INTEGRATIONS)
-        return self.api_keys
+        return self._api_keys
 
 
 def _facts(key: ApiKey) -> dict[str, object]:

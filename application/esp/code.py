@@ -65,15 +65,15 @@ class EspCodeService:
     several integrations. `integrations` is None if the storage has none.
     """
 
-    fields: FieldRepository
-    integrations: IntegrationRepository | None
+    _fields: FieldRepository
+    _integrations: IntegrationRepository | None
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
 
         These are the API-managed and manual fields, and the synced fields of one integration.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         return _target_fields(fields, *self._find_integration(organization_id, target))
 
     def check_condition(
@@ -85,7 +85,7 @@ class EspCodeService:
         Raises: InvalidCondition if the condition does not fit the fields.
         """
         if target is None:
-            check_condition(condition, self._fields(organization_id))
+            check_condition(condition, self._fields_for(organization_id))
         else:
             available = self.find_fields(organization_id, target)
             check_condition(condition, available.fields, available.others)
@@ -130,13 +130,13 @@ class EspCodeService:
         Raises: InvalidCondition if the condition does not fit the fields that code for the target,
         or without a target any code, can use.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         if target is not None:
             available = _target_fields(fields, *self._find_integration(organization_id, target))
             check_condition(condition, available.fields, available.others)
             return (_find_support(condition, available, then, otherwise),)
         check_condition(condition, fields)
-        integrations = () if self.integrations is None else self.integrations.all(organization_id)
+        integrations = () if self._integrations is None else self._integrations.all(organization_id)
         return tuple(
             _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
         )
@@ -146,7 +146,7 @@ class EspCodeService:
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
-        check_content(content, self._fields(organization_id))
+        check_content(content, self._fields_for(organization_id))
 
     def export_content(
         self,
@@ -161,7 +161,7 @@ class EspCodeService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
 
@@ -173,23 +173,23 @@ class EspCodeService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has another type than its field.
         """
-        return preview_content(content, self._fields(organization_id), values)
+        return preview_content(content, self._fields_for(organization_id), values)
 
-    def _fields(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
+    def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
-        return tuple(self.fields.all(organization_id).fields)
+        return tuple(self._fields.all(organization_id).fields)
 
     def _find_integration(
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
-        if self.integrations is None:
+        if self._integrations is None:
             if not isinstance(target, Esp):
                 raise IntegrationNotFound
             return target, None
         if not isinstance(target, Esp):
-            return self.integrations.get(organization_id, target).esp, target
-        return target, _only_integration(self.integrations.all(organization_id), target)
+            return self._integrations.get(organization_id, target).esp, target
+        return target, _only_integration(self._integrations.all(organization_id), target)
 
 
 def _target_fields(

@@ -112,6 +112,23 @@ def test_the_default_limit_is_a_thousand_fields_per_organization() -> None:
     assert reached.value.limit == 1_000
 
 
+def test_the_services_show_their_use_cases_and_not_their_parts() -> None:
+    core = Core.over(MemoryStorage())
+
+    for service in (
+        core.fields,
+        core.integrations,
+        core.administration,
+        core.administrators,
+        core.esp_code,
+    ):
+        shown = {name for name in dir(service) if not name.startswith("_")}
+        assert {name for name in shown if not callable(getattr(service, name))} <= {
+            "author",
+            "size_limit",
+        }
+
+
 def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> None:
     core = Core.over(CatalogStorage(MemoryStorage()))
     ours = core.administration.create_organization("Acme").id

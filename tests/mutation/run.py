@@ -61,17 +61,22 @@ FUNCTIONS_PER_OTHER = 5
 """The number of mutants of functions in a sample per mutant of other code."""
 
 # fmt: off
-HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
-    "authentication", "conditions", "errors", "json", "list_parameters", "logs", "media_types",
-    "methods", "order_of_checks", "paths", "permissions", "problem_documents", "reading",
-))
-DOCUMENT_TESTS = (
+HTTP_TESTS = (
     *(f"tests/http/test_{topic}.py" for topic in (
-        "batches", "changing", "condition_compilations", "content_exports", "creating", "history",
-        "members", "recipients", "replacing",
+        "authentication", "conditions", "errors", "json", "logs", "media_types", "methods",
+        "order_of_checks", "paths", "permissions", "problem_documents",
     )),
+    *(f"tests/http/fields/test_{topic}.py" for topic in ("list_parameters", "reading")),
+)
+DOCUMENT_TESTS = (
+    *(f"tests/http/fields/test_{topic}.py" for topic in (
+        "batches", "changing", "creating", "history", "members", "replacing",
+    )),
+    *(f"tests/http/esp/test_{topic}.py" for topic in ("condition_compilations", "content_exports")),
+    "tests/http/recipients/test_recipients.py",
     "tests/adapters/client/test_contract.py",
-    *(f"tests/cli/test_{topic}.py" for topic in ("field_files", "integrations", "plans")),
+    *(f"tests/cli/fields/test_{topic}.py" for topic in ("files", "plans")),
+    "tests/cli/esp/test_integrations.py",
 )
 STORAGE_TESTS = tuple(f"tests/adapters/test_{topic}.py" for topic in (
     "row_mapping", "url_options", "memory", "sqlite_url", "sqlite_file", "sqlite_backup",
@@ -160,6 +165,8 @@ def _arrange(areas: list[str]) -> None:
     }
     for folder, target in targets.items():
         shutil.copytree(ROOT / folder, WORK / target, ignore=shutil.ignore_patterns("__pycache__"))
+    # Without it, the installed package would be found instead of this one.
+    shutil.copy(ROOT / "entrypoints/library/__init__.py", WORK / PACKAGE)
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
     files = [str(path) for area in areas for path in _files(area)]
     settings = {

@@ -101,6 +101,10 @@ def test_the_embedding_example_runs_with_only_the_core(bare: Environment) -> Non
     assert output(bare.python(example.text)) == example.shows.text.strip()
 
 
+def test_the_first_names_require_no_extra(bare: Environment) -> None:
+    assert output(bare.python("from recipient_fields import *; print(__version__)"))
+
+
 @pytest.mark.parametrize("module", CORE)
 def test_the_domain_imports_only_attrs_and_the_core_also_cattrs(
     bare: Environment, module: str

@@ -157,7 +157,7 @@ def sync(
         raise click.UsageError("Use either --yes or --allow-removals.")
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        began_at = core.integrations.clock()
+        began_at = core.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         sync_fields = partial(
             core.integrations.sync_fields,

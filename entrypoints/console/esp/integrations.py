@@ -247,12 +247,13 @@ class IntegrationDeletion(Page):
     ) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
-        integrations, expected = self.core.integrations, field_ids(visit(req).form, "expected")
+        integrations = self.core.integrations.by(author(req))
+        expected = field_ids(visit(req).form, "expected")
         try:
             with claimed_form(req, self.core, _LIST):
                 integration = integrations.get_integration(organization_id, integration_id)
                 deleted = integrations.delete_integration(
-                    organization_id, integration.id, expected=expected, by=author(req)
+                    organization_id, integration.id, expected=expected
                 )
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.examples import an_invitation_draft
 
+from ...support.administrators import administrators_of
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 
 EMAIL = "Dana@acme.example"
@@ -170,7 +171,7 @@ def test_list_shows_an_invitation_whose_link_has_expired(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
     old = an_invitation_draft(EmailAddress(EMAIL), created_at=LONG_AGO, expires_at=LONG_AGO)
-    core.administrators.administrators.invite(acme, old)
+    administrators_of(core).invite(acme, old)
 
     (_, row) = cli("administrators", "list", *ACME).table()
     assert row.split() == ["-", EMAIL, "admin", "expired"]

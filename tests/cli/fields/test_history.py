@@ -290,7 +290,7 @@ PRUNE = ("history", "prune", "--older-than", "400d", "--organization")
 def old_time(core: Core, acme: OrganizationId) -> datetime:
     """Create and delete a field 500 days ago, and create another one now. Return the first time."""
     now = core.fields.by(Author(ADMINISTRATOR))
-    then = now.clock() - timedelta(days=500)
+    then = core.clock() - timedelta(days=500)
     service = evolve(now, clock=lambda: then)
     field = service.create_field(acme, FieldDraft(name="Old", data_type=DataType.TEXT))
     service.delete_field(acme, field.id)
