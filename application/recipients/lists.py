@@ -23,10 +23,16 @@ from recipient_fields.domain import (
     match_columns,
 )
 
-from ..ports.recipients import ColumnReader, RecipientReader, RecipientWriter, TextReader
+from ..ports.recipients import (
+    ColumnReader,
+    RecipientReader,
+    RecipientWriter,
+    Row,
+    TextReader,
+    UnreadableFile,
+)
 from ..wording import counted
 from .columns import require_different, require_names
-from .files import Row, UnreadableFile
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""

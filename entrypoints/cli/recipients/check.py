@@ -11,8 +11,12 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application.ports.recipients import RecipientReader, RecipientWriter
-from recipient_fields.application.recipients.files import FileFormat, FileOptions
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    RecipientWriter,
+)
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import DataType, TextFormats
 

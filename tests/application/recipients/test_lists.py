@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from recipient_fields.application.recipients.files import FileOptions
+from recipient_fields.application.ports.recipients import FileOptions
 from recipient_fields.application.recipients.lists import ListOptions, RecipientList
 from recipient_fields.domain import (
     Author,
