@@ -58,7 +58,7 @@ def require(channel: Channel, operation: Operation, origin: Origin) -> None:
 
 
 _CHANGED_WHERE = {
-    Source.API: "API-managed fields are changed through the API",
+    Source.API: "API-managed fields are changed through the API or with `recipient-fields apply`",
     Source.MANUAL: (
         "Manual fields are changed by administrators, in the web application or on the command line"
     ),

@@ -94,8 +94,9 @@ from .history_parameters import (
 from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 
 _RESTORED_BY_ID = (
-    "A deleted field is restored by its id, because several can have the same key. Find the id in"
-    " its changes."
+    "A deleted field is restored by its id, because several can have the same key. Find the id"
+    " with `GET /api/v1/recipient_field_changes?operation=deleted&key=KEY`. If the list is empty,"
+    " no field with this key was deleted."
 )
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
 _HISTORY_TAG = Tag("History", "The changes of these fields.")
@@ -388,9 +389,13 @@ class FieldRestoration(Resource):
         """
         if not is_id(id_or_key):
             raise RequestRejected("not_found", _RESTORED_BY_ID)
-        field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, FieldId(int(id_or_key))
-        )
+        restoring = self.service.by(author(req))
+        try:
+            field = restoring.restore_field(
+                credential(req).organization_id, FieldId(int(id_or_key))
+            )
+        except FieldNotFound:
+            raise RequestRejected("not_found", _RESTORED_BY_ID) from None
         send(req, resp, field_response(field))
 
 

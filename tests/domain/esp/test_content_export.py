@@ -132,6 +132,9 @@ def test_a_field_of_another_integration_is_refused(synced):
         export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
 
 
+SET_BY = "An administrator sets it in the console or with `recipient-fields fields update`."
+
+
 def test_every_reason_is_reported_with_its_position(refusal, manual):
     fields = [manual("bare", None), manual("secret", "x", insertable=False)]
     assert refusal(Esp.BRAZE, "{{recipient.tie}}\n {{recipient.bare}}", *fields) == [
@@ -142,9 +145,9 @@ def test_every_reason_is_reported_with_its_position(refusal, manual):
         "{{recipient.bare}}\n {{recipient.secret}}{{recipient.bare | expression}}",
         *fields,
     ) == [
-        "Line 1, column 1: This field has no insertion code.",
+        f"Line 1, column 1: This field has no insertion code. {SET_BY}",
         "Line 2, column 2: This field is not insertable.",
-        "Line 2, column 22: This field has no value expression.",
+        f"Line 2, column 22: This field has no value expression. {SET_BY}",
     ]
 
 
