@@ -113,13 +113,13 @@ test-long: install ## test 100,000 generated requests per storage, recipients pe
 mutation: install ## change the code in thousands of ways, and report the changes that no test detects
 	$(BIN)/python tests/mutation/run.py
 
-bench: install  ## measure the service against the ceiling, and write docs/performance.md
+bench: install  ## measure the service against the ceiling, and write docs/internals/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write
 
-bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 7 minutes, 12 GB of disk
+bench-scaling: install ## measure up to a million organizations, and write docs/internals/scaling.md; about 7 minutes, 12 GB of disk
 	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 3 --seconds 1 --write
 
-bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/performance.md
+bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/internals/performance.md
 	command -v wrk >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends wrk; }
 	$(PYTHON) -m venv build/frameworks
 	build/frameworks/bin/pip install --quiet --no-deps --require-hashes \

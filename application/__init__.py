@@ -1,123 +1,77 @@
 """The use cases, and the ports that they need."""
 
-from .accounts.administration import AdministrationService, IssuedKey
-from .accounts.administrators import AdministratorService, IssuedInvitation, IssuedLink, SignedIn
-from .accounts.audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
-from .accounts.key_validation import StoredKeyValidator
-from .clock import system_clock
-from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
-from .core import Core
-from .documents.conversion import InvalidDocument
-from .documents.strict_json import NotJson, TooManyValues
-from .driving_ports import RecipientFields
-from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
-from .esp.code import EspCodeService, Target, TargetFields
-from .esp.code_documents import ConditionCompilation, ContentExport
-from .esp.integrations import IntegrationService, Removal
-from .extras import MissingExtra
-from .fields.documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
-from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
-from .fields.publication import PublishedCatalog, published
-from .ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    ApiKeyRepository,
-    CallingThreadStorage,
-    CatalogPlanner,
-    Clock,
-    EspFieldSource,
-    FieldCreator,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationCheck,
-    IntegrationRepository,
-    KeyChange,
-    KeySuccession,
-    KeyValidator,
-    OrganizationCheck,
-    OrganizationRepository,
-    PasswordHasher,
-    Pooled,
-    SessionRepository,
-    Storage,
-    SyncPlanner,
-    Transferable,
+from . import (
+    accounts,
+    clock,
+    copying,
+    core,
+    documents,
+    environment,
+    esp,
+    extras,
+    fields,
+    ports,
+    recipient_fields,
+    snapshots,
 )
-from .recipient_fields import (
-    DEFAULT_CATALOG_SIZE,
-    DEFAULT_FIELD_LIMIT,
-    RecipientFieldService,
-)
-from .snapshots import OrganizationRecord, Records, Snapshot
+from .accounts.administration import *
+from .accounts.administrators import *
+from .accounts.audit import *
+from .accounts.key_validation import *
+from .clock import *
+from .copying import *
+from .core import *
+from .documents.conversion import *
+from .documents.strict_json import *
+from .environment import *
+from .esp.code import *
+from .esp.code_documents import *
+from .esp.integrations import *
+from .extras import *
+from .fields.documents import *
+from .fields.history_limits import *
+from .fields.publication import *
+from .ports.administrators import *
+from .ports.clock import *
+from .ports.driving import *
+from .ports.fields import *
+from .ports.history import *
+from .ports.integrations import *
+from .ports.keys import *
+from .ports.organizations import *
+from .ports.sessions import *
+from .ports.storage import *
+from .recipient_fields import *
+from .snapshots import *
 
 __all__ = [
-    "AUDIT",
-    "DEFAULT_CATALOG_SIZE",
-    "DEFAULT_FIELD_LIMIT",
-    "DEFAULT_HISTORY_LIMIT",
-    "OPERATOR",
-    "OPERATOR_AUTHOR",
-    "ActorDocument",
-    "AdministrationService",
-    "AdministratorRepository",
-    "AdministratorService",
-    "AdministratorsCheck",
-    "ApiKeyRepository",
-    "CallingThreadStorage",
-    "CatalogPlanner",
-    "Clock",
-    "ConditionCompilation",
-    "ContentExport",
-    "CopiedRecords",
-    "CopyFailed",
-    "CopyProgress",
-    "Core",
-    "CredentialsNotPermitted",
-    "EspCodeService",
-    "EspFieldSource",
-    "FieldCreator",
-    "FieldDocument",
-    "FieldRepository",
-    "HistoryLimits",
-    "HistoryRecordDocument",
-    "HistoryRepository",
-    "IntegrationCheck",
-    "IntegrationRepository",
-    "IntegrationService",
-    "InvalidDocument",
-    "IssuedInvitation",
-    "IssuedKey",
-    "IssuedLink",
-    "KeyChange",
-    "KeySuccession",
-    "KeyValidator",
-    "MissingCredentials",
-    "MissingExtra",
-    "NotJson",
-    "OrganizationCheck",
-    "OrganizationRecord",
-    "OrganizationRepository",
-    "PasswordHasher",
-    "Pooled",
-    "PublishedCatalog",
-    "RecipientFieldService",
-    "RecipientFields",
-    "Records",
-    "Removal",
-    "SessionRepository",
-    "SignedIn",
-    "Snapshot",
-    "Storage",
-    "StorageRole",
-    "StoredKeyValidator",
-    "SyncPlanner",
-    "Target",
-    "TargetFields",
-    "TooManyValues",
-    "Transferable",
-    "UnusableCredentials",
-    "copy_storage",
-    "published",
-    "render_field",
-    "system_clock",
+    *accounts.administration.__all__,
+    *accounts.administrators.__all__,
+    *accounts.audit.__all__,
+    *accounts.key_validation.__all__,
+    *clock.__all__,
+    *copying.__all__,
+    *core.__all__,
+    *documents.conversion.__all__,
+    *documents.strict_json.__all__,
+    *environment.__all__,
+    *esp.code.__all__,
+    *esp.code_documents.__all__,
+    *esp.integrations.__all__,
+    *extras.__all__,
+    *fields.documents.__all__,
+    *fields.history_limits.__all__,
+    *fields.publication.__all__,
+    *ports.administrators.__all__,
+    *ports.clock.__all__,
+    *ports.driving.__all__,
+    *ports.fields.__all__,
+    *ports.history.__all__,
+    *ports.integrations.__all__,
+    *ports.keys.__all__,
+    *ports.organizations.__all__,
+    *ports.sessions.__all__,
+    *ports.storage.__all__,
+    *recipient_fields.__all__,
+    *snapshots.__all__,
 ]

@@ -10,8 +10,10 @@ from attrs import evolve, frozen
 
 from recipient_fields.domain import RecipientFieldsError
 
-from .ports import Storage, Transferable
+from .ports.storage import Storage, StorageGroup, Transferable
 from .snapshots import Records, Snapshot
+
+__all__ = ["CopiedRecords", "CopyFailed", "CopyProgress", "StorageRole", "copy_storage"]
 
 T = TypeVar("T")
 
@@ -51,8 +53,9 @@ def copy_storage(
     the source has ever assigned. The copy is the source's content at one moment, even if
     other processes change it during the copy. `on_progress` is called after every record.
 
-    Raises: CopyFailed if a storage can't be copied or fails, if the target is not empty, or if
-    both are the same storage. Nothing is stored then, unless the target failed during the commit.
+    Raises: CopyFailed if a storage can't be copied or fails, if both are the same storage, if the
+    target is not empty, or if it does not have a group of which the source has records. Nothing is
+    stored then, unless the target failed during the commit.
     """
     reader, writer = _transferable("source", source), _transferable("target", target)
     with _attributed("source"):
@@ -61,6 +64,7 @@ def copy_storage(
         if writer.identity() == source_identity:
             raise CopyFailed("target", "It is the source storage. Choose another one.")
     with _attributed("source"), reader.snapshot() as snapshot:
+        _require_groups(target, snapshot)
         with _attributed("target"):
             writer.store_snapshot(_observed(snapshot, on_progress or _no_progress))
         return CopiedRecords(
@@ -77,6 +81,17 @@ def _transferable(role: StorageRole, storage: Storage) -> Transferable:
     if not isinstance(storage, Transferable):
         raise CopyFailed(role, "Its adapter does not support copying.")
     return storage
+
+
+def _require_groups(target: Storage, snapshot: Snapshot) -> None:
+    for group in StorageGroup:
+        copied = [getattr(snapshot, each, None) for each in group.repositories]
+        if not group.is_in(target) and any(each is not None and each.count for each in copied):
+            raise CopyFailed(
+                "target",
+                f"It has no {group.value}, which the source contains. Choose a target that has"
+                " them, such as sqlite:PATH.",
+            )
 
 
 @contextmanager

@@ -15,25 +15,62 @@ from .clock import system_clock
 from .esp.code import EspCodeService
 from .esp.integrations import IntegrationService
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
-from .ports import Clock, KeyValidator, PasswordHasher, Storage
+from .ports.clock import Clock
+from .ports.keys import KeyValidator
+from .ports.sessions import PasswordHasher
+from .ports.storage import (
+    ConsoleStorage,
+    IntegrationStorage,
+    MissingGroup,
+    Storage,
+    StorageGroup,
+)
 from .recipient_fields import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     RecipientFieldService,
 )
 
+__all__ = ["Core"]
+
 
 @frozen
 class Core:
-    """The application services for one storage, and their key validator."""
+    """The application services for one storage, and their key validator.
+
+    `integrations`, `administrators` and `validator` raise MissingGroup if the storage does not have
+    the group that they require.
+    """
 
     storage: Storage
     fields: RecipientFieldService
-    integrations: IntegrationService
+    _integrations: IntegrationService | None
     administration: AdministrationService
-    administrators: AdministratorService
+    _administrators: AdministratorService | None
     esp_code: EspCodeService
-    validator: KeyValidator
+    _validator: KeyValidator | None
+    clock: Clock
+
+    @property
+    def integrations(self) -> IntegrationService:
+        """The use cases of integrations."""
+        if self._integrations is None:
+            raise MissingGroup(StorageGroup.INTEGRATIONS)
+        return self._integrations
+
+    @property
+    def administrators(self) -> AdministratorService:
+        """The use cases of administrators, who sign in to the console."""
+        if self._administrators is None:
+            raise MissingGroup(StorageGroup.CONSOLE_ACCOUNTS)
+        return self._administrators
+
+    @property
+    def validator(self) -> KeyValidator:
+        """The validator of API keys."""
+        if self._validator is None:
+            raise MissingGroup(StorageGroup.INTEGRATIONS)
+        return self._validator
 
     @classmethod
     def over(
@@ -59,9 +96,29 @@ class Core:
         note_change: Callable[[OrganizationId], None] = ignore_change
         if history_limit is not None:
             note_change = HistoryLimits(storage, history_limit).note_change
+        repository = integrations = api_keys = administrators = None
+        if isinstance(storage, IntegrationStorage):
+            api_keys, repository = storage.api_keys, storage.integrations
+            if validator is None:
+                validator = StoredKeyValidator(api_keys, clock)
+            integrations = IntegrationService(
+                integrations=repository,
+                fields=storage.fields,
+                history=storage.history,
+                clock=clock,
+                size_limit=catalog_size,
+                note_change=note_change,
+            )
+        if isinstance(storage, ConsoleStorage):
+            administrators = AdministratorService(
+                administrators=storage.administrators,
+                sessions=storage.sessions,
+                hasher=hasher,
+                clock=clock,
+            )
         return cls(
-            storage,
-            RecipientFieldService(
+            storage=storage,
+            fields=RecipientFieldService(
                 fields=storage.fields,
                 history=storage.history,
                 clock=clock,
@@ -69,23 +126,12 @@ class Core:
                 size_limit=catalog_size,
                 note_change=note_change,
             ),
-            IntegrationService(
-                integrations=storage.integrations,
-                fields=storage.fields,
-                history=storage.history,
-                clock=clock,
-                size_limit=catalog_size,
-                note_change=note_change,
+            integrations=integrations,
+            administration=AdministrationService(
+                organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
-            AdministrationService(
-                organizations=storage.organizations, api_keys=storage.api_keys, clock=clock
-            ),
-            AdministratorService(
-                administrators=storage.administrators,
-                sessions=storage.sessions,
-                hasher=hasher,
-                clock=clock,
-            ),
-            EspCodeService(fields=storage.fields, integrations=storage.integrations),
-            StoredKeyValidator(storage.api_keys, clock) if validator is None else validator,
+            administrators=administrators,
+            esp_code=EspCodeService(fields=storage.fields, integrations=repository),
+            validator=validator,
+            clock=clock,
         )

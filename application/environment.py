@@ -7,6 +7,8 @@ from pathlib import Path
 
 from recipient_fields.domain import RecipientFieldsError
 
+__all__ = ["CredentialsNotPermitted", "MissingCredentials", "UnusableCredentials"]
+
 VARIABLE_PREFIX = "RECIPIENT_FIELDS_"
 """The prefix of the name of every environment variable that Recipient Fields reads."""
 

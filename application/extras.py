@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from recipient_fields.domain import RecipientFieldsError
 
+__all__ = ["MissingExtra"]
+
 
 class MissingExtra(RecipientFieldsError, ModuleNotFoundError):
     """The module `name` is not installed. The message names the extra that installs it."""

@@ -43,11 +43,15 @@ from recipient_fields.domain import (
 
 from .accounts.audit import OPERATOR, audit
 from .clock import system_clock
-from .driving_ports import RecipientFields
 from .fields.history_limits import ignore_change
 from .fields.publication import PublishedCatalog
 from .identifiers import require_ids, require_reference
-from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
+from .ports.clock import Clock
+from .ports.driving import RecipientFields
+from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.history import HistoryRepository
+
+__all__ = ["DEFAULT_CATALOG_SIZE", "DEFAULT_FIELD_LIMIT", "RecipientFieldService"]
 
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
@@ -68,13 +72,13 @@ class RecipientFieldService(RecipientFields):
     records the author of each change.
     """
 
-    fields: FieldRepository
-    history: HistoryRepository
-    clock: Clock = system_clock
+    _fields: FieldRepository
+    _history: HistoryRepository
+    _clock: Clock = system_clock
     author: Author = _API_CLIENT
-    limit: int = DEFAULT_FIELD_LIMIT
+    _limit: int = DEFAULT_FIELD_LIMIT
     size_limit: int = DEFAULT_CATALOG_SIZE
-    note_change: Callable[[OrganizationId], None] = ignore_change
+    _note_change: Callable[[OrganizationId], None] = ignore_change
     """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:
@@ -83,34 +87,34 @@ class RecipientFieldService(RecipientFields):
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         require_ids(organization_id=organization_id)
-        return self.fields.all(organization_id)
+        return self._fields.all(organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
         require_ids(organization_id=organization_id)
-        return self.fields.publish(organization_id)
+        return self._fields.publish(organization_id)
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         require_ids(organization_id=organization_id)
-        return self.fields.select(organization_id, query)
+        return self._fields.select(organization_id, query)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
         require_ids(organization_id=organization_id)
         require_reference(reference)
-        return self.fields.get(organization_id, reference)
+        return self._fields.get(organization_id, reference)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
-        definition = draft.define(by=self.author.channel, at=self.clock())
-        limit, size_limit, author = self._limit(), self.size_limit, self.author
-        # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
-        if hasattr(self.fields, "create"):
-            creator = cast(FieldCreator, self.fields)
+        definition = draft.define(by=self.author.channel, at=self._clock())
+        limit, size_limit, author = self._limit_of_source(), self.size_limit, self.author
+        # Like isinstance(self._fields, FieldCreator), which takes as long as a creation in memory.
+        if hasattr(self._fields, "create"):
+            creator = cast(FieldCreator, self._fields)
             field = creator.create(
                 organization_id, definition, limit=limit, size_limit=size_limit, author=author
             )
-            self.note_change(organization_id)
+            self._note_change(organization_id)
             return field
         applied = self._store(
             organization_id,
@@ -173,7 +177,7 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         for operation in batch.operations:
             require_reference(operation.reference)
-        at = self.clock()
+        at = self._clock()
         staged: StagedBatch
 
         def plan(catalog: CatalogView) -> CatalogChanges:
@@ -182,7 +186,7 @@ class RecipientFieldService(RecipientFields):
                 catalog,
                 by=self.author.channel,
                 at=at,
-                limit=self.limit,
+                limit=self._limit,
                 size_limit=self.size_limit,
             )
             if accept is not None:
@@ -200,7 +204,7 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
-        at = self.clock()
+        at = self._clock()
 
         def plan(catalog: CatalogView) -> CatalogChanges:
             return plan_restoration(
@@ -208,7 +212,7 @@ class RecipientFieldService(RecipientFields):
                 field_id,
                 by=self.author.channel,
                 at=at,
-                limit=self._limit(),
+                limit=self._limit_of_source(),
                 size_limit=self.size_limit,
             )
 
@@ -217,7 +221,7 @@ class RecipientFieldService(RecipientFields):
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
-        return self.history.select(organization_id, query)
+        return self._history.select(organization_id, query)
 
     def list_field_changes(
         self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
@@ -225,18 +229,18 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         require_reference(reference)
         try:
-            page = self.history.select(organization_id, query.of_field(reference))
+            page = self._history.select(organization_id, query.of_field(reference))
         except OrganizationNotFound:
             raise FieldNotFound from None
         if not page.records:
             any_record = HistoryQuery(limit=1).of_field(reference)
-            if not self.history.select(organization_id, any_record).records:
-                self.fields.get(organization_id, reference)
+            if not self._history.select(organization_id, any_record).records:
+                self._fields.get(organization_id, reference)
         return page
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
-        return self.history.catalog_at(organization_id, whole_milliseconds(at))
+        return self._history.catalog_at(organization_id, whole_milliseconds(at))
 
     def find_fields_as_of(
         self, organization_id: OrganizationId, at: datetime, query: FieldQuery
@@ -246,7 +250,7 @@ class RecipientFieldService(RecipientFields):
         Raises: the errors of `list_fields_as_of`.
         """
         require_ids(organization_id=organization_id)
-        return self.history.select_at(organization_id, whole_milliseconds(at), query)
+        return self._history.select_at(organization_id, whole_milliseconds(at), query)
 
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
@@ -254,8 +258,8 @@ class RecipientFieldService(RecipientFields):
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        before = self.clock() - older_than
-        records = self.history.prune(organization_id, before)
+        before = self._clock() - older_than
+        records = self._history.prune(organization_id, before)
         if records:
             facts = {"organization": organization_id, "records": records}
             audit("History", "pruned", by=OPERATOR, **facts, before=format_instant(before))
@@ -265,7 +269,7 @@ class RecipientFieldService(RecipientFields):
         self, organization_id: OrganizationId, change: Callable[[StagedBatch], RecipientField]
     ) -> tuple[RecipientField, AppliedChanges]:
         """Store what `change` does to the catalog, and return its result with what was stored."""
-        at = self.clock()
+        at = self._clock()
         changed: RecipientField  # by the last call of `plan`
 
         def plan(catalog: CatalogView) -> CatalogChanges:
@@ -275,7 +279,7 @@ class RecipientFieldService(RecipientFields):
                 organization_id,
                 by=self.author.channel,
                 at=at,
-                limit=self.limit,
+                limit=self._limit,
                 size_limit=self.size_limit,
             )
             changed = change(staged)
@@ -287,9 +291,9 @@ class RecipientFieldService(RecipientFields):
     def _store(
         self, organization_id: OrganizationId, plan: CatalogPlanner, *, at: datetime
     ) -> AppliedChanges:
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
-        self.note_change(organization_id)
+        applied = self._fields.change(organization_id, plan, author=self.author, at=at)
+        self._note_change(organization_id)
         return applied
 
-    def _limit(self) -> int | None:
-        return self.limit if self.author.channel.source is Source.API else None
+    def _limit_of_source(self) -> int | None:
+        return self._limit if self.author.channel.source is Source.API else None

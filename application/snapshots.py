@@ -17,6 +17,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
+__all__ = ["OrganizationRecord", "Records", "Snapshot"]
+
 T = TypeVar("T")
 
 
@@ -53,15 +55,15 @@ class Records(Generic[T]):
 
 @frozen(kw_only=True)
 class Snapshot:
-    """The content of a storage at one moment.
+    """The content of a storage at one moment. Without an optional group, it has no such records.
 
     It has no sessions, links and invitations of administrators. Iterate over the records while the
     snapshot is open: a storage may read them only then.
     """
 
     organizations: Records[OrganizationRecord]
-    integrations: Records[Integration]
-    api_keys: Records[ApiKey]
     fields: Records[RecipientField]
     history: Records[HistoryRecord]
-    administrators: Records[Administrator]
+    api_keys: Records[ApiKey] = Records(0, 0, ())
+    integrations: Records[Integration] = Records(0, 0, ())
+    administrators: Records[Administrator] = Records(0, 0, ())

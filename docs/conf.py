@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import attrs
@@ -95,6 +95,8 @@ def _own_words(
     """Describe a constant by the docstring below it, not by the class of its value."""
     if what == "data":
         package, _, constant = name.rpartition(".")
+        if package == "recipient_fields":  # The domain defines the constants among the first names.
+            package = "recipient_fields.domain"
         lines[:] = _attribute_docs(package).get(constant, [])
 
 
@@ -163,7 +165,7 @@ def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
 def _attribute_docs(package: str) -> dict[str, list[str]]:
     """Return the docstrings below the constants of a package."""
     inside = import_module(package)
-    files = [f"{package}.{file.name}" for file in iter_modules(getattr(inside, "__path__", ()))]
+    files = [file.name for file in walk_packages(getattr(inside, "__path__", ()), f"{package}.")]
     return {
         constant: lines
         for module in (package, *files)

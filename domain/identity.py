@@ -2,6 +2,16 @@
 
 from typing import NewType
 
+__all__ = [
+    "AdministratorId",
+    "ApiKeyId",
+    "FieldId",
+    "IntegrationId",
+    "InvitationId",
+    "OrganizationId",
+    "SessionId",
+]
+
 OrganizationId = NewType("OrganizationId", int)
 """1 to 2^53-1, assigned by the storage, never reused."""
 FieldId = NewType("FieldId", int)

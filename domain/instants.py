@@ -5,6 +5,16 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
+__all__ = [
+    "MILLISECOND",
+    "epoch_milliseconds",
+    "format_instant",
+    "from_epoch_milliseconds",
+    "parse_date",
+    "parse_instant",
+    "whole_milliseconds",
+]
+
 MILLISECOND = timedelta(milliseconds=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

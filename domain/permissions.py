@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from .errors import OperationForbidden
+from .fields.errors import OperationForbidden
 from .fields.origins import Channel, Origin, Source
+
+__all__ = ["Allowed", "Decision", "Denied", "Operation", "decide", "require"]
 
 
 class Operation(Enum):
@@ -56,7 +58,7 @@ def require(channel: Channel, operation: Operation, origin: Origin) -> None:
 
 
 _CHANGED_WHERE = {
-    Source.API: "API-managed fields are changed through the API",
+    Source.API: "API-managed fields are changed through the API or with `recipient-fields apply`",
     Source.MANUAL: (
         "Manual fields are changed by administrators, in the web application or on the command line"
     ),

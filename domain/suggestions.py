@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+__all__ = ["closest_match"]
+
 _MAX_LENGTH = 64
 """The search takes quadratic time in the length of the word."""
 _MIN_SIMILARITY = 0.75

@@ -7,6 +7,8 @@ import unicodedata
 
 from .errors import InvalidInput, Rule, Violation
 
+__all__ = ["MAX_LINE_LENGTH", "character_violation"]
+
 MAX_LINE_LENGTH = 255
 MAX_UNNORMALIZED_LENGTH = 4 * MAX_LINE_LENGTH
 """A longer text does not fit into a line: NFC and case folding join at most four code points."""

@@ -1,4 +1,4 @@
-"""The log lines, metrics and rules in `docs/operating.md` exist."""
+"""The log lines, metrics and rules in `docs/operating` exist."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics
 from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
 
-DOCUMENT = (Path(__file__).parent.parent / "docs" / "operating.md").read_text("utf-8")
-UNIT = Path(__file__).parent.parent / "docs" / "deploy" / "recipient-fields@.service"
+DOCS = Path(__file__).parent.parent / "docs"
+DATA = (DOCS / "operating" / "data.md").read_text("utf-8")
+MONITORING = (DOCS / "operating" / "monitoring.md").read_text("utf-8")
+UNIT = DOCS / "deploy" / "recipient-fields@.service"
 SUFFIXES = {"counter": "_total", "info": "_info"}
 METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 
@@ -33,7 +35,7 @@ class ServerAndPool:
 @pytest.fixture(scope="module")
 def rule() -> re.Pattern[str]:
     """Return the pattern of the rule for gitleaks."""
-    (block,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
+    (block,) = re.findall(r"```toml\n(.*?)```", DATA, re.DOTALL)
     (rule,) = tomllib.loads(block)["rules"]
     assert rule["keywords"] == ["rfk_"]
     return re.compile(rule["regex"])
@@ -68,7 +70,7 @@ def test_each_process_of_the_example_for_systemd_serves_metrics_at_its_own_addre
 
 
 def test_the_log_line_on_the_page_has_the_members_of_a_real_one() -> None:
-    (line,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
+    (line,) = re.findall(r"```json\n(.*?)```", MONITORING, re.DOTALL)
 
     shown = json.loads(line)
     assert list(shown)[:4] == ["timestamp", "level", "logger", "event"]
@@ -82,7 +84,9 @@ def test_every_metric_is_on_the_page_with_its_labels() -> None:
     metrics.watch_readiness(lambda: None)
     metrics.watch_large_responses(HeavyRequests(), UnreadResponses())
 
-    documented = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
+    documented = {
+        name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(MONITORING)
+    }
     collected = {
         f"{family.name}{SUFFIXES.get(family.type, '')}"
         for family in metrics.registry.collect()

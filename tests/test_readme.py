@@ -75,12 +75,12 @@ def test_the_figures_are_those_of_the_pages() -> None:
     (mutants,) = re.findall(r"% of ([\d,]+) mutants\]", TEXT)
     # Cells 0 and -1 are outside of the borders. Only the table of the requests per second has seven
     # columns and a row for each server.
-    rates = {row[1]: row[4] for row in _rows("performance.md") if len(row) == 9}
+    rates = {row[1]: row[4] for row in _rows("internals/performance.md") if len(row) == 9}
     servers = (
         *("Recipient Fields", "Recipient Fields, no cache"),
         *("FastAPI", "Litestar", "Kinto"),
     )
-    (every,) = [row for row in _rows("mutation.md") if row[1] == "all"]
+    (every,) = [row for row in _rows("internals/mutation.md") if row[1] == "all"]
 
     assert requests == [tuple(rates[server] for server in servers)]
     assert _number(mutants) == _number(every[2]) + _number(every[5])

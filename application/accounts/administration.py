@@ -23,8 +23,13 @@ from recipient_fields.domain import (
 
 from ..clock import system_clock
 from ..identifiers import require_ids
-from ..ports import ApiKeyRepository, Clock, OrganizationRepository
+from ..ports.clock import Clock
+from ..ports.keys import ApiKeyRepository
+from ..ports.organizations import OrganizationRepository
+from ..ports.storage import MissingGroup, StorageGroup
 from .audit import OPERATOR, audit
+
+__all__ = ["AdministrationService", "IssuedKey"]
 
 
 @frozen
@@ -39,28 +44,29 @@ class IssuedKey:
 class AdministrationService:
     """The use cases of organizations and API keys.
 
-    Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    Every method raises StorageUnavailable if the storage fails or does not respond in time. The
+    methods for API keys raise MissingGroup if `api_keys` is None: the storage has none.
     """
 
-    organizations: OrganizationRepository
-    api_keys: ApiKeyRepository
-    clock: Clock = system_clock
+    _organizations: OrganizationRepository
+    _api_keys: ApiKeyRepository | None
+    _clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
         """Create an organization without fields.
 
         Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
         """
-        return self.organizations.add(name, self.clock())
+        return self._organizations.add(name, self._clock())
 
     def list_organizations(self) -> tuple[Organization, ...]:
         """Return all organizations by ascending id."""
-        return self.organizations.all()
+        return self._organizations.all()
 
     def get_organization(self, organization_id: OrganizationId) -> Organization:
         """Return the organization. Raises: OrganizationNotFound if it does not exist."""
         require_ids(organization_id=organization_id)
-        return self.organizations.get(organization_id)
+        return self._organizations.get(organization_id)
 
     def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
         """Rename an organization.
@@ -69,7 +75,7 @@ class AdministrationService:
         OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.organizations.rename(organization_id, name)
+        return self._organizations.rename(organization_id, name)
 
     def delete_organization(
         self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
@@ -87,7 +93,7 @@ class AdministrationService:
             if expected is not None and contents != expected:
                 raise OrganizationChanged
 
-        deleted = self.organizations.delete(organization_id, check)
+        deleted = self._organizations.delete(organization_id, check)
         audit(
             "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
         )
@@ -117,10 +123,10 @@ class AdministrationService:
             name=name,
             access=access,
             lifetime=lifetime,
-            at=self.clock(),
+            at=self._clock(),
             by=by,
         )
-        key = self.api_keys.add(grant)
+        key = self._stored_keys().add(grant)
         audit("API key", "created", by=by, **_facts(key))
         return IssuedKey(key, plain)
 
@@ -130,12 +136,12 @@ class AdministrationService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.api_keys.all(organization_id)
+        return self._stored_keys().all(organization_id)
 
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
         """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
         require_ids(organization_id=organization_id, key_id=key_id)
-        return self.api_keys.get(organization_id, key_id)
+        return self._stored_keys().get(organization_id, key_id)
 
     def revoke_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
@@ -145,8 +151,8 @@ class AdministrationService:
         Raises: ApiKeyNotFound if the organization has no such key.
         """
         require_ids(organization_id=organization_id, key_id=key_id)
-        at = self.clock()
-        key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
+        at = self._clock()
+        key = self._stored_keys().update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
             audit("API key", "revoked", by=by, **_facts(key))
         return key
@@ -170,11 +176,16 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.rotated(plain, at=self.clock(), grace=grace, by=by)
+            return key.rotated(plain, at=self._clock(), grace=grace, by=by)
 
-        replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
+        replaced, successor = self._stored_keys().rotate(organization_id, key_id, succession)
         audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
+
+    def _stored_keys(self) -> ApiKeyRepository:
+        if self._api_keys is None:
+            raise MissingGroup(StorageGroup.INTEGRATIONS)
+        return self._api_keys
 
 
 def _facts(key: ApiKey) -> dict[str, object]:

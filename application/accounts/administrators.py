@@ -47,14 +47,12 @@ from recipient_fields.domain import (
 from ..clock import system_clock
 from ..extras import MissingExtra
 from ..identifiers import require_ids
-from ..ports import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    Clock,
-    PasswordHasher,
-    SessionRepository,
-)
+from ..ports.administrators import AdministratorRepository, AdministratorsCheck
+from ..ports.clock import Clock
+from ..ports.sessions import PasswordHasher, SessionRepository
 from .audit import audit
+
+__all__ = ["AdministratorService", "IssuedInvitation", "IssuedLink", "SignedIn"]
 
 ATTEMPT_WINDOW = timedelta(minutes=15)
 MAX_ATTEMPTS_PER_ADDRESS = 20
@@ -110,10 +108,10 @@ class AdministratorService:
     neither ends within 2 seconds.
     """
 
-    administrators: AdministratorRepository
-    sessions: SessionRepository
-    hasher: PasswordHasher | None = None
-    clock: Clock = system_clock
+    _administrators: AdministratorRepository
+    _sessions: SessionRepository
+    _hasher: PasswordHasher | None = None
+    _clock: Clock = system_clock
 
     def invite(
         self, organization_id: OrganizationId, email: str, role: Role, *, by: str
@@ -130,7 +128,7 @@ class AdministratorService:
         organization does not exist; LastAdministrator if its last `admin` would become a viewer.
         """
         require_ids(organization_id=organization_id)
-        address, token, at = EmailAddress(email), SecretToken.generate(), self.clock()
+        address, token, at = EmailAddress(email), SecretToken.generate(), self._clock()
         draft = InvitationDraft(
             email=address,
             role=role,
@@ -138,7 +136,7 @@ class AdministratorService:
             created_at=at,
             expires_at=at + LINK_LIFETIME,
         )
-        invitation = self.administrators.invite(organization_id, draft)
+        invitation = self._administrators.invite(organization_id, draft)
         if invitation is None:
             member = self._find_member(organization_id, address)
             return self.change_role(organization_id, member.id, role, by=by)
@@ -151,7 +149,7 @@ class AdministratorService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.administrators.invitations(organization_id)
+        return self._administrators.invitations(organization_id)
 
     def get_invitation(
         self, organization_id: OrganizationId, invitation_id: InvitationId
@@ -161,7 +159,7 @@ class AdministratorService:
         Raises: InvitationNotFound if the organization has no such invitation.
         """
         require_ids(organization_id=organization_id, invitation_id=invitation_id)
-        for invitation in self.administrators.invitations(organization_id):
+        for invitation in self._administrators.invitations(organization_id):
             if invitation.id == invitation_id:
                 return invitation
         raise InvitationNotFound
@@ -174,7 +172,7 @@ class AdministratorService:
         Raises: InvitationNotFound if the organization has no such invitation.
         """
         require_ids(organization_id=organization_id, invitation_id=invitation_id)
-        invitation = self.administrators.withdraw_invitation(organization_id, invitation_id)
+        invitation = self._administrators.withdraw_invitation(organization_id, invitation_id)
         _note_invitation("invitation withdrawn", invitation, by=by)
         return invitation
 
@@ -184,7 +182,7 @@ class AdministratorService:
         Raises: LinkNotValid if it was accepted, replaced or withdrawn, has expired, or never
         existed.
         """
-        invitation = self.administrators.find_invitation(_parse_token(token).digest, self.clock())
+        invitation = self._administrators.find_invitation(_parse_token(token).digest, self._clock())
         if invitation is None:
             raise LinkNotValid
         return invitation
@@ -206,7 +204,7 @@ class AdministratorService:
         # Before the account is read, so that a rejected password does not reveal whether it exists.
         accepted = require_password(password, email, is_guessable=self._hashing.is_guessable)
         with self._attempt(email, address):
-            account = self.administrators.find(email)
+            account = self._administrators.find(email)
             if not self._is_password(account, accepted) and account is not None:
                 _note_failure(account, address)
                 raise SignInFailed
@@ -214,8 +212,8 @@ class AdministratorService:
                 self._hashing.hash(accepted) if account is None else account.password_hash
             )
             try:
-                administrator = self.administrators.accept_invitation(
-                    organization_id, invitation.digest, self.clock(), password_hash
+                administrator = self._administrators.accept_invitation(
+                    organization_id, invitation.digest, self._clock(), password_hash
                 )
                 signed_in = self._begin(administrator, user_agent)
             except AdministratorNotFound:  # Another request has created or changed the account.
@@ -231,7 +229,14 @@ class AdministratorService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.administrators.all(organization_id)
+        return self._administrators.all(organization_id)
+
+    def find_administrator(self, email: str) -> Administrator | None:
+        """Return the account with this email address, in any organization, or None.
+
+        Raises: InvalidAdministrator if it is no email address.
+        """
+        return self._administrators.find(EmailAddress(email))
 
     def get_administrator(
         self, organization_id: OrganizationId, administrator_id: AdministratorId
@@ -241,7 +246,7 @@ class AdministratorService:
         Raises: AdministratorNotFound if the organization has no such administrator.
         """
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
-        return self.administrators.get(organization_id, administrator_id)
+        return self._administrators.get(organization_id, administrator_id)
 
     def change_role(
         self,
@@ -257,7 +262,7 @@ class AdministratorService:
         LastAdministrator if its last `admin` would become a viewer.
         """
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
-        administrator = self.administrators.change_role(
+        administrator = self._administrators.change_role(
             organization_id, administrator_id, role, _keeping_admin(organization_id)
         )
         _note("role changed", administrator, by=by, organization=organization_id, role=role.value)
@@ -280,7 +285,7 @@ class AdministratorService:
         """
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
         check = _keeping_admin(organization_id) if keep_last else _permit
-        administrator = self.administrators.revoke(organization_id, administrator_id, check)
+        administrator = self._administrators.revoke(organization_id, administrator_id, check)
         _note("revoked", administrator, by=by, organization=organization_id)
         return administrator
 
@@ -292,7 +297,7 @@ class AdministratorService:
         Raises: AdministratorNotFound if there is no such administrator; InvalidAdministrator if the
         address is invalid.
         """
-        administrator = self.administrators.find(EmailAddress(email))
+        administrator = self._administrators.find(EmailAddress(email))
         if administrator is None:
             raise AdministratorNotFound
         invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
@@ -344,7 +349,7 @@ class AdministratorService:
         accepted = require_password(password, email, is_guessable=self._hashing.is_guessable)
         signed_in = self._redeem(parsed, link.purpose, self._hashing.hash(accepted), user_agent)
         for subject in (_account_subject(email), _pair_subject(email, address)):
-            self.sessions.forget_attempts(subject)
+            self._sessions.forget_attempts(subject)
         _note("set a password", signed_in.administrator, by=email.text)
         return signed_in
 
@@ -369,7 +374,7 @@ class AdministratorService:
         """
         parsed, password = _parse_email(email), normalize_password(password)
         with self._attempt(parsed, address):
-            administrator = None if parsed is None else self.administrators.find(parsed)
+            administrator = None if parsed is None else self._administrators.find(parsed)
             if not self._is_password(administrator, password) or administrator is None:
                 _note_failure(administrator, address)
                 raise SignInFailed
@@ -388,16 +393,16 @@ class AdministratorService:
         Record the use of the session, at most once per minute. Delete a session that is not active.
         """
         parsed = SecretToken.parse(token)
-        found = None if parsed is None else self.sessions.find(parsed.digest)
+        found = None if parsed is None else self._sessions.find(parsed.digest)
         if found is None:
             return None
-        session, now = found.session, self.clock()
+        session, now = found.session, self._clock()
         if not session.is_active(now):
-            self.sessions.delete(session.administrator_id, session.id)
+            self._sessions.delete(session.administrator_id, session.id)
             return None
         if now - session.last_used_at >= USE_RECORDED_EVERY:
             try:
-                self.sessions.record_use(session.id, now)
+                self._sessions.record_use(session.id, now)
             except StorageUnavailable as unavailable:
                 # A read-only storage can still serve reads, until the session is idle for too long.
                 _log.warning("Can't record the use of session %d: %s", session.id, unavailable)
@@ -406,19 +411,19 @@ class AdministratorService:
     def list_sessions(self, administrator_id: AdministratorId) -> tuple[Session, ...]:
         """Return the active sessions of the administrator by ascending id."""
         require_ids(administrator_id=administrator_id)
-        now = self.clock()
-        sessions = self.sessions.all(administrator_id)
+        now = self._clock()
+        sessions = self._sessions.all(administrator_id)
         return tuple(session for session in sessions if session.is_active(now))
 
     def end_session(self, administrator_id: AdministratorId, session_id: SessionId) -> bool:
         """End a session. Return False if the administrator has no such session."""
         require_ids(administrator_id=administrator_id, session_id=session_id)
-        return self.sessions.delete(administrator_id, session_id)
+        return self._sessions.delete(administrator_id, session_id)
 
     def end_all_sessions(self, administrator_id: AdministratorId, *, by: str) -> int:
         """End all sessions of the administrator. Return their number."""
         require_ids(administrator_id=administrator_id)
-        ended = self.sessions.delete_all(administrator_id)
+        ended = self._sessions.delete_all(administrator_id)
         facts = {"administrator": administrator_id, "sessions": ended}
         audit("Administrator", "signed out everywhere", by=by, **facts)
         return ended
@@ -426,31 +431,31 @@ class AdministratorService:
     def sign_out(self, token: str) -> None:
         """End the session with this token, if there is one."""
         parsed = SecretToken.parse(token)
-        found = None if parsed is None else self.sessions.find(parsed.digest)
+        found = None if parsed is None else self._sessions.find(parsed.digest)
         if found is not None:
-            self.sessions.delete(found.session.administrator_id, found.session.id)
+            self._sessions.delete(found.session.administrator_id, found.session.id)
 
     def use_form(self, session_id: SessionId, token: str) -> bool:
         """Return True for the first use of a form token in the session, otherwise False."""
         require_ids(session_id=session_id)
         parsed = SecretToken.parse(token)
-        return parsed is not None and self.sessions.use_form(session_id, parsed.digest)
+        return parsed is not None and self._sessions.use_form(session_id, parsed.digest)
 
     def release_form(self, session_id: SessionId, token: str) -> None:
         """Undo `use_form`, because the submission of the form had no effect."""
         require_ids(session_id=session_id)
         parsed = SecretToken.parse(token)
         if parsed is not None:
-            self.sessions.release_form(session_id, parsed.digest)
+            self._sessions.release_form(session_id, parsed.digest)
 
     @property
     def _hashing(self) -> PasswordHasher:
-        if self.hasher is None:
+        if self._hasher is None:
             raise MissingExtra("console", "argon2")
-        return self.hasher
+        return self._hasher
 
     def _find_member(self, organization_id: OrganizationId, email: EmailAddress) -> Administrator:
-        for administrator in self.administrators.all(organization_id):
+        for administrator in self._administrators.all(organization_id):
             if administrator.email == email:
                 return administrator
         raise AdministratorNotFound
@@ -463,21 +468,21 @@ class AdministratorService:
         only_unshared: bool = False,
     ) -> IssuedLink:
         token = SecretToken.generate()
-        expires_at = self.clock() + LINK_LIFETIME
+        expires_at = self._clock() + LINK_LIFETIME
         link = Link(
             administrator_id=administrator_id,
             purpose=purpose,
             digest=token.digest,
             expires_at=expires_at,
         )
-        administrator = self.administrators.add_link(link)
+        administrator = self._administrators.add_link(link)
         if only_unshared:
             # Since the caller's check, the account can have joined another organization.
             require_unshared(administrator)
         return IssuedLink(administrator=administrator, token=token, expires_at=link.expires_at)
 
     def _find_link(self, token: SecretToken) -> FoundLink:
-        link = self.administrators.find_link(token.digest, self.clock())
+        link = self._administrators.find_link(token.digest, self._clock())
         if link is None:
             raise LinkNotValid
         return link
@@ -485,8 +490,8 @@ class AdministratorService:
     def _redeem(
         self, token: SecretToken, purpose: LinkPurpose, password_hash: str | None, user_agent: str
     ) -> SignedIn:
-        administrator = self.administrators.redeem_link(
-            token.digest, purpose, self.clock(), password_hash
+        administrator = self._administrators.redeem_link(
+            token.digest, purpose, self._clock(), password_hash
         )
         try:
             return self._begin(administrator, user_agent)
@@ -494,10 +499,10 @@ class AdministratorService:
             raise LinkNotValid from None
 
     def _begin(self, administrator: Administrator, user_agent: str) -> SignedIn:
-        now = self.clock()
-        self.sessions.purge(now)
+        now = self._clock()
+        self._sessions.purge(now)
         token = SecretToken.generate()
-        session = self.sessions.add(administrator, token.digest, now, user_agent)
+        session = self._sessions.add(administrator, token.digest, now, user_agent)
         return SignedIn(session=session, token=token, administrator=administrator)
 
     @contextmanager
@@ -506,22 +511,22 @@ class AdministratorService:
 
         It does not count if the block raises PasswordHashingBusy.
         """
-        at, limits = self.clock(), _attempt_limits(email, address)
+        at, limits = self._clock(), _attempt_limits(email, address)
         for subject, limit in limits.items():
             self._count_attempt(subject, at, limit, address)
         try:
             yield
         except PasswordHashingBusy:
             for subject in limits:
-                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
+                self._sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
             raise
         if email is not None:
-            self.sessions.forget_attempts(_pair_subject(email, address))
+            self._sessions.forget_attempts(_pair_subject(email, address))
             for subject in (_address_subject(address), _account_subject(email)):
-                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
+                self._sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
 
     def _count_attempt(self, subject: bytes, at: datetime, limit: int, address: str) -> None:
-        until = self.sessions.count_attempt(subject, at, limit=limit, window=ATTEMPT_WINDOW)
+        until = self._sessions.count_attempt(subject, at, limit=limit, window=ATTEMPT_WINDOW)
         if until is not None:
             audit("Sign-in", "throttled", by="unknown", address=address)
             raise SignInThrottled(max(1, ceil((until - at).total_seconds())))
@@ -542,7 +547,7 @@ class AdministratorService:
         if stored is not None and self._hashing.needs_rehash(stored):
             with suppress(PasswordHashingBusy):  # The next sign-in tries again.
                 new = self._hashing.hash(password)
-                self.administrators.replace_password_hash(administrator.id, stored, new)
+                self._administrators.replace_password_hash(administrator.id, stored, new)
 
 
 def _keeping_admin(organization_id: OrganizationId) -> AdministratorsCheck:

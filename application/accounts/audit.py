@@ -6,6 +6,8 @@ import logging
 
 from recipient_fields.domain import ADMINISTRATOR, Author
 
+__all__ = ["AUDIT", "OPERATOR", "OPERATOR_AUTHOR"]
+
 AUDIT = "recipient_fields.audit"
 """The name of the audit logger.
 

@@ -18,7 +18,10 @@ from recipient_fields.domain import (
 )
 
 from ..clock import system_clock
-from ..ports import ApiKeyRepository, Clock
+from ..ports.clock import Clock
+from ..ports.keys import ApiKeyRepository
+
+__all__ = ["StoredKeyValidator"]
 
 USE_RECORDED_EVERY = timedelta(minutes=1)
 

@@ -46,6 +46,8 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.esp import Esp
 
+__all__ = ["InvalidDocument"]
+
 MAX_VIOLATIONS = 1_000
 """Violations that one InvalidDocument lists: a small document must not cause a large response."""
 _MAX_SHOWN = 10

@@ -9,6 +9,8 @@ from typing import NoReturn
 
 from recipient_fields.domain import RecipientFieldsError
 
+__all__ = ["NotJson", "TooManyValues"]
+
 MAX_DEPTH = 32
 
 _MAX_DIGITS = 400

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
-from recipient_fields.domain.conditions import Condition, check_condition
+from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
 from recipient_fields.domain.content import Content, check_content, preview_content
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
     Esp,
     ExportedContent,
+    Integration,
+    IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
     compile_condition,
@@ -23,7 +25,10 @@ from recipient_fields.domain.esp import (
 )
 
 from ..identifiers import require_ids
-from ..ports import FieldRepository, IntegrationRepository
+from ..ports.fields import FieldRepository
+from ..ports.integrations import IntegrationRepository
+
+__all__ = ["ConditionSupport", "EspCodeService", "Target", "TargetFields"]
 
 Target: TypeAlias = Esp | IntegrationId
 """The ESP that code is for, or the id of one of the organization's integrations."""
@@ -43,29 +48,33 @@ class TargetFields:
 
 
 @frozen(kw_only=True)
+class ConditionSupport:
+    """The code of an ESP for a condition, or the reason for which there is none."""
+
+    esp: Esp
+    code: ConditionCode | None = None
+    refusal: str | None = None
+
+
+@frozen(kw_only=True)
 class EspCodeService:
     """The use cases of code for ESPs. They store nothing.
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
-    several integrations.
+    several integrations. `integrations` is None if the storage has none.
     """
 
-    fields: FieldRepository
-    integrations: IntegrationRepository
+    _fields: FieldRepository
+    _integrations: IntegrationRepository | None
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
 
         These are the API-managed and manual fields, and the synced fields of one integration.
         """
-        fields = self._fields(organization_id)
-        esp, integration_id = self._find_integration(organization_id, target)
-        usable = exportable_fields(fields, integration_id)
-        others = tuple(
-            field for field in fields if field.origin.integration_id not in {None, integration_id}
-        )
-        return TargetFields(esp, integration_id, usable, others)
+        fields = self._fields_for(organization_id)
+        return _target_fields(fields, *self._find_integration(organization_id, target))
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None
@@ -76,7 +85,7 @@ class EspCodeService:
         Raises: InvalidCondition if the condition does not fit the fields.
         """
         if target is None:
-            check_condition(condition, self._fields(organization_id))
+            check_condition(condition, self._fields_for(organization_id))
         else:
             available = self.find_fields(organization_id, target)
             check_condition(condition, available.fields, available.others)
@@ -105,12 +114,39 @@ class EspCodeService:
             raise NotExpressible(" ".join(code.caveats))
         return available.esp, code
 
+    def explain_condition(
+        self,
+        organization_id: OrganizationId,
+        condition: Condition,
+        target: Target | None = None,
+        *,
+        then: str,
+        otherwise: str = "",
+    ) -> tuple[ConditionSupport, ...]:
+        """Return the code of the target, or of each ESP, or the reason for which there is none.
+
+        Without a target, an ESP has no code if it can't use the fields, or if the organization has
+        several integrations with it.
+        Raises: InvalidCondition if the condition does not fit the fields that code for the target,
+        or without a target any code, can use.
+        """
+        fields = self._fields_for(organization_id)
+        if target is not None:
+            available = _target_fields(fields, *self._find_integration(organization_id, target))
+            check_condition(condition, available.fields, available.others)
+            return (_find_support(condition, available, then, otherwise),)
+        check_condition(condition, fields)
+        integrations = () if self._integrations is None else self._integrations.all(organization_id)
+        return tuple(
+            _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
+        )
+
     def check_content(self, organization_id: OrganizationId, content: Content) -> None:
         """Check the content against all fields of the organization, without an ESP.
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
-        check_content(content, self._fields(organization_id))
+        check_content(content, self._fields_for(organization_id))
 
     def export_content(
         self,
@@ -125,7 +161,7 @@ class EspCodeService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
-        fields = self._fields(organization_id)
+        fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
 
@@ -137,20 +173,65 @@ class EspCodeService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has another type than its field.
         """
-        return preview_content(content, self._fields(organization_id), values)
+        return preview_content(content, self._fields_for(organization_id), values)
 
-    def _fields(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
+    def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
-        return tuple(self.fields.all(organization_id).fields)
+        return tuple(self._fields.all(organization_id).fields)
 
     def _find_integration(
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
+        if self._integrations is None:
+            if not isinstance(target, Esp):
+                raise IntegrationNotFound
+            return target, None
         if not isinstance(target, Esp):
-            return self.integrations.get(organization_id, target).esp, target
-        integrations = self.integrations.all(organization_id)
-        candidates = [each.id for each in integrations if each.esp is target]
-        if len(candidates) > 1:
-            raise IntegrationRequired(DIALECTS[target].title)
-        return target, candidates[0] if candidates else None
+            return self._integrations.get(organization_id, target).esp, target
+        return target, _only_integration(self._integrations.all(organization_id), target)
+
+
+def _target_fields(
+    fields: tuple[RecipientField, ...], esp: Esp, integration_id: IntegrationId | None
+) -> TargetFields:
+    usable = exportable_fields(fields, integration_id)
+    keys = {field.key for field in usable}
+    others = tuple(field for field in fields if field.key not in keys)
+    return TargetFields(esp, integration_id, usable, others)
+
+
+def _only_integration(integrations: Iterable[Integration], esp: Esp) -> IntegrationId | None:
+    """Return the integration with the ESP, or None. Raises: IntegrationRequired if several."""
+    candidates = [each.id for each in integrations if each.esp is esp]
+    if len(candidates) > 1:
+        raise IntegrationRequired(DIALECTS[esp].title)
+    return candidates[0] if candidates else None
+
+
+def _support_of_esp(
+    condition: Condition,
+    fields: tuple[RecipientField, ...],
+    integrations: Iterable[Integration],
+    esp: Esp,
+    then: str,
+    otherwise: str,
+) -> ConditionSupport:
+    try:
+        available = _target_fields(fields, esp, _only_integration(integrations, esp))
+        check_condition(condition, available.fields, available.others)
+    except (InvalidCondition, IntegrationRequired) as error:
+        return ConditionSupport(esp=esp, refusal=str(error))
+    return _find_support(condition, available, then, otherwise)
+
+
+def _find_support(
+    condition: Condition, available: TargetFields, then: str, otherwise: str
+) -> ConditionSupport:
+    try:
+        code = compile_condition(
+            condition, available.fields, available.esp, then=then, otherwise=otherwise
+        )
+    except NotExpressible as error:
+        return ConditionSupport(esp=available.esp, refusal=str(error))
+    return ConditionSupport(esp=available.esp, code=code)

@@ -35,6 +35,8 @@ from ..documents.value_schemas import ID
 from ..fields.documents import bad_characters
 from .code import Target
 
+__all__ = ["ConditionCompilation", "ContentExport"]
+
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
 

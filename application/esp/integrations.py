@@ -40,8 +40,13 @@ from ..accounts.audit import OPERATOR_AUTHOR
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
 from ..identifiers import require_ids
-from ..ports import Clock, FieldRepository, HistoryRepository, IntegrationRepository
+from ..ports.clock import Clock
+from ..ports.fields import FieldRepository
+from ..ports.history import HistoryRepository
+from ..ports.integrations import IntegrationRepository
 from ..recipient_fields import DEFAULT_CATALOG_SIZE
+
+__all__ = ["IntegrationService", "Removal"]
 
 _MAX_REMOVALS = 10_000
 """Deletions that `list_removals` reads. An account of an ESP has at most some thousand fields."""
@@ -61,20 +66,25 @@ class Removal:
 
 @frozen(kw_only=True)
 class IntegrationService:
-    """The use cases of integrations.
+    """The use cases of integrations, for one author. The author of a sync run is its integration.
 
     `size_limit` is the maximum of the bytes of the list of all fields of an organization as JSON.
 
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
-    integrations: IntegrationRepository
-    fields: FieldRepository
-    history: HistoryRepository
-    clock: Clock = system_clock
-    size_limit: int = DEFAULT_CATALOG_SIZE
-    note_change: Callable[[OrganizationId], None] = ignore_change
+    _integrations: IntegrationRepository
+    _fields: FieldRepository
+    _history: HistoryRepository
+    _clock: Clock = system_clock
+    _size_limit: int = DEFAULT_CATALOG_SIZE
+    _note_change: Callable[[OrganizationId], None] = ignore_change
     """Called after each call that can have changed fields."""
+    author: Author = OPERATOR_AUTHOR
+
+    def by(self, author: Author) -> IntegrationService:
+        """Return this service for another author."""
+        return evolve(self, author=author)
 
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str
@@ -85,8 +95,8 @@ class IntegrationService:
         OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        draft = IntegrationDraft(esp=esp, name=name, created_at=self.clock())
-        return self.integrations.add(organization_id, draft)
+        draft = IntegrationDraft(esp=esp, name=name, created_at=self._clock())
+        return self._integrations.add(organization_id, draft)
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
         """Return the organization's integrations by ascending id.
@@ -94,7 +104,7 @@ class IntegrationService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.integrations.all(organization_id)
+        return self._integrations.all(organization_id)
 
     def count_fields(self, organization_id: OrganizationId) -> Mapping[IntegrationId, int]:
         """Return the number of fields of each of the organization's integrations that has any.
@@ -102,7 +112,7 @@ class IntegrationService:
         Raises: OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
-        return self.integrations.count_fields(organization_id)
+        return self._integrations.count_fields(organization_id)
 
     def get_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId
@@ -112,7 +122,7 @@ class IntegrationService:
         Raises: IntegrationNotFound if the organization has no such integration.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        return self.integrations.get(organization_id, integration_id)
+        return self._integrations.get(organization_id, integration_id)
 
     def rename_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
@@ -123,7 +133,7 @@ class IntegrationService:
         if the name is not one line of 1 to 255 characters.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        return self.integrations.rename(organization_id, integration_id, name)
+        return self._integrations.rename(organization_id, integration_id, name)
 
     def delete_integration(
         self,
@@ -131,11 +141,10 @@ class IntegrationService:
         integration_id: IntegrationId,
         *,
         expected: Collection[FieldId] | None = None,
-        by: Author = OPERATOR_AUTHOR,
     ) -> tuple[RecipientField, ...]:
         """Delete an integration and its fields, and return these fields by ascending id.
 
-        The history records the deletion of each field, by this author.
+        The history records the author of the deletion of each field.
         Raises: IntegrationNotFound if the organization has no such integration, IntegrationChanged
         if `expected` is passed and is not the set of the ids of its fields.
         """
@@ -145,10 +154,10 @@ class IntegrationService:
             if expected is not None and {field.id for field in fields} != set(expected):
                 raise IntegrationChanged
 
-        deleted = self.integrations.delete(
-            organization_id, integration_id, check, author=by, at=self.clock()
+        deleted = self._integrations.delete(
+            organization_id, integration_id, check, author=self.author, at=self._clock()
         )
-        self.note_change(organization_id)
+        self._note_change(organization_id)
         return deleted
 
     def sync_fields(
@@ -184,24 +193,24 @@ class IntegrationService:
         SyncNotConfirmed and contain the plan.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        integration = self.integrations.get(organization_id, integration_id)
-        at = self.clock() if began_at is None else began_at
+        integration = self._integrations.get(organization_id, integration_id)
+        at = self._clock() if began_at is None else began_at
         run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
         if dry_run:
-            integration = self.integrations.get(organization_id, integration_id)
-            catalog = self.fields.all(organization_id)
-            return run.plan(integration, catalog.fields, size_limit=self.size_limit)
+            integration = self._integrations.get(organization_id, integration_id)
+            catalog = self._fields.all(organization_id)
+            return run.plan(integration, catalog.fields, size_limit=self._size_limit)
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> SyncPlan:
-            planned = run.plan(integration, fields, size_limit=self.size_limit)
+            planned = run.plan(integration, fields, size_limit=self._size_limit)
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned
 
         author = Author(integration.channel, name=integration.name, request_id=request_id)
-        stored = self.integrations.sync(
-            organization_id, integration_id, plan, author=author, at=self.clock()
+        stored = self._integrations.sync(
+            organization_id, integration_id, plan, author=author, at=self._clock()
         )
-        self.note_change(organization_id)
+        self._note_change(organization_id)
         return stored
 
     def list_removals(
@@ -215,8 +224,8 @@ class IntegrationService:
         Raises: IntegrationNotFound if the organization has no such integration.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        integration = self.integrations.get(organization_id, integration_id)
-        seen = {field.id for field in self.fields.all(organization_id).fields}
+        integration = self._integrations.get(organization_id, integration_id)
+        seen = {field.id for field in self._fields.all(organization_id).fields}
 
         def removals() -> Iterator[Removal]:
             deletions = self._deletions(organization_id, HistoryQuery())
@@ -238,12 +247,10 @@ class IntegrationService:
         organization_id: OrganizationId,
         integration_id: IntegrationId,
         field_ids: Collection[FieldId],
-        *,
-        by: Author = OPERATOR_AUTHOR,
     ) -> tuple[RecipientField, ...]:
         """Restore all these fields, which syncs have removed, or none of them.
 
-        They get their ids, keys and other members back. The history records this author. The next
+        They get their ids, keys and other members back. The history records the author. The next
         sync removes them again if the ESP still does not report them.
         Raises: IntegrationNotFound if the organization has no such integration, FieldNotFound if
         the history has no removal of a field from it, HistoryRemoved if that can have been removed
@@ -252,24 +259,24 @@ class IntegrationService:
         of the ESP, CatalogTooLarge if the list of all fields would exceed its limit.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        integration = self.integrations.get(organization_id, integration_id)
+        integration = self._integrations.get(organization_id, integration_id)
         removed: dict[FieldId, RecipientField] = {}
         for record in self._deletions(organization_id, HistoryQuery(field_ids=field_ids)):
             if integration.channel.owns(record.field.origin):
                 removed.setdefault(record.field_id, record.field)
         for field_id in set(field_ids).difference(removed):
             removed[field_id] = self._get_stored(organization_id, field_id)
-        fields, at = [removed[field_id] for field_id in sorted(removed)], self.clock()
-        plan = self.integrations.sync(
+        fields, at = [removed[field_id] for field_id in sorted(removed)], self._clock()
+        plan = self._integrations.sync(
             organization_id,
             integration_id,
             lambda integration, catalog: plan_restorations(
-                integration, catalog, fields, at=at, size_limit=self.size_limit
+                integration, catalog, fields, at=at, size_limit=self._size_limit
             ),
-            author=by,
+            author=self.author,
             at=at,
         )
-        self.note_change(organization_id)
+        self._note_change(organization_id)
         return plan.changes.restored
 
     def _get_stored(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
@@ -279,10 +286,10 @@ class IntegrationService:
         removed from the history.
         """
         try:
-            return self.fields.get(organization_id, field_id)
+            return self._fields.get(organization_id, field_id)
         except FieldNotFound:
             try:
-                self.history.select(organization_id, HistoryQuery(after=0, limit=1))
+                self._history.select(organization_id, HistoryQuery(after=0, limit=1))
             except BeforeHistory:
                 raise HistoryRemoved from None
             raise
@@ -299,7 +306,7 @@ class IntegrationService:
             limit=_PAGE,
         )
         while True:
-            page = self.history.select(organization_id, query)
+            page = self._history.select(organization_id, query)
             yield from page.records
             if page.next is None:
                 return

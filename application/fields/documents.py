@@ -64,6 +64,8 @@ from ..documents.conversion import (
 from ..documents.schemas import Schema, described
 from ..documents.value_schemas import ID, STORED_FIELD
 
+__all__ = ["ActorDocument", "FieldDocument", "HistoryRecordDocument", "render_field"]
+
 T = TypeVar("T")
 
 _ENVELOPE = "recipient_field"

@@ -14,7 +14,9 @@ from recipient_fields.domain import (
 )
 
 from ..accounts.audit import SERVICE, audit
-from ..ports import CallingThreadStorage, Storage
+from ..ports.storage import CallingThreadStorage, Storage
+
+__all__ = ["DEFAULT_HISTORY_LIMIT", "HistoryLimits"]
 
 DEFAULT_HISTORY_LIMIT = HistoryLimit(256 * 1024 * 1024)
 """About 200,000 changes of fields without large values."""

@@ -14,6 +14,8 @@ from recipient_fields.domain import (
 
 from .documents import render_field
 
+__all__ = ["PublishedCatalog", "published"]
+
 
 @frozen
 class PublishedCatalog:

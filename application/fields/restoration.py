@@ -30,8 +30,8 @@ def restore_field(
     if integration_id is None:
         return core.fields.by(by).restore_field(organization_id, field_id)
     try:
-        (restored,) = core.integrations.restore_fields(
-            organization_id, integration_id, [field_id], by=by
+        (restored,) = core.integrations.by(by).restore_fields(
+            organization_id, integration_id, [field_id]
         )
     except IntegrationNotFound:
         raise IntegrationNotFound(INTEGRATION_DELETED) from None

@@ -3,17 +3,16 @@
 from typing import Annotated
 
 from a2wsgi import WSGIMiddleware
-from attrs import evolve, frozen
+from attrs import frozen
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, render_field
-from recipient_fields.domain import (
+from recipient_fields import (
     Access,
     CatalogTooLarge,
+    Core,
     Credential,
     DataType,
     FieldDraft,
@@ -21,17 +20,15 @@ from recipient_fields.domain import (
     FieldNotFound,
     InvalidField,
     KeyTaken,
+    MemoryStorage,
     OperationForbidden,
     OrganizationId,
     Rejection,
     RejectionReason,
     StorageUnavailable,
+    render_field,
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
-
-core = Core.over(MemoryStorage())  # Use SqliteStorage("fields.db") for a file.
-bakery = core.administration.create_organization("Bakery").id
-app = FastAPI(title="Surveys")
 
 
 @frozen
@@ -43,11 +40,28 @@ class User:
     is_editor: bool
 
 
-USERS = {
-    "token-of-ada": User(1, bakery, is_editor=True),
-    "token-of-bob": User(2, bakery, is_editor=False),
-}
-"""A placeholder for the application's users and authentication."""
+USERS: dict[str, User] = {}
+"""A placeholder for the application's users and authentication, by token."""
+
+
+class UserValidator:
+    """A KeyValidator that accepts the tokens of the application's users."""
+
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Return the organization and the access of the token's user."""
+        user = USERS.get(presented)
+        if user is None:
+            return Rejection(RejectionReason.UNKNOWN)
+        access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
+        return Credential(user.organization_id, f"user-{user.id}", access)
+
+
+# Use SqliteStorage("fields.db") for a file.
+core = Core.over(MemoryStorage(), validator=UserValidator())
+bakery = core.administration.create_organization("Bakery").id
+USERS["token-of-ada"] = User(1, bakery, is_editor=True)
+USERS["token-of-bob"] = User(2, bakery, is_editor=False)
+app = FastAPI(title="Surveys")
 
 
 def current_user(
@@ -116,17 +130,4 @@ def fail(_request: Request, _error: StorageUnavailable) -> JSONResponse:
     return JSONResponse({"detail": "Try again shortly."}, 503)
 
 
-class UserValidator:
-    """A KeyValidator that accepts the tokens of the application's users."""
-
-    def validate(self, presented: str, /) -> Credential | Rejection:
-        """Return the organization and the access of the token's user."""
-        user = USERS.get(presented)
-        if user is None:
-            return Rejection(RejectionReason.UNKNOWN)
-        access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
-        return Credential(user.organization_id, f"user-{user.id}", access)
-
-
-fields_api = create_fields_api(evolve(core, validator=UserValidator()))
-app.mount("/fields", WSGIMiddleware(fields_api))  # type: ignore[arg-type]
+app.mount("/fields", WSGIMiddleware(create_fields_api(core)))  # type: ignore[arg-type]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import frozen
 from flask import Flask, abort, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, render_field
-from recipient_fields.domain import (
+from recipient_fields import (
     Access,
     CatalogTooLarge,
+    Core,
     Credential,
     DataType,
     FieldDraft,
@@ -18,12 +17,14 @@ from recipient_fields.domain import (
     FieldNotFound,
     InvalidField,
     KeyTaken,
+    MemoryStorage,
     OperationForbidden,
     OrganizationId,
     RecipientFieldsError,
     Rejection,
     RejectionReason,
     StorageUnavailable,
+    render_field,
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
 
@@ -40,8 +41,12 @@ class User:
 class Users:
     """A placeholder for the application's users and authentication."""
 
-    def __init__(self, by_token: dict[str, User]) -> None:
-        self._by_token = by_token
+    def __init__(self) -> None:
+        self._by_token: dict[str, User] = {}
+
+    def add(self, token: str, user: User) -> None:
+        """Let the user authenticate with this token."""
+        self._by_token[token] = user
 
     def find(self, token: str | None) -> User | None:
         """Return the user with this token, or None."""
@@ -75,16 +80,14 @@ STATUSES: dict[type[RecipientFieldsError], int] = {
 
 def create_app() -> Flask:
     """Create the application, with the library's API at /fields and a view that calls the core."""
-    core = Core.over(MemoryStorage())  # Use SqliteStorage("fields.db") for a file.
+    users = Users()
+    # Use SqliteStorage("fields.db") for a file.
+    core = Core.over(MemoryStorage(), validator=UserValidator(users))
     bakery = core.administration.create_organization("Bakery").id
-    users = Users(
-        {
-            "token-of-ada": User(1, bakery, is_editor=True),
-            "token-of-bob": User(2, bakery, is_editor=False),
-        }
-    )
+    users.add("token-of-ada", User(1, bakery, is_editor=True))
+    users.add("token-of-bob", User(2, bakery, is_editor=False))
     app = Flask(__name__)
-    fields_api = create_fields_api(evolve(core, validator=UserValidator(users)))
+    fields_api = create_fields_api(core)
     app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {"/fields": fields_api})  # type: ignore[method-assign]
 
     def current_user() -> User:

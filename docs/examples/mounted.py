@@ -7,8 +7,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.application import Core
+from recipient_fields import Core, SqliteStorage
 from recipient_fields.entrypoints.http import create_app
 
 

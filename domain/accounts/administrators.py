@@ -8,17 +8,37 @@ from enum import Enum
 
 from attrs import Attribute, evolve, field, frozen
 
-from ..errors import (
-    AdministratorShared,
-    InvalidAdministrator,
-    LastAdministrator,
-    Rule,
-    Violation,
-)
+from ..errors import InvalidAdministrator, Rule, Violation
 from ..fields.queries import fold_case
 from ..identity import AdministratorId, InvitationId, OrganizationId, SessionId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, length_violation, normalize_line, normalize_nfc, to_line
+from .errors import AdministratorShared, LastAdministrator
+
+__all__ = [
+    "IDLE_TIMEOUT",
+    "LINK_LIFETIME",
+    "MAX_EMAIL_LENGTH",
+    "MAX_PASSWORD_LENGTH",
+    "MAX_SESSION_AGE",
+    "MIN_PASSWORD_LENGTH",
+    "Administrator",
+    "EmailAddress",
+    "FoundLink",
+    "Invitation",
+    "InvitationDraft",
+    "Link",
+    "LinkPurpose",
+    "Membership",
+    "Role",
+    "Session",
+    "SignedInAdministrator",
+    "clean_user_agent",
+    "normalize_password",
+    "require_password",
+    "require_remaining_admin",
+    "require_unshared",
+]
 
 MAX_EMAIL_LENGTH = 254
 """RFC 5321 limits a path to 256 octets, and two of them are its angle brackets."""

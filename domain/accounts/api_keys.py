@@ -13,10 +13,30 @@ from zlib import crc32
 from attrs import asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
+from ..errors import InvalidApiKey, Rule, Violation
 from ..identity import ApiKeyId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import parse_name
+from .errors import ApiKeyNotActive, InsufficientAccess
+
+__all__ = [
+    "DEFAULT_GRACE_PERIOD",
+    "DEFAULT_LIFETIME",
+    "MAX_GRACE_PERIOD",
+    "MAX_LIFETIME",
+    "MIN_LIFETIME",
+    "Access",
+    "ApiKey",
+    "Credential",
+    "FoundKey",
+    "KeyGrant",
+    "KeyState",
+    "PlainKey",
+    "Rejection",
+    "RejectionReason",
+    "grant_key",
+    "redact_keys",
+]
 
 DEFAULT_LIFETIME = timedelta(days=90)
 MIN_LIFETIME = timedelta(seconds=1)
@@ -141,7 +161,7 @@ class Rejection:
     `key_id` is the id of an expired or revoked key, otherwise None. `since` is the time since which
     the key has this reason, or None if the validator does not know it.
 
-    The log contains the reason and the id. A client learns the reason and the date only if there is
+    The log contains the reason and the id. A client learns the reason and the time only if there is
     `since`: whoever presents the full key may know it. Otherwise, all responses are equal.
     """
 

@@ -11,6 +11,8 @@ from ..identity import OrganizationId
 from ..instants import epoch_milliseconds, whole_milliseconds
 from ..text import MAX_LINE_LENGTH, parse_name
 
+__all__ = ["Organization", "OrganizationContents", "parse_organization_name"]
+
 
 def parse_organization_name(text: str) -> str:
     """Return the name in NFC and trimmed.

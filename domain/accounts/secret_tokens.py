@@ -6,6 +6,8 @@ import re
 import secrets
 from hashlib import sha256
 
+__all__ = ["SecretToken"]
+
 _RANDOM_BYTES = 32
 _FORMAT = re.compile(r"[A-Za-z0-9_-]{43}")
 

@@ -1,46 +1,20 @@
 """Conditions on the values of recipients: their tree, syntax, checks and meaning."""
 
-from .checks import MAX_COMPARISONS, SUPPORTED_OPERATORS, check_condition
-from .english import describe
-from .errors import InvalidCondition, InvalidRecipient
-from .evaluation import evaluate, read_value
-from .literals import date_literal, number_literal, text_literal, to_scalar
-from .syntax import MAX_DEPTH, format_condition, parse_condition
-from .tree import (
-    AllOf,
-    AnyOf,
-    Comparison,
-    Condition,
-    LocatedViolation,
-    Not,
-    Operator,
-    TextPosition,
-    Value,
-)
+from . import checks, english, errors, evaluation, literals, syntax, tree
+from .checks import *
+from .english import *
+from .errors import *
+from .evaluation import *
+from .literals import *
+from .syntax import *
+from .tree import *
 
 __all__ = [
-    "MAX_COMPARISONS",
-    "MAX_DEPTH",
-    "SUPPORTED_OPERATORS",
-    "AllOf",
-    "AnyOf",
-    "Comparison",
-    "Condition",
-    "InvalidCondition",
-    "InvalidRecipient",
-    "LocatedViolation",
-    "Not",
-    "Operator",
-    "TextPosition",
-    "Value",
-    "check_condition",
-    "date_literal",
-    "describe",
-    "evaluate",
-    "format_condition",
-    "number_literal",
-    "parse_condition",
-    "read_value",
-    "text_literal",
-    "to_scalar",
+    *checks.__all__,
+    *english.__all__,
+    *errors.__all__,
+    *evaluation.__all__,
+    *literals.__all__,
+    *syntax.__all__,
+    *tree.__all__,
 ]

@@ -14,6 +14,8 @@ from .literals import to_scalar
 from .syntax import MAX_DEPTH, SYMBOLS
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator
 
+__all__ = ["MAX_COMPARISONS", "SUPPORTED_OPERATORS", "check_condition"]
+
 MAX_COMPARISONS = 200
 """The maximum number of comparisons of a condition."""
 _MAX_SUGGESTIONS = 5

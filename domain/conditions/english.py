@@ -9,6 +9,8 @@ from .literals import to_scalar
 from .syntax import format_value
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value
 
+__all__ = ["describe"]
+
 _PHRASES: Mapping[Operator, tuple[str, str]] = {
     Operator.EQUAL: ("is", "is not"),
     Operator.NOT_EQUAL: ("is not", "is"),

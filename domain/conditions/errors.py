@@ -7,6 +7,8 @@ from itertools import islice
 
 from ..errors import InvalidInput, Violation
 
+__all__ = ["InvalidCondition", "InvalidRecipient"]
+
 _MAX_VIOLATIONS = 1_000
 """A small condition must not cause a large message."""
 

@@ -15,6 +15,8 @@ from ..instants import parse_date, parse_instant, whole_milliseconds
 from .errors import InvalidRecipient
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value
 
+__all__ = ["evaluate", "read_value"]
+
 _RELATIONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.LESS: operator.lt,
     Operator.AT_MOST: operator.le,

@@ -11,6 +11,8 @@ from ..text import MAX_LINE_LENGTH, control_character_violation, normalize_nfc
 from .errors import InvalidCondition
 from .tree import Value
 
+__all__ = ["date_literal", "number_literal", "text_literal", "to_scalar"]
+
 
 def text_literal(text: str) -> str:
     """Return the text in NFC, like the allowed values of a field.

@@ -14,6 +14,8 @@ from .errors import InvalidCondition
 from .literals import date_literal, number_literal, text_literal, to_scalar
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition, Value
 
+__all__ = ["MAX_DEPTH", "format_condition", "parse_condition"]
+
 MAX_DEPTH = 12
 """The maximum depth of a condition's tree, and of parentheses and `not` in its text."""
 

@@ -10,6 +10,18 @@ from attrs import field, frozen
 
 from ..errors import Violation
 
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Comparison",
+    "Condition",
+    "LocatedViolation",
+    "Not",
+    "Operator",
+    "TextPosition",
+    "Value",
+]
+
 
 class Operator(Enum):
     """The operators of comparisons. The enum values are those of the JSON form."""

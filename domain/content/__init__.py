@@ -1,27 +1,16 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from .checks import check_content
-from .errors import MAX_VIOLATIONS, MAX_WARNINGS, ContentWarning, InvalidContent
-from .preview import MAX_PREVIEW_LENGTH, preview_content
-from .syntax import MAX_BLOCK_DEPTH, MAX_CONDITIONS, parse_content
-from .tree import Block, Branch, Content, Lines, Node, Reference, Text
+from . import checks, errors, preview, syntax, tree
+from .checks import *
+from .errors import *
+from .preview import *
+from .syntax import *
+from .tree import *
 
 __all__ = [
-    "MAX_BLOCK_DEPTH",
-    "MAX_CONDITIONS",
-    "MAX_PREVIEW_LENGTH",
-    "MAX_VIOLATIONS",
-    "MAX_WARNINGS",
-    "Block",
-    "Branch",
-    "Content",
-    "ContentWarning",
-    "InvalidContent",
-    "Lines",
-    "Node",
-    "Reference",
-    "Text",
-    "check_content",
-    "parse_content",
-    "preview_content",
+    *checks.__all__,
+    *errors.__all__,
+    *preview.__all__,
+    *syntax.__all__,
+    *tree.__all__,
 ]

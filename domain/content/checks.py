@@ -14,6 +14,8 @@ from .resolution import FieldResolver
 from .syntax import located_violations
 from .tree import Branch, Content, comparisons
 
+__all__ = ["check_content"]
+
 _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""
 

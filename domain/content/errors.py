@@ -9,6 +9,8 @@ from attrs import frozen
 from ..conditions import LocatedViolation
 from ..errors import InvalidInput
 
+__all__ = ["MAX_VIOLATIONS", "MAX_WARNINGS", "ContentWarning", "InvalidContent"]
+
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""
 MAX_WARNINGS = 1_000

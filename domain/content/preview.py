@@ -15,6 +15,8 @@ from .errors import InvalidContent
 from .resolution import FieldResolver
 from .tree import Block, Content, Node, Reference, Text
 
+__all__ = ["MAX_PREVIEW_LENGTH", "preview_content"]
+
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
 

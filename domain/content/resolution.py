@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve
 
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not
-from ..errors import FieldNotFound
+from ..fields.errors import FieldNotFound
 from ..fields.field import RecipientField
 from ..fields.values import derive_key
 from ..suggestions import closest_match

@@ -14,6 +14,8 @@ from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .lookalikes import find_lookalikes
 from .tree import Block, Branch, Content, Lines, Node, Reference, Text, comparisons
 
+__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content"]
+
 MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
 MAX_CONDITIONS = 1_000

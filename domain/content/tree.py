@@ -12,6 +12,8 @@ from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, 
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 
+__all__ = ["Block", "Branch", "Content", "Lines", "Node", "Reference", "Text"]
+
 
 @frozen
 class Text:

@@ -1,4 +1,4 @@
-"""Checks of insertion codes that users write. They report warnings and never reject a code."""
+"""Checks of insertion codes that users write, which report warnings, and of missing codes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from enum import Enum
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
+__all__ = ["SnippetWarning", "field_warnings", "snippet_warnings"]
+
+_SET_BY = {
+    Source.API: "Set it through the API or with `recipient-fields apply`.",
+    Source.MANUAL: (
+        "An administrator sets it in the console or with `recipient-fields fields update`."
+    ),
+    Source.INTEGRATION: "The next sync of its integration sets it.",
+}
+
 
 class SnippetWarning(Enum):
     """The warnings about an insertion code. The values are messages."""
@@ -16,6 +26,11 @@ class SnippetWarning(Enum):
     UNBALANCED_DELIMITERS = (
         "The insertion code has an opening or closing delimiter without a match."
     )
+
+
+def missing_member(field: RecipientField, member: str) -> str:
+    """Return the end of the sentence that the field does not have this member, and who sets it."""
+    return f"has no {member}. {_SET_BY[field.origin.source]}"
 
 
 def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:

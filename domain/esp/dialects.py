@@ -15,6 +15,8 @@ from attrs import frozen
 
 from ..fields.values import DataType
 
+__all__ = ["DIALECTS", "Dialect", "Esp", "Form", "Quoting"]
+
 
 class Esp(Enum):
     """The supported providers."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId
 
-if TYPE_CHECKING:
-    from .sync import SyncPlan
+__all__ = [
+    "EmptyReport",
+    "EspFieldTaken",
+    "EspRefused",
+    "EspUnavailable",
+    "IntegrationChanged",
+    "IntegrationNotFound",
+    "IntegrationRequired",
+    "InvalidIntegration",
+    "NoFieldSource",
+    "NoSafeForm",
+    "NotExpressible",
+    "NotInsertable",
+    "SyncOvertaken",
+]
 
 
 class NoSafeForm(InvalidInput):
@@ -53,29 +64,6 @@ class EmptyReport(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__("The report has no fields, so nothing was changed.")
-
-
-class SyncNotConfirmed(RecipientFieldsError):
-    """The caller has not confirmed `plan`, which is what the sync run would change now."""
-
-    def __init__(self, plan: SyncPlan, message: str) -> None:
-        self.plan = plan
-        super().__init__(message)
-
-
-class RemovalsNotConfirmed(SyncNotConfirmed):
-    """The plan of a sync run removes more fields than the caller permits."""
-
-    def __init__(self, plan: SyncPlan) -> None:
-        count = f"{len(plan.removed):,}"
-        super().__init__(plan, f"The sync would remove more fields than are permitted: {count}.")
-
-
-class SyncPlanChanged(SyncNotConfirmed):
-    """The plan of a sync run differs from the plan that the caller has confirmed."""
-
-    def __init__(self, plan: SyncPlan) -> None:
-        super().__init__(plan, "The fields or the report have changed since the plan was shown.")
 
 
 class EspFieldTaken(RecipientFieldsError):

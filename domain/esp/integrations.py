@@ -16,6 +16,8 @@ from ..text import MAX_LINE_LENGTH, parse_name
 from .dialects import Esp
 from .errors import InvalidIntegration
 
+__all__ = ["Integration", "IntegrationDraft"]
+
 
 def parse_integration_name(text: str) -> str:
     """Return the name in NFC and trimmed.

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from .dialects import Esp
 
+__all__ = ["recognize_dialects"]
+
 
 def recognize_dialects(snippet: str) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the snippet can be written, the most likely first.

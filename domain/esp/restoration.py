@@ -12,6 +12,8 @@ from .errors import EspFieldTaken
 from .integrations import Integration
 from .sync import SyncPlan, esp_identity
 
+__all__ = ["plan_restorations"]
+
 
 def plan_restorations(
     integration: Integration,

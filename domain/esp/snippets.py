@@ -16,6 +16,8 @@ from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
 
+__all__ = ["Snippet", "VariableClash", "derive_snippet", "variable_clashes"]
+
 
 @frozen
 class Snippet:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..errors import InvalidField, InvalidInput, Violations
+from ..errors import InvalidField, InvalidInput, RecipientFieldsError, Violations
 from ..fields.catalog_changes import CatalogChanges, FieldUpdate, require_room
 from ..fields.field import FieldDefinition, FieldDraft, RecipientField
 from ..fields.members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
@@ -28,9 +28,20 @@ from ..fields.values import (
 from ..identity import IntegrationId
 from ..text import replace_unstorable
 from .dialects import DIALECTS
-from .errors import EmptyReport, RemovalsNotConfirmed, SyncOvertaken, SyncPlanChanged
+from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
 from .snippets import derive_snippet, variable_clashes
+
+__all__ = [
+    "EspField",
+    "RefusedField",
+    "RemovalsNotConfirmed",
+    "ReportedField",
+    "SyncNotConfirmed",
+    "SyncPlan",
+    "SyncPlanChanged",
+    "SyncRun",
+]
 
 
 @frozen(kw_only=True)
@@ -115,6 +126,29 @@ class SyncPlan:
             raise SyncPlanChanged(self)
         if max_removals is not None and len(self.removed) > max_removals:
             raise RemovalsNotConfirmed(self)
+
+
+class SyncNotConfirmed(RecipientFieldsError):
+    """The caller has not confirmed `plan`, which is what the sync run would change now."""
+
+    def __init__(self, plan: SyncPlan, message: str) -> None:
+        self.plan = plan
+        super().__init__(message)
+
+
+class RemovalsNotConfirmed(SyncNotConfirmed):
+    """The plan of a sync run removes more fields than the caller permits."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        count = f"{len(plan.removed):,}"
+        super().__init__(plan, f"The sync would remove more fields than are permitted: {count}.")
+
+
+class SyncPlanChanged(SyncNotConfirmed):
+    """The plan of a sync run differs from the plan that the caller has confirmed."""
+
+    def __init__(self, plan: SyncPlan) -> None:
+        super().__init__(plan, "The fields or the report have changed since the plan was shown.")
 
 
 _members = attrgetter(*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS)

@@ -11,15 +11,10 @@ from typing import TypeAlias
 
 from attrs import fields, frozen
 
-from ..errors import (
-    CatalogChanged,
-    FieldNotFound,
-    InvalidInput,
-    KeyRepeated,
-    RecipientFieldsError,
-)
+from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId, OrganizationId
 from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable, require_room
+from .errors import CatalogChanged, FieldNotFound, KeyRepeated
 from .field import (
     Catalog,
     FieldChanges,
@@ -33,6 +28,20 @@ from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import id_size
 from .values import MAX_SAFE_INTEGER, FieldKey
+
+__all__ = [
+    "MAX_BATCH_OPERATIONS",
+    "Batch",
+    "BatchOperation",
+    "BatchRejected",
+    "CreateField",
+    "DeleteField",
+    "FieldIdentity",
+    "ReplaceField",
+    "StagedBatch",
+    "UpdateField",
+    "view_of",
+]
 
 MAX_BATCH_OPERATIONS = 1_000
 """The maximum number of operations of a batch."""

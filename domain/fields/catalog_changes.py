@@ -8,13 +8,24 @@ from typing import Protocol
 
 from attrs import frozen
 
-from ..errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from ..identity import FieldId
+from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .field import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .origins import Channel, Source
 from .sizes import id_size, list_size, size_difference
 from .values import MAX_SAFE_INTEGER
+
+__all__ = [
+    "AppliedChanges",
+    "CatalogChanges",
+    "CatalogView",
+    "FieldUpdate",
+    "plan_creation",
+    "plan_restoration",
+    "require_addable",
+    "require_room",
+]
 
 
 @frozen

@@ -10,16 +10,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import (
-    FieldNotFound,
-    InvalidField,
-    Rule,
-    Violation,
-    Violations,
-)
+from ..errors import InvalidField, Rule, Violation, Violations
 from ..identity import FieldId, OrganizationId
 from ..instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from ..permissions import Operation, require
+from .errors import FieldNotFound
 from .members import (
     FIELD_MEMBERS,
     IMMUTABLE_MEMBERS,
@@ -41,6 +36,20 @@ from .values import (
     require_boolean,
     require_string,
 )
+
+__all__ = [
+    "UNCHANGED",
+    "Catalog",
+    "FieldChanges",
+    "FieldDefinition",
+    "FieldDraft",
+    "FieldReference",
+    "FieldReplacement",
+    "RecipientField",
+    "Unchanged",
+    "catalog_version_tag",
+    "read_only_violations",
+]
 
 A = TypeVar("A")
 T = TypeVar("T")

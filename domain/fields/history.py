@@ -15,10 +15,11 @@ from typing import cast
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from ..errors import BeforeHistory, Rule
+from ..errors import Rule
 from ..identity import FieldId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import replace_unstorable
+from .errors import BeforeHistory
 from .field import FieldReference, RecipientField
 from .origins import Channel, Source
 from .query_members import (
@@ -31,6 +32,22 @@ from .query_members import (
     require_type,
 )
 from .values import FieldKey
+
+__all__ = [
+    "MAX_HISTORY_PAGE",
+    "Author",
+    "HistoryLimit",
+    "HistoryPage",
+    "HistoryQuery",
+    "HistoryRecord",
+    "HistorySize",
+    "OldRecord",
+    "RecordedChange",
+    "RecordedOperation",
+    "records_before",
+    "records_to_free",
+    "undo",
+]
 
 MAX_HISTORY_PAGE = 1_000
 """The maximum number of records on a page of the history."""

@@ -7,6 +7,8 @@ from attrs import frozen
 from .field import RecipientField
 from .members import FIELD_MEMBERS, member_reader
 
+__all__ = ["MemberChange", "changed_members"]
+
 
 @frozen
 class MemberChange:

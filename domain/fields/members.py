@@ -31,6 +31,18 @@ from .values import (
     ValueExpression,
 )
 
+__all__ = [
+    "FIELD_MEMBERS",
+    "IMMUTABLE_MEMBERS",
+    "NULLABLE_TEXTS",
+    "ORIGIN_MEMBERS",
+    "READ_ONLY_MEMBERS",
+    "WRITABLE_MEMBERS",
+    "FieldMember",
+    "Mutability",
+    "member_reader",
+]
+
 
 class Mutability(Enum):
     """Whether a request can set a member."""

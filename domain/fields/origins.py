@@ -11,6 +11,16 @@ from ..identity import IntegrationId
 from ..text import character_violation
 from .values import MAX_SAFE_INTEGER
 
+__all__ = [
+    "ADMINISTRATOR",
+    "API",
+    "MAX_ESP_FIELD_NAME_LENGTH",
+    "Channel",
+    "Origin",
+    "Source",
+    "sync_channel",
+]
+
 MAX_ESP_FIELD_NAME_LENGTH = 255
 
 

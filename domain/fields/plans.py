@@ -15,6 +15,8 @@ from .members import WRITABLE_MEMBERS
 from .origins import API
 from .values import AllowedValues, FieldKey
 
+__all__ = ["FieldPlan", "FieldSwap", "RefusedDraft", "plan_fields"]
+
 
 @frozen
 class FieldSwap:

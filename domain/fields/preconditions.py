@@ -7,7 +7,9 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
-from ..errors import VersionConflict
+from .errors import VersionConflict
+
+__all__ = ["ANY_VERSION", "UNCONDITIONAL", "AnyVersion", "Precondition", "Versions"]
 
 
 class AnyVersion(Enum):

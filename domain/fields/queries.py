@@ -34,6 +34,8 @@ from .query_members import (
 )
 from .values import MAX_SAFE_INTEGER, DataType, FieldKey
 
+__all__ = ["FieldPage", "FieldQuery", "Position", "SortKey", "SortValue", "fold_case"]
+
 SortValue: TypeAlias = int | str | datetime
 
 

@@ -12,6 +12,8 @@ from typing import Final
 from .compact_json import json_size
 from .members import FIELD_MEMBERS, member_reader
 
+__all__ = ["id_size", "list_size"]
+
 _read_other_members = member_reader(
     each for each in FIELD_MEMBERS if each.name != "id" and each.kind is not datetime
 )

@@ -23,6 +23,27 @@ from ..text import (
 )
 from .compact_json import json_size
 
+__all__ = [
+    "KEY_PATTERN",
+    "MAX_ALLOWED_VALUES",
+    "MAX_ALLOWED_VALUES_SIZE",
+    "MAX_KEY_LENGTH",
+    "MAX_SAFE_INTEGER",
+    "RESERVED_KEYS",
+    "RESERVED_PREFIX",
+    "AllowedValues",
+    "DataType",
+    "FieldKey",
+    "FieldName",
+    "InsertionCode",
+    "Scalar",
+    "ValueExpression",
+    "derive_key",
+    "item_count_violation",
+    "require_boolean",
+    "require_string",
+]
+
 Scalar: TypeAlias = str | int | float
 """One allowed value: a text, a number, `YYYY-MM-DD`, or an RFC 3339 date-time."""
 

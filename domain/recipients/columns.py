@@ -10,6 +10,8 @@ from ..fields.field import RecipientField
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
 from ..text import MAX_LINE_LENGTH, normalize_nfc, to_line
 
+__all__ = ["column_name", "match_columns", "propose_keys"]
+
 
 def column_name(title: str) -> str:
     """Return the title of a column as the name of a field, or an empty text if it is blank.

@@ -19,6 +19,8 @@ from .columns import column_name, match_columns, propose_keys
 from .schema import CheckedRecipient, RecipientSchema
 from .texts import RecipientTexts, TextFormats
 
+__all__ = ["DEFAULT_MAX_PROPOSED_VALUES", "Doubt", "FieldInference", "ProposedField"]
+
 DEFAULT_MAX_PROPOSED_VALUES = 20
 """Allowed values of a proposed field. Tiers, languages and salutations have fewer."""
 

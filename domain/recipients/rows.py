@@ -14,6 +14,8 @@ from ..fields.values import AllowedValues, DataType
 from .schema import ValueCheck
 from .texts import DecimalMark, RecipientTexts
 
+__all__ = ["RecipientRows"]
+
 _Acceptance: TypeAlias = Callable[[str], object]
 """Returns a true value only for texts that are permitted."""
 _Rule: TypeAlias = tuple[DataType, AllowedValues | None]

@@ -13,6 +13,8 @@ from ..fields.values import AllowedValues, DataType, canonical_function, canonic
 from ..suggestions import closest_match
 from ..text import character_violation
 
+__all__ = ["CheckedRecipient", "RecipientSchema"]
+
 T = TypeVar("T")
 
 ValueCheck: TypeAlias = Callable[[T], object]

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from recipient_fields.application import Core, NotJson, Target
+from recipient_fields.application import ConditionSupport, Core, NotJson, Target
 from recipient_fields.application.conditions.documents import (
     parse_condition_document,
     render_condition_document,
@@ -21,7 +21,7 @@ from recipient_fields.domain.conditions import (
     format_condition,
     parse_condition,
 )
-from recipient_fields.domain.esp import DIALECTS, Esp, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import DIALECTS, Esp, NotExpressible
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options, required_target
@@ -151,11 +151,10 @@ def explain(
         open_for_organization(storage, organization) as (core, tenant),
     ):
         parsed = _parse(condition)
-        core.esp_code.check_condition(tenant.id, parsed, target)
-        if target is None:
-            results = [_result(core, tenant.id, parsed, each) for each in Esp]
-        else:
-            results = [_compile(core, tenant.id, parsed, target, "A", "B")]
+        supports = core.esp_code.explain_condition(
+            tenant.id, parsed, target, then="A", otherwise="B"
+        )
+    results = [_render_support(each) for each in supports]
     if as_json:
         print_json({"sentence": describe(parsed), "esps": results})
         return
@@ -183,14 +182,9 @@ def _compile(
     then: str,
     otherwise: str,
     *,
-    strict: bool = False,
+    strict: bool,
 ) -> dict[str, Any]:
     """Return the code for the target as a document, or the reason of a refusal."""
-    esp = (
-        target
-        if isinstance(target, Esp)
-        else core.esp_code.find_fields(organization_id, target).esp
-    )
     try:
         return render_condition_code(
             *core.esp_code.compile_condition(
@@ -198,17 +192,14 @@ def _compile(
             )
         )
     except NotExpressible as refusal:
+        esp = core.esp_code.find_fields(organization_id, target).esp
         return {"esp": esp.value, "refused": str(refusal)}
 
 
-def _result(
-    core: Core, organization_id: OrganizationId, condition: Condition, esp: Esp
-) -> dict[str, Any]:
-    """Return the code for an ESP. If it can't use the fields, that is the reason of a refusal."""
-    try:
-        return _compile(core, organization_id, condition, esp, "A", "B")
-    except (InvalidCondition, IntegrationRequired) as error:
-        return {"esp": esp.value, "refused": str(error)}
+def _render_support(support: ConditionSupport) -> dict[str, Any]:
+    if support.code is None:
+        return {"esp": support.esp.value, "refused": support.refusal}
+    return render_condition_code(support.esp, support.code)
 
 
 def _support(result: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.esp.code_documents import render_warnings
 from recipient_fields.domain import Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
@@ -19,7 +18,7 @@ from .esp.target import esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_bytes, print_json, print_line
-from .violations import note_warning, reporting_violations
+from .violations import note_warning, parse_json_file, reporting_violations
 
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
@@ -119,7 +118,7 @@ def preview(storage: str, organization: str, recipient: BinaryIO, content: Binar
     `{{recipient.KEY | expression}}` stays as it is.
     """
     mark, text = _decoded(content.read())
-    values = parse_json(recipient.read())
+    values = parse_json_file(recipient)
     with (
         reporting_violations("There is no preview.", source=text),
         open_for_organization(storage, organization) as (core, tenant),

@@ -85,6 +85,11 @@ def selects_service(ctx: click.Context) -> bool:
     return False
 
 
+def is_on_command_line(ctx: click.Context, name: str) -> bool:
+    """Return whether the command line has the option, after the command or before it."""
+    return _is_set(ctx, name, ParameterSource.COMMANDLINE)
+
+
 def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bool:
     """Return whether the option of the command, or of a group before it, is from this source."""
     if ctx is None:

@@ -49,7 +49,7 @@ from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
 from .fields.removed_fields import RemovedFields
 from .page import Page
-from .recipients.lists import RecipientListCheck
+from .recipients.lists import OpenRecipients, RecipientListCheck
 from .rendering import Pages
 from .static_files import StaticFile, StaticFiles
 
@@ -77,6 +77,7 @@ def create_console(
     origin: str | None,
     client_address: ClientAddress,
     open_source: OpenFieldSource,
+    open_recipients: OpenRecipients,
     issues_keys: bool = True,
     hooks: ResponseHooks | None = None,
 ) -> falcon.App[falcon.Request, falcon.Response]:
@@ -84,8 +85,9 @@ def create_console(
 
     `origin` is the public origin, such as `https://fields.example.com`. None means the address of
     each request. `client_address` returns the IP address of the client. `open_source`
-    returns the source of an ESP's fields. `issues_keys` is whether the service accepts the API keys
-    in the storage. `hooks` observes every response.
+    returns the source of an ESP's fields, and `open_recipients` a reader of an uploaded list.
+    `issues_keys` is whether the service accepts the API keys in the storage. `hooks` observes every
+    response.
     """
     cookies = Cookies(is_secure=(origin or "").startswith("https:"))
     files = StaticFiles.read()
@@ -112,7 +114,7 @@ def create_console(
         f"{ROOT}/organizations": Organizations(core, pages),
         fields: FieldList(core, pages),
         f"{fields}/new": FieldCreation(core, pages),
-        f"{fields}/check": RecipientListCheck(core, pages),
+        f"{fields}/check": RecipientListCheck(core, pages, open_recipients),
         f"{fields}/{{field_id:id}}": FieldView(core, pages),
         f"{fields}/{{field_id:id}}/edit": FieldEditing(core, pages),
         f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),

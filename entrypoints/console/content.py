@@ -9,6 +9,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.wording import excerpt
 from recipient_fields.domain import (
     DataType,
     IntegrationId,
@@ -32,7 +33,6 @@ from recipient_fields.domain.esp import (
     exportable_fields,
 )
 
-from ..excerpts import excerpt
 from .form_errors import NO_ERRORS, FormError, FormErrors
 from .forms import Form
 from .page import Page, visit

@@ -14,9 +14,9 @@ import falcon
 from attrs import asdict, field, frozen
 
 from recipient_fields.application.extras import requires_extra
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import SecretToken, format_instant
 
-from ..counts import counted
 from .cookies import Cookie, Cookies
 from .csrf import csrf_token, sign
 from .page import Visit, visit

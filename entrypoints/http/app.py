@@ -95,8 +95,8 @@ def create_app(
     memory of large responses. `home` is the path to which `/` redirects browsers.
     """
     app = create_app_without_routes(core.validator, on_response, request_log)
-    app.add_middleware(LargeResponses(unread or UnreadResponses()))
     heavy = heavy or HeavyRequests()
+    app.add_middleware(LargeResponses(unread or UnreadResponses(), heavy.sending))
     service, cache = core.fields, ResponseCache(cache_bytes)
     check = check or core.storage.check
     readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)

@@ -1,4 +1,7 @@
-"""The slots for heavy requests, which read or render so much that they delay all others."""
+"""The slots for heavy requests, which read or render so much that they delay all others.
+
+Hosts without `wsgi.file_wrapper` also have slots for large responses.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
-from threading import Lock
+from threading import Lock, RLock
 from time import monotonic
 from typing import Final
 
@@ -31,30 +34,32 @@ class HeavyRequests:
     There is one slot for every four threads of the host, and at least one. If there are several,
     one organization never has all of them. No request waits for a slot. A request has its slot
     until its response is rendered: `UnreadResponses` limits what clients have not received.
+
+    On a host without `wsgi.file_wrapper`, a large response occupies a thread until its client has
+    received it. `sending` has one slot for every two threads, and one for each organization.
     """
 
     def __init__(self, threads: int = DEFAULT_THREADS) -> None:
-        self._slots = max(1, threads // 4)
-        self._share = max(1, self._slots - 1)
+        number = max(1, threads // 4)
+        self._slots = Slots(number, share=max(1, number - 1))
+        self.sending: Slots = Slots(max(1, threads // 2), share=1)
         self._lock = Lock()
-        self._taken: Counter[OrganizationId] = Counter()
         self._assumed_heavy_until: dict[OrganizationId, float] = {}
-        self._rejected = 0
 
     @property
     def rejected(self) -> int:
         """The number of requests that found no free slot. Any thread may read it."""
-        return self._rejected
+        return self._slots.rejected + self.sending.rejected
 
     @contextmanager
     def request(self, organization_id: OrganizationId) -> Iterator[HeavyRequest]:
         """Return a request that may become heavy, and free its slot at the end of the block."""
-        request = HeavyRequest(self, organization_id)
+        request = HeavyRequest(self._slots, organization_id)
         try:
             yield request
         finally:
             if request.has_slot:
-                self._free(organization_id)
+                self._slots.free(organization_id)
 
     @contextmanager
     def reading_catalog(self, credential: Credential) -> Iterator[HeavyRequest]:
@@ -86,22 +91,36 @@ class HeavyRequests:
                 if request.is_heavy:
                     self._assume_heavy(organization_id)
 
-    def take(self, organization_id: OrganizationId) -> None:
-        """Take a slot. Raises: RequestRejected as `overloaded` if the organization gets none."""
-        with self._lock:
-            is_free = self._taken.total() < self._slots
-            if not is_free or self._taken[organization_id] >= self._share:
-                self._rejected += 1
-                raise RequestRejected("overloaded", _MESSAGE)
-            self._taken[organization_id] += 1
-
     def _assume_heavy(self, organization_id: OrganizationId) -> None:
         now = monotonic()
         with self._lock:
             valid = {each: end for each, end in self._assumed_heavy_until.items() if end > now}
             self._assumed_heavy_until = {**valid, organization_id: now + _ASSUMED_SECONDS}
 
-    def _free(self, organization_id: OrganizationId) -> None:
+
+class Slots:
+    """A number of slots, of which one organization has at most its share."""
+
+    def __init__(self, number: int, *, share: int) -> None:
+        self._number = number
+        self._share = share
+        # A large response can be deleted, which frees its slot, while its thread has the lock.
+        self._lock = RLock()
+        self._taken: Counter[OrganizationId] = Counter()
+        self.rejected: int = 0
+        """How often no slot was free. Any thread may read it."""
+
+    def take(self, organization_id: OrganizationId) -> None:
+        """Take a slot. Raises: RequestRejected as `overloaded` if the organization gets none."""
+        with self._lock:
+            is_free = self._taken.total() < self._number
+            if not is_free or self._taken[organization_id] >= self._share:
+                self.rejected += 1
+                raise RequestRejected("overloaded", _MESSAGE)
+            self._taken[organization_id] += 1
+
+    def free(self, organization_id: OrganizationId) -> None:
+        """Free a slot of the organization."""
         with self._lock:
             self._taken[organization_id] -= 1
             if not self._taken[organization_id]:
@@ -111,7 +130,7 @@ class HeavyRequests:
 class HeavyRequest:
     """A request that takes a slot once it is known to be heavy."""
 
-    def __init__(self, slots: HeavyRequests, organization_id: OrganizationId) -> None:
+    def __init__(self, slots: Slots, organization_id: OrganizationId) -> None:
         self._slots = slots
         self._organization_id = organization_id
         self.has_slot: bool = False

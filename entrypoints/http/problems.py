@@ -144,7 +144,10 @@ _REASONS: Mapping[type[RecipientFieldsError], str] = {
 _MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
     "not_found": "This resource does not exist. Check the id or key, and the path.",
-    "unauthorized": "A valid API key is required. Send it as `Authorization: Bearer <API_KEY>`.",
+    "unauthorized": (
+        "A valid API key is required. Send the whole key as `Authorization: Bearer <API_KEY>`."
+        " Check that it belongs to this service, or ask an administrator for a new one."
+    ),
     "method_not_allowed": "This resource does not support this method. Use one of `Allow`.",
     "not_acceptable": "The service sends application/json. Accept that media type.",
     "payload_too_large": "The request body is too large. Send less.",

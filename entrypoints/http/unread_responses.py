@@ -1,34 +1,42 @@
-"""Large responses, whose bytes their clients share while the host sends them."""
+"""Large responses, which hosts send without a copy of the whole response for each client."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
 from typing import Final
+from weakref import finalize
 
 import falcon
 from attrs import define, field, frozen
 
 from recipient_fields.domain import OrganizationId
 
+from .heavy_requests import HEAVY_SIZE, Slots
+from .problems import RequestRejected
 from .resource import KIBIBYTE, MEBIBYTE
 
-_LARGE: Final = MEBIBYTE
-"""Hosts buffer smaller responses themselves."""
 MAX_UNREAD_BYTES: Final = 16 * MEBIBYTE
 """Two lists of the default maximum."""
 _MAX_READ: Final = 128 * KIBIBYTE
-"""Hosts read as much as a socket could take, which is often much more than it takes."""
+"""Hosts read as much as a socket could take, which is often much more than it takes. It is also the
+size of the pieces for hosts that read no files."""
+_HEADERS: Final = ("ETag", "Link", "Total-Count")
+"""The headers of large responses that an error does not have."""
 
 
 @frozen
 class LargeResponses:
-    """The middleware that sends large responses as files, if the host has `wsgi.file_wrapper`.
+    """The middleware that sends large responses so that hosts do not copy them as a whole.
 
-    Such a host (PEP 3333) reads the file as the client receives the response. Without it, a host
-    copies the whole response for each client, into memory or into a temporary file.
+    If the host has `wsgi.file_wrapper` (PEP 3333), it reads a response as a file, as the client
+    receives it. Other hosts, such as Granian, receive pieces. They wait in a thread until the
+    client has read a piece, so the number of these responses is limited.
     """
 
     unread: UnreadResponses
+    sending: Slots
 
     def process_response(
         self,
@@ -37,14 +45,48 @@ class LargeResponses:
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
-        """Replace the body of a large response by a file."""
+        """Replace the body of a large response by a file, or by pieces.
+
+        Raises: RequestRejected as `overloaded` if the host needs pieces and no slot is free.
+        """
         body = resp.data
-        if body is None or len(body) <= _LARGE or req.method == "HEAD":
+        if body is None or len(body) <= HEAVY_SIZE or req.method == "HEAD":
             return
-        if "wsgi.file_wrapper" in req.env and "credential" in req.context:
-            file = self.unread.open(req.context.credential.organization_id, body)
-            resp.data = None
-            resp.set_stream(file, len(body))
+        if "credential" not in req.context:
+            return
+        organization_id = req.context.credential.organization_id
+        if reads_files(req):
+            resp.set_stream(self.unread.open(organization_id, body), len(body))
+        elif req.method != "GET" and resp.get_header("ETag"):  # A stored field is not rejected.
+            resp.set_stream(ResponsePieces(body, free=lambda: None), len(body))
+        else:
+            try:
+                self.sending.take(organization_id)
+            except RequestRejected:
+                for name in _HEADERS:
+                    resp.delete_header(name)
+                raise
+            free = partial(self.sending.free, organization_id)
+            resp.set_stream(ResponsePieces(body, free), len(body))
+        resp.data = None
+
+
+def reads_files(req: falcon.Request) -> bool:
+    """Return whether the host reads large responses as files."""
+    return "wsgi.file_wrapper" in req.env
+
+
+class ResponsePieces:
+    """A response in pieces of 128 KiB, which a host without `wsgi.file_wrapper` iterates over."""
+
+    def __init__(self, content: bytes, free: Callable[[], None]) -> None:
+        self._content = content
+        self.close: Callable[[], object] = finalize(self, free)
+        """Free the slot, at most once. It is also freed if the host forgets the response."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self._content), _MAX_READ):
+            yield self._content[start : start + _MAX_READ]
 
 
 class UnreadResponses:

@@ -1,4 +1,4 @@
-"""The limits of the server: times in seconds, sizes in bytes. docs/server.md explains them."""
+"""The limits of the server: times in seconds, sizes in bytes. See docs/internals/server.md."""
 
 from __future__ import annotations
 

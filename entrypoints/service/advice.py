@@ -1,4 +1,4 @@
-"""Advice about the deployment that the log and `recipient-fields doctor` share, as log formats."""
+"""Advice about the deployment that the log and commands share, as log formats."""
 
 SMALL_POOL = (
     "The storage has %d connections for %d threads, so requests can wait for a connection."
@@ -7,4 +7,8 @@ SMALL_POOL = (
 READABLE_FILE = (
     "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
     " chmod o-rwx %s"
+)
+MISSING_CONSOLE_GROUP = (
+    "The storage has no %s, which the console needs. Start the service without --console, or with"
+    " another --storage, such as sqlite:PATH."
 )

@@ -9,7 +9,13 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import evolve, frozen
 
-from recipient_fields.application import DEFAULT_HISTORY_LIMIT, Core, Pooled
+from recipient_fields.application import (
+    DEFAULT_HISTORY_LIMIT,
+    Core,
+    Pooled,
+    Storage,
+    StorageGroup,
+)
 from recipient_fields.domain import HistoryLimit
 
 from ..console import MAX_FORM_SIZE
@@ -29,9 +35,10 @@ from ..http.request_log import (
 )
 from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
+from .advice import MISSING_CONSOLE_GROUP
 from .log import BufferedHandler
-from .selection import open_core, open_permitted_source, storage_kind
-from .settings import MEBIBYTE, STORED_KEYS, Settings
+from .selection import open_core, open_permitted_source, open_text_recipients, storage_kind
+from .settings import MEBIBYTE, STORED_KEYS, InvalidSettings, Settings
 
 if TYPE_CHECKING:
     from ..http.metrics import Metrics
@@ -73,7 +80,8 @@ def create_service(
 ) -> Service:
     """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
 
-    Raises: what `open_core` raises; MissingExtra and InvalidSettings if traces can't be exported.
+    Raises: what `open_core` raises; MissingExtra and InvalidSettings if traces can't be exported;
+    InvalidSettings if the storage does not have a group that the settings require.
     """
     traces = _create_traces(settings)
     core = open_core(
@@ -86,6 +94,7 @@ def create_service(
         hashes_passwords=settings.console,
         wrap=None if traces is None else traces.trace_storage,
     )
+    _require_groups(core.storage, settings)
     readiness = CheckWithDeadline(core.storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
     # Unlike `log.log`, `log_or_drop` never blocks.
@@ -125,6 +134,18 @@ def create_service(
     )
 
 
+def _require_groups(storage: Storage, settings: Settings) -> None:
+    missing = [group for group in StorageGroup if not group.is_in(storage)]
+    if settings.console and missing:
+        raise InvalidSettings(MISSING_CONSOLE_GROUP % missing[0].value)
+    if settings.keys == STORED_KEYS and StorageGroup.INTEGRATIONS in missing:
+        raise InvalidSettings(
+            f"The storage has no API keys, which --keys {STORED_KEYS} validates. Use another key"
+            " validator, such as --keys introspection+https://…, or another --storage, such as"
+            " sqlite:PATH."
+        )
+
+
 def _history_limit(settings: Settings) -> HistoryLimit:
     """Return the limit. Only one that the operator has set applies to histories above it."""
     if settings.history_size is None:
@@ -155,6 +176,7 @@ def _create_console(
         origin=settings.console_url,
         client_address=lambda req: addresses.find(sender_of(req)) or "",
         open_source=partial(open_permitted_source, settings.esp_organizations, environment),
+        open_recipients=open_text_recipients,
         issues_keys=settings.keys == STORED_KEYS,
         hooks=ResponseHooks((*hooks, UntrustedProxyWarning(addresses))),
     )

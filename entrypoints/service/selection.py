@@ -1,4 +1,4 @@
-"""Selection of adapters: storages and key validators by URL, field sources by ESP."""
+"""Selection of adapters: storages and key validators by URL, sources by ESP, files by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from attrs import evolve
 
@@ -22,6 +22,7 @@ from recipient_fields.application import (
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
+from recipient_fields.application.ports.recipients import FileFormat, FileOptions, RecipientReader
 from recipient_fields.domain import (
     HistoryLimit,
     InvalidStorageUrl,
@@ -224,6 +225,43 @@ def open_service(url: str, key: str) -> Iterator[tuple[RecipientFields, Organiza
         organization_id = client.get_organization_id(key)
         keys[organization_id] = key
         yield client, organization_id
+
+
+@contextmanager
+def open_recipients(file: BinaryIO, name: str, options: FileOptions) -> Iterator[RecipientReader]:
+    """Open a file of recipients in the format that its name selects.
+
+    The block's end closes all files but Parquet files.
+
+    Raises: UnreadableFile if the beginning of the file can't be read; MissingExtra if the file is a
+    Parquet file and pyarrow is not installed.
+    """
+    if FileFormat.of(name) is FileFormat.PARQUET:
+        from recipient_fields.adapters.recipient_files.parquet import ParquetRecipients
+
+        yield ParquetRecipients.open(file, name)
+    else:
+        with open_text_recipients(file, name, options) as reader:
+            yield reader
+
+
+@contextmanager
+def open_text_recipients(
+    file: BinaryIO, name: str, options: FileOptions
+) -> Iterator[RecipientReader]:
+    """Open a CSV file or a file of JSON Lines, and close it when the block ends.
+
+    Raises: UnreadableFile if the beginning of the file can't be read.
+    """
+    from recipient_fields.adapters.recipient_files.csv import CsvRecipients
+    from recipient_fields.adapters.recipient_files.json_lines import JsonLinesRecipients
+    from recipient_fields.adapters.recipient_files.texts import open_text
+
+    with open_text(file, name, options.encoding) as text:
+        if FileFormat.of(name) is FileFormat.JSON_LINES:
+            yield JsonLinesRecipients.open(text, name)
+        else:
+            yield CsvRecipients.open(text, name, options)
 
 
 def storage_kind(url: str) -> str:

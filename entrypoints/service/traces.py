@@ -25,10 +25,12 @@ import falcon
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    ConsoleStorage,
     FieldCreator,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
+    IntegrationStorage,
     OrganizationRepository,
     SessionRepository,
     Storage,
@@ -161,11 +163,14 @@ class _TracedStorage:
 
         self.fields = traced(FieldRepository, storage.fields)
         self.history = traced(HistoryRepository, storage.history)
-        self.api_keys = traced(ApiKeyRepository, storage.api_keys)
-        self.integrations = traced(IntegrationRepository, storage.integrations)
         self.organizations = traced(OrganizationRepository, storage.organizations)
-        self.administrators = traced(AdministratorRepository, storage.administrators)
-        self.sessions = traced(SessionRepository, storage.sessions)
+        # Only the groups of the storage: the core reads which ones it has.
+        if isinstance(storage, IntegrationStorage):
+            self.api_keys = traced(ApiKeyRepository, storage.api_keys)
+            self.integrations = traced(IntegrationRepository, storage.integrations)
+        if isinstance(storage, ConsoleStorage):
+            self.administrators = traced(AdministratorRepository, storage.administrators)
+            self.sessions = traced(SessionRepository, storage.sessions)
         self.check, self.close = storage.check, storage.close
 
 

@@ -14,13 +14,13 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    CompleteStorage,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     PublishedCatalog,
     SessionRepository,
-    Storage,
 )
 from recipient_fields.domain import (
     AppliedChanges,
@@ -89,7 +89,7 @@ def test_no_case_overrides_another_of_the_same_name() -> None:
 
 @pytest.mark.parametrize("message", ["", "cannot connect:\nno route"], ids=repr)
 def test_the_contract_finds_a_rejection_that_is_not_one_line(message: str) -> None:
-    def open_storage(_: str) -> Storage:
+    def open_storage(_: str) -> CompleteStorage:
         raise StorageUnavailable(message)
 
     with pytest.raises(AssertionError):
@@ -97,7 +97,7 @@ def test_the_contract_finds_a_rejection_that_is_not_one_line(message: str) -> No
 
 
 def test_the_contract_finds_a_password_in_the_message_of_a_rejection() -> None:
-    def open_storage(url: str) -> Storage:
+    def open_storage(url: str) -> CompleteStorage:
         raise StorageUnavailable(f"cannot connect to {url}")
 
     with pytest.raises(AssertionError):
@@ -107,7 +107,7 @@ def test_the_contract_finds_a_password_in_the_message_of_a_rejection() -> None:
 
 
 def test_the_contract_finds_a_password_in_the_cause_of_a_rejection() -> None:
-    def open_storage(url: str) -> Storage:
+    def open_storage(url: str) -> CompleteStorage:
         raise StorageUnavailable("no connection") from ValueError(url)
 
     with pytest.raises(AssertionError):
@@ -212,7 +212,7 @@ class ForgetsTheTenant(Faulty):
         return self.correct.get(self.owners.get(reference, organization_id), reference)
 
 
-def faulty_storage(fault: type[Faulty]) -> Storage:
+def faulty_storage(fault: type[Faulty]) -> CompleteStorage:
     storage = MemoryStorage()
     storage.fields = fault(storage.fields)
     return storage
@@ -259,7 +259,7 @@ def test_the_contract_finds_faults_of_concurrency(
 class LooksUpInTwoSteps:
     """An ApiKeyRepository that reads the key and the revision in two transactions."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: CompleteStorage) -> None:
         self.correct = storage.api_keys
         self.fields = storage.fields
 
@@ -300,7 +300,7 @@ def test_the_contract_finds_revisions_that_are_the_current_time(born: datetime) 
 class FaultyIntegrations:
     """An IntegrationRepository that delegates to a correct one. Each subclass has one fault."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: CompleteStorage) -> None:
         self.correct = storage.integrations
         self.fields = storage.fields
 

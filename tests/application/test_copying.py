@@ -21,6 +21,8 @@ from recipient_fields.domain import StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, grant
 from recipient_fields.testing.field_changes import add_field
 
+from ..support.catalog_storage import CatalogStorage
+
 
 class NotTransferable:
     """A storage that has only the methods of the port `Storage`."""
@@ -151,3 +153,27 @@ def test_a_target_that_fails_is_reported(source: MemoryStorage, step: str) -> No
 
 def test_records_keep_their_order() -> None:
     assert list(Records(3, 9, [3, 1, 2])) == [3, 1, 2]
+
+
+@pytest.mark.parametrize("missing", ["API keys and integrations", "console accounts"])
+def test_a_target_without_a_group_of_the_source_is_not_changed(missing: str) -> None:
+    source, whole = MemoryStorage(), MemoryStorage()
+    ours = source.organizations.add("Ours", NOW).id
+    if missing == "console accounts":
+        grant(source.administrators, ours)
+    else:
+        source.api_keys.add(a_grant(ours))
+    target = CatalogStorage(whole)
+    with pytest.raises(CopyFailed, match=f"Target storage: It has no {missing}, which") as failed:
+        copy_storage(source, target)
+    assert failed.value.role == "target"
+    assert whole.organizations.all() == ()
+
+
+def test_a_group_without_records_is_not_required_of_the_target() -> None:
+    source, target = MemoryStorage(), CatalogStorage(MemoryStorage())
+    ours = source.organizations.add("Ours", NOW).id
+    add_field(source.fields, ours, a_definition(), author=AUTHOR)
+    copied = copy_storage(source, target)
+    assert (copied.fields, copied.api_keys, copied.administrators) == (1, 0, 0)
+    assert target.fields.all(ours) == source.fields.all(ours)

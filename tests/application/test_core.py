@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,9 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     Core,
     IntegrationService,
+    MissingGroup,
     RecipientFieldService,
+    StorageGroup,
     system_clock,
 )
 from recipient_fields.domain import (
@@ -18,11 +21,13 @@ from recipient_fields.domain import (
     DataType,
     FieldDraft,
     FieldLimitReached,
+    IntegrationId,
     Rejection,
     RejectionReason,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, IntegrationNotFound
 
+from ..support.catalog_storage import CatalogStorage
 from .conftest import StandingClock
 
 CITY = FieldDraft(name="City", data_type=DataType.TEXT)
@@ -105,3 +110,59 @@ def test_the_default_limit_is_a_thousand_fields_per_organization() -> None:
     with pytest.raises(FieldLimitReached) as reached:
         service.create_field(organization.id, CITY)
     assert reached.value.limit == 1_000
+
+
+def test_the_services_show_their_use_cases_and_not_their_parts() -> None:
+    core = Core.over(MemoryStorage())
+
+    for service in (
+        core.fields,
+        core.integrations,
+        core.administration,
+        core.administrators,
+        core.esp_code,
+    ):
+        shown = {name for name in dir(service) if not name.startswith("_")}
+        assert {name for name in shown if not callable(getattr(service, name))} <= {
+            "author",
+            "size_limit",
+        }
+
+
+def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> None:
+    core = Core.over(CatalogStorage(MemoryStorage()))
+    ours = core.administration.create_organization("Acme").id
+    field = core.fields.create_field(ours, CITY)
+    assert core.fields.list_fields(ours).fields == (field,)
+    assert core.esp_code.find_fields(ours, Esp.BRAZE).fields == (field,)
+    with pytest.raises(IntegrationNotFound):
+        core.esp_code.find_fields(ours, IntegrationId(1))
+    assert core.administration.delete_organization(ours).fields == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "group"),
+    [
+        (lambda core: core.integrations, StorageGroup.INTEGRATIONS),
+        (lambda core: core.validator, StorageGroup.INTEGRATIONS),
+        (lambda core: core.administration.list_keys(1), StorageGroup.INTEGRATIONS),
+        (lambda core: core.administrators, StorageGroup.CONSOLE_ACCOUNTS),
+    ],
+)
+def test_a_use_case_of_a_missing_group_is_rejected(
+    call: Callable[[Core], object], group: StorageGroup
+) -> None:
+    core = Core.over(CatalogStorage(MemoryStorage()))
+    with pytest.raises(MissingGroup, match=f"no {group.value}. Use one that has") as missing:
+        call(core)
+    assert missing.value.group is group
+
+
+def test_a_storage_without_keys_can_have_another_validator() -> None:
+    class RejectingValidator:
+        def validate(self, _presented: str, /) -> Rejection:
+            return Rejection(RejectionReason.UNKNOWN)
+
+    validator = RejectingValidator()
+    core = Core.over(CatalogStorage(MemoryStorage()), validator=validator)
+    assert core.validator is validator

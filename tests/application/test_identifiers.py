@@ -19,6 +19,8 @@ from recipient_fields.domain import DataType, FieldDraft, FieldReplacement, Role
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
+
 SERVICES = {
     "fields": RecipientFieldService,
     "integrations": IntegrationService,
@@ -60,7 +62,7 @@ def owners(core):
     field = core.fields.create_field(
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
-    administrator = grant(core.storage.administrators, organization.id)
+    administrator = grant(administrators_of(core), organization.id)
     invited = core.administrators.invite(
         organization.id, "eve@acme.example", Role.ADMIN, by=OPERATOR
     )

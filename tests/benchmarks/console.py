@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 from statistics import median
 
-from recipient_fields.application import Core
+from recipient_fields.application import ConsoleStorage, Core
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
 from recipient_fields.entrypoints.service.selection import open_storage
@@ -57,6 +57,7 @@ def console(bench: Bench) -> Report:
 def _begin_session(database: Database, tenant: Tenant) -> str:
     """Return the token of a session of an administrator of the organization."""
     with closing(open_storage(database.url)) as storage:
+        assert isinstance(storage, ConsoleStorage)
         administrators = Core.over(storage).administrators
         organization_id = OrganizationId(tenant.id)
         administrator = grant(storage.administrators, organization_id, _EMAIL)

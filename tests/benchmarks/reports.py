@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
-_DOCS = Path(__file__).resolve().parents[2] / "docs"
+_INTERNALS = Path(__file__).resolve().parents[2] / "docs" / "internals"
 
 
 @frozen
@@ -23,12 +23,12 @@ class Report:
         """Replace the text between the markers of that part in the page."""
         begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        path = _DOCS / self.page
+        path = _INTERNALS / self.page
         page = path.read_text("utf-8")
         assert pattern.search(page), f"{path} has no place for {part}"
         path.write_text(pattern.sub(lambda _: f"{begin}\n{self.text}\n\n{end}", page), "utf-8")
         for name, picture in self.pictures.items():
-            (_DOCS / name).write_text(picture, "utf-8")
+            (_INTERNALS / name).write_text(picture, "utf-8")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

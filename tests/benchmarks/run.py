@@ -1,4 +1,4 @@
-"""Measure the service, as docs/performance.md describes.
+"""Measure the service, as docs/internals/performance.md describes.
 
 Run this file by its path. It imports the tests as a package without the root of the repository on
 `sys.path`, because `import domain` would load a second copy of every class.

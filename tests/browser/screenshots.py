@@ -30,6 +30,7 @@ from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
 from ..support.service import Service
 from .page_audit import LAPTOP, PHONE, set_view
 from .window import Window
@@ -179,7 +180,7 @@ def _prepare(browser: Chrome, width: int, scheme: str, height: int, scale: int =
 def _fill(core: Core, clock: PastClock) -> OrganizationId:
     """Add an organization with fields of all origins, API keys and integrations."""
     organization_id = core.administration.create_organization("Acme Outdoor").id
-    grant(core.storage.administrators, organization_id, EMAIL)
+    grant(administrators_of(core), organization_id, EMAIL)
     for days, channel, draft in FIELDS:
         clock.days = days
         core.fields.by(Author(channel)).create_field(organization_id, draft)

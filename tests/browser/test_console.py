@@ -35,6 +35,7 @@ from recipient_fields.entrypoints.service.selection import migrate_storage, open
 from recipient_fields.testing.examples import grant
 
 from ..adapters.esp.accounts import BREVO, SECRET
+from ..support.administrators import administrators_of
 from ..support.command_line import CommandLine
 from ..support.http_server import ReceivedRequest, Reply, StubServer, stub_server
 from ..support.service import FIELDS, Service
@@ -166,7 +167,7 @@ class Tenant:
 def tenant(core: Core, window: Window) -> Tenant:
     organization = core.administration.create_organization("Acme Outdoor")
     email = f"dana@acme-{organization.id}.example"
-    administrator = grant(core.storage.administrators, organization.id, email)
+    administrator = grant(administrators_of(core), organization.id, email)
     token = core.administrators.create_sign_in_link(administrator.id).token
     window.open(f"/console/links/{token.reveal()}")
     window.press("Sign in")
@@ -661,7 +662,7 @@ def test_an_administrator_invites_changes_and_revokes_another(
     window.press("Withdraw invitation")
     assert not window.has(f"Withdraw the invitation of {email}")
 
-    grant(tenant.core.storage.administrators, tenant.organization.id, email, Role.VIEWER)
+    grant(administrators_of(tenant.core), tenant.organization.id, email, Role.VIEWER)
     window.open(f"{tenant.path}/settings/administrators")
     window.press(f"Change role of {email}")
     window.audit()
@@ -750,7 +751,7 @@ def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> 
     """A viewer also belongs to another organization, and chooses one."""
     field = tenant.add_field("City")
     other = tenant.core.administration.create_organization("Globex").id
-    administrators = tenant.core.storage.administrators
+    administrators = administrators_of(tenant.core)
     grant(administrators, other, tenant.email, Role.VIEWER)
     tenant.sign_in_again()
     (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)

@@ -17,6 +17,7 @@ from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_core
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
 from ..support.command_line import CommandLine
 from ..support.service import Service
 from .conftest import chromium
@@ -66,7 +67,7 @@ def people(tmp_path: Path) -> Iterator[People]:
         )
         acme, brewery = map(core.administration.create_organization, ("Acme", "Brewery"))
         for window, email, organization in ((ada, ADA, acme), (bea, BEA, brewery)):
-            account = grant(core.storage.administrators, organization.id, email)
+            account = grant(administrators_of(core), organization.id, email)
             token = core.administrators.create_sign_in_link(account.id).token
             window.open(f"/console/links/{token.reveal()}")
             window.press("Sign in")

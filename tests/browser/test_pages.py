@@ -21,7 +21,10 @@ from ..docs.blocks import ROOT, RUN, blocks_of
 from ..support.waiting import TIMEOUT
 from .page_audit import find_contrast_faults, install_axe, set_view
 
-PAGES = sorted(("search", *(path.stem for path in (ROOT / "docs").glob("*.md"))))
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    ("search", *(str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")))
+)
 """The pages of the documentation. Sphinx adds the page `search`."""
 
 CODES = re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "errors.md").read_text("utf-8"), re.MULTILINE)

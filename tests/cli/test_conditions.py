@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from recipient_fields.adapters.relational.fields import RelationalFields
+from recipient_fields.adapters.relational.integrations import RelationalIntegrations
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     AllowedValues,
@@ -19,6 +21,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, EspField
 
 from ..support.command_line import CommandLine, Run
+from ..support.growth import count_calls
 
 GOLD = 'loyalty_tier = "gold"'
 TREE = {"field": "loyalty_tier", "op": "eq", "value": "gold"}
@@ -147,7 +150,10 @@ def test_a_caveat_is_refused_in_strict_mode(compiled, core, acme):
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
     core.fields.create_field(acme, FieldDraft(name="Plan", data_type=DataType.TEXT))
-    reason = "plan: this field has no value expression."
+    reason = (
+        "plan: this field has no value expression. Set it through the API or with"
+        " `recipient-fields apply`."
+    )
     run = compiled('plan = "pro"')
     assert (run.status, run.out, run.err) == (REFUSED, "", f"Braze: {reason}\n")
     as_json = compiled('plan = "pro"', "--json")
@@ -187,6 +193,12 @@ def test_a_condition_is_explained_as_json_for_one_esp(conditions):
     document = conditions("explain", "--esp", "braze", "--json", GOLD).document()
     assert document["sentence"] == 'The condition is true if `loyalty_tier` is "gold".'
     assert [each["esp"] for each in document["esps"]] == ["braze"]
+
+
+@pytest.mark.parametrize("target", [(), ("--esp", "braze")], ids=["each", "braze"])
+@pytest.mark.parametrize("read", [RelationalFields.all, RelationalIntegrations.all])
+def test_an_explanation_reads_the_fields_and_the_integrations_once(conditions, read, target):
+    assert count_calls(read, lambda: conditions("explain", *target, GOLD)) == 1
 
 
 def test_an_explanation_shows_that_an_esp_can_not_use_the_field(conditions, core, acme):

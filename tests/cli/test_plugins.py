@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
@@ -31,6 +32,18 @@ def distribution(tmp_path: Path) -> Path:
                 return storage
 
 
+            class CatalogStorage:
+                def __init__(self):
+                    whole = MemoryStorage()
+                    self.organizations, self.fields = whole.organizations, whole.fields
+                    self.history, self.check, self.close = whole.history, whole.check, whole.close
+                    self.organizations.add("Acme", datetime.now(UTC))
+
+
+            def open_catalog(url):
+                return CatalogStorage()
+
+
             def open_unavailable(url):
                 raise StorageUnavailable("The cloud is unavailable.")
 
@@ -46,6 +59,7 @@ def distribution(tmp_path: Path) -> Path:
         dedent("""
             [recipient_fields.storage]
             cloud = cloud:open_memory
+            catalog = cloud:open_catalog
             unavailable = cloud:open_unavailable
             incomplete = cloud:no_such_function
             missing = no_such_module:open
@@ -99,3 +113,71 @@ def test_an_adapter_that_can_not_be_used_is_reported_on_one_line(
 def test_a_distribution_can_not_replace_a_built_in_adapter(cli: CommandLine) -> None:
     assert cli("--storage", "memory:", *LIST).document() == {"organizations": []}
     assert cli(*SERVE, "--keys", "stored:").failure().startswith("Can't listen on 192.0.2.1:0")
+
+
+NO_KEYS = "This storage has no API keys and integrations. Use one that has them, such as sqlite:"
+NO_ACCOUNTS = "This storage has no console accounts. Use one that has them, such as sqlite:"
+TENANT = ("--organization", "1")
+CONSOLE_URL = ("--console-url", "https://console.invalid")
+
+
+@pytest.mark.usefixtures("_installed")
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("keys", "create", *TENANT, "--name", "Backend"), NO_KEYS),
+        (("keys", "list", *TENANT), NO_KEYS),
+        (("integrations", "list", *TENANT), NO_KEYS),
+        (("administrators", "list", *TENANT), NO_ACCOUNTS),
+        (
+            ("administrators", "invite", "dana@acme.example", *TENANT),
+            NO_ACCOUNTS,
+        ),
+        (SERVE, "The storage has no API keys, which --keys stored: validates. Use another key"),
+        (
+            (*SERVE, "--console", *CONSOLE_URL),
+            "The storage has no API keys and integrations, which the console needs. Start the",
+        ),
+        (
+            (*SERVE, "--demo", *CONSOLE_URL),
+            "The storage has no API keys and integrations, which the console",
+        ),
+    ],
+    ids=lambda part: part if isinstance(part, str) else " ".join(part[:2]),
+)
+def test_a_command_that_requires_a_missing_group_says_so(
+    cli: CommandLine, command: tuple[str, ...], message: str
+) -> None:
+    assert cli("--storage", "catalog:", *command).failure().startswith(message)
+
+
+@pytest.mark.usefixtures("_installed")
+def test_commands_for_fields_require_no_optional_group(cli: CommandLine) -> None:
+    assert cli("--storage", "catalog:", "fields", "list", *TENANT, "--json").document() == {
+        "recipient_fields": []
+    }
+    deleted = cli("--storage", "catalog:", "organizations", "delete", "1", reply="y\n")
+    contents = "with 0 fields, 0 API keys, 0 integrations and 0 administrators"
+    assert f"Deleted organization 1, Acme, {contents}." in deleted.messages()
+
+
+@pytest.mark.usefixtures("_installed")
+def test_a_service_without_stored_keys_requires_no_optional_group(cli: CommandLine) -> None:
+    run = cli(
+        *("--storage", "catalog:", *SERVE, "--keys", "introspection+https://issuer.example.com"),
+        RECIPIENT_FIELDS_INTROSPECTION_TOKEN="secret",
+    )
+    assert run.failure().startswith("Can't listen on 192.0.2.1:0")
+
+
+@pytest.mark.usefixtures("_installed")
+def test_doctor_reports_a_storage_without_a_group_that_the_console_requires(
+    cli: CommandLine,
+) -> None:
+    run = cli("--storage", "catalog:", "doctor", "--json", *CONSOLE_URL)
+    checks = json.loads(run.out)["checks"]
+    messages = [each["message"] for each in checks if each["check"] == "storage"]
+    assert run.status == 1
+    assert messages[1].startswith("The storage has no API keys and integrations, which the console")
+    without = cli("--storage", "catalog:", "doctor", "--json").document()["checks"]
+    assert [each["result"] for each in without if each["check"] == "storage"] == ["ok"]

@@ -11,6 +11,7 @@ from recipient_fields.domain import ADMINISTRATOR, Role
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
 from .browser import Browser, Response
 from .conftest import Console
 from .routes import ORGANIZATION, parameters, paths, templates
@@ -117,7 +118,7 @@ def test_a_viewer_sees_fields_without_buttons(
 
 
 def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> None:
-    grant(console.core.storage.administrators, console.acme.id, "erin@acme.example")
+    grant(administrators_of(console.core), console.acme.id, "erin@acme.example")
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators
     account = administrators.list_administrators(console.acme.id)[0]

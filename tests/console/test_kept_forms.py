@@ -11,6 +11,7 @@ from recipient_fields.domain import Role
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
 from .browser import Browser, Response
 from .conftest import EMAIL, PASSWORD, Console
 from .test_forged_requests import FOREIGN_ORIGINS
@@ -234,7 +235,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
 ) -> None:
     administrators = console.core.administrators
     brewery = console.core.administration.create_organization("Brewery")
-    grant(console.core.storage.administrators, brewery.id, EMAIL)
+    grant(administrators_of(console.core), brewery.id, EMAIL)
     console.sign_in(dana)
     account = administrators.list_administrators(console.acme.id)[0]
     page = dana.get(f"{console.fields}/new")
@@ -242,7 +243,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
     if role is None:
         administrators.revoke(console.acme.id, account.id, by="operator")
     else:
-        grant(console.core.storage.administrators, console.acme.id, "erin@acme.example")
+        grant(administrators_of(console.core), console.acme.id, "erin@acme.example")
         administrators.change_role(console.acme.id, account.id, role, by="operator")
 
     form = continued(dana, dana.submit(page, ENTERED))

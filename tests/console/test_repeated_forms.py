@@ -11,6 +11,7 @@ from recipient_fields.domain import StorageUnavailable
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
+from ..support.administrators import administrators_of
 from .browser import Browser, Response
 from .conftest import EMAIL, PASSWORD, Console
 
@@ -119,7 +120,7 @@ def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Brow
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp.BRAZE, name="List"
     )
-    alex = grant(console.core.storage.administrators, console.acme.id, "alex@acme.example")
+    alex = grant(administrators_of(console.core), console.acme.id, "alex@acme.example")
     console.invite(INVITED)
     (invited,) = console.core.administrators.list_invitations(console.acme.id)
     administrators = f"{console.settings}/administrators"

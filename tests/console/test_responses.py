@@ -145,6 +145,7 @@ def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
         origin=None,
         client_address=lambda req: req.remote_addr,
         open_source=missing,
+        open_recipients=missing,
     )
 
     response = Browser(app, dana.cookies).get(console.fields)

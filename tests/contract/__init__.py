@@ -1,8 +1,8 @@
 """The tests that every adapter must pass: pytest classes and a Hypothesis state machine.
 
-To test a storage, subclass the contracts and return the storage from a fixture:
+To test a storage, subclass the suites of its groups, and return the storage from a fixture:
 
-    class TestMyStorage(StorageContract):
+    class TestMyStorage(CatalogContract, IntegrationContract):
         @pytest.fixture
         def storage(self) -> Iterator[Storage]:
             with closing(MyStorage(...)) as storage:
@@ -10,7 +10,9 @@ To test a storage, subclass the contracts and return the storage from a fixture:
 
     TestMyMachine = machine_for(lambda: closing(MyStorage(...))).TestCase
 
-FieldRepositoryContract is the part of StorageContract for a storage that implements only fields.
+CatalogContract is for every storage, IntegrationContract for API keys and integrations, and
+ConsoleContract for console accounts. StorageContract has these three.
+FieldRepositoryContract is the part of CatalogContract for a storage that implements only fields.
 StorageOutageContract tests failures, StorageDurabilityContract storages that outlive a process,
 StorageTransferContract copies between storages, and StorageUrlContract URLs that can't be opened.
 RecipientFieldsContract tests implementations of the use cases, KeyValidatorContract validators of
@@ -40,7 +42,13 @@ with requires_extra("testing", "hypothesis", "pytest"):
     from .outage import READS, WRITES, StorageOutageContract, fill_for_calls
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
-    from .storage import FieldRepositoryContract, StorageContract
+    from .storage import (
+        CatalogContract,
+        ConsoleContract,
+        FieldRepositoryContract,
+        IntegrationContract,
+        StorageContract,
+    )
     from .transfer import StorageTransferContract
     from .urls import StorageUrlContract
 
@@ -48,8 +56,11 @@ __all__ = [
     "READS",
     "WRITES",
     "Call",
+    "CatalogContract",
+    "ConsoleContract",
     "FieldRepositoryContract",
     "InactiveKey",
+    "IntegrationContract",
     "KeyValidatorContract",
     "Nth",
     "RecipientFieldsContract",

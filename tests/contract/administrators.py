@@ -13,8 +13,8 @@ from attrs import asdict, evolve
 from recipient_fields.application import (
     AdministratorRepository,
     AdministratorsCheck,
+    ConsoleStorage,
     OrganizationRepository,
-    Storage,
 )
 from recipient_fields.domain import (
     MILLISECOND,
@@ -39,7 +39,13 @@ from recipient_fields.domain import (
 )
 
 from .assertions import exact
-from .concurrency import ConcurrentCall, race
+from .concurrency import (
+    ConcurrentCall,
+    ConcurrentLoad,
+    assert_deleted_with,
+    assert_not_kept,
+    race,
+)
 from .examples import (
     INSTANTS,
     LATER,
@@ -213,7 +219,7 @@ class AdministratorCases:
         assert passed[-1] == ({dana, changed}, {dana})
 
     def test_a_check_that_raises_stores_nothing(
-        self, storage: Storage, ours: OrganizationId, dana: Administrator
+        self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
         session = storage.sessions.add(dana, bytes(31) + b"c", NOW, "")
@@ -232,7 +238,7 @@ class AdministratorCases:
         storage.sessions.delete_all(dana.id)
 
     def test_revoking_the_last_membership_deletes_the_account(
-        self, storage: Storage, ours: OrganizationId, dana: Administrator
+        self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
         token = SecretToken.generate()
@@ -248,7 +254,11 @@ class AdministratorCases:
         assert not again.has_password
 
     def test_revoking_one_of_two_memberships_keeps_the_account_without_sessions(
-        self, storage: Storage, ours: OrganizationId, theirs: OrganizationId, dana: Administrator
+        self,
+        storage: ConsoleStorage,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
     ) -> None:
         administrators = storage.administrators
         digest, link = SecretToken.generate().digest, a_link(dana, SecretToken.generate())
@@ -265,7 +275,11 @@ class AdministratorCases:
         assert found.administrator == kept
 
     def test_deleting_an_organization_deletes_memberships_and_accounts_without_others(
-        self, storage: Storage, ours: OrganizationId, theirs: OrganizationId, dana: Administrator
+        self,
+        storage: ConsoleStorage,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
     ) -> None:
         administrators = storage.administrators
         both = grant(administrators, ours, f"both@{ours}.example")
@@ -482,7 +496,7 @@ class InvitationCases:
         assert administrators.find_invitation(second.digest, NOW) == other
 
     def test_an_account_of_another_organization_is_not_changed_by_an_invitation(
-        self, storage: Storage, theirs: OrganizationId, dana: Administrator
+        self, storage: ConsoleStorage, theirs: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
         link, session = a_link(dana, SecretToken.generate()), SecretToken.generate()
@@ -583,7 +597,11 @@ class InvitationCases:
         assert administrators.invitations(theirs) == ()
 
     def test_an_accepted_invitation_ends_the_sessions_and_links_of_the_account(
-        self, storage: Storage, ours: OrganizationId, theirs: OrganizationId, dana: Administrator
+        self,
+        storage: ConsoleStorage,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
     ) -> None:
         administrators = storage.administrators
         eve = grant(administrators, ours, f"eve@{ours}.example")
@@ -682,7 +700,7 @@ class LinkCases:
         assert found == [False, True, True, True]
 
     def test_a_redeemed_link_stores_the_password_and_ends_all_sessions(
-        self, storage: Storage, ours: OrganizationId, dana: Administrator
+        self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
         eve = grant(administrators, ours, f"eve@{ours}.example")
@@ -703,7 +721,7 @@ class LinkCases:
             administrators.redeem_link(link.digest, link.purpose, NOW, "other")
 
     def test_a_link_that_is_redeemed_without_a_password_keeps_sessions_and_the_password(
-        self, storage: Storage, dana: Administrator
+        self, storage: ConsoleStorage, dana: Administrator
     ) -> None:
         administrators = storage.administrators
         dana = set_password_hash(administrators, dana, "hash")
@@ -761,3 +779,32 @@ def _own_address(organization_id: OrganizationId, email: str) -> EmailAddress:
 def keep_admin(organization_id: OrganizationId) -> AdministratorsCheck:
     """Return a check that rejects changes after which the organization has no admin."""
     return partial(require_remaining_admin, organization_id)
+
+
+Addition: TypeAlias = Callable[[AdministratorRepository, OrganizationId], object]
+
+ADDITIONS: dict[str, Addition] = {
+    "administrators.invite": lambda administrators, ours: administrators.invite(
+        ours, an_invitation_draft(EmailAddress("dana@acme.example"))
+    ),
+    "administrators.accept_invitation": grant,
+}
+"""Every method that adds an invitation or a membership."""
+
+
+class AccountConcurrencyCases(ConcurrentLoad):
+    """Cases for accounts that are added while their organization is deleted."""
+
+    @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
+    def test_an_account_added_during_the_deletion_of_its_organization_is_not_kept(
+        self, storage: ConsoleStorage, ours: OrganizationId, addition: Addition
+    ) -> None:
+        adding = partial(addition, storage.administrators, ours)
+        assert_not_kept(storage, ours, adding, self.max_wait)
+
+    @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
+    def test_deleting_an_organization_deletes_accounts_that_are_added_concurrently(
+        self, storage: ConsoleStorage, ours: OrganizationId, addition: Addition
+    ) -> None:
+        adding = partial(addition, storage.administrators, ours)
+        assert_deleted_with(storage, ours, [adding] * self.threads)

@@ -12,6 +12,7 @@ from hypothesis.strategies import SearchStrategy
 
 from recipient_fields.application import (
     IntegrationCheck,
+    IntegrationStorage,
     OrganizationCheck,
     Storage,
     SyncPlanner,
@@ -101,11 +102,15 @@ class Call:
 def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -> None:
     """Assert that each call has the same result, or raises the same error, on both storages.
 
-    Both storages must be empty. They may assign different ids and revisions.
+    Both storages must be empty. They may assign different ids and revisions. Calls for API keys and
+    integrations are left out unless both storages have them.
     """
     here, there = _Side(one), _Side(other)
+    if isinstance(one, IntegrationStorage) and isinstance(other, IntegrationStorage):
+        here, there = _IntegrationSide(one), _IntegrationSide(other)
     for call in calls:
-        assert here.result(call) == there.result(call), call
+        if hasattr(here, call.method):
+            assert here.result(call) == there.result(call), call
 
 
 @st.composite
@@ -198,7 +203,6 @@ class _Side:
         self._key_ids: list[int] = []
         self._integration_ids: list[int] = []
         self._revisions: list[tuple[int, int]] = []
-        self._plain_key_count = 0
 
     def result(self, call: Call) -> object:
         """Return the result of the call, with ids and revisions replaced by their numbers."""
@@ -304,83 +308,8 @@ class _Side:
     def prune_history(self, organization: Nth | int, before: datetime) -> int:
         return self._storage.history.prune(self._organization_id(organization), before)
 
-    def all_keys(self, organization: Nth | int) -> tuple[ApiKey, ...]:
-        return self._storage.api_keys.all(self._organization_id(organization))
-
-    def find_key(self, number: int) -> FoundKey | None:
-        found = self._storage.api_keys.find(_plain_key(number).digest)
-        return found and evolve(found, catalog_revision=0)
-
-    def add_key(self, organization: Nth | int, at: datetime) -> ApiKey:
-        grant = a_grant(self._organization_id(organization), key=self._next_plain_key(), at=at)
-        return self._storage.api_keys.add(grant)
-
-    def get_key(self, organization: Nth | int, key: Nth | int) -> ApiKey:
-        return self._storage.api_keys.get(*self._key(organization, key))
-
-    def revoke_key(self, organization: Nth | int, key: Nth | int, at: datetime) -> ApiKey:
-        return self._storage.api_keys.update(
-            *self._key(organization, key), lambda current: current.revoked(at)
-        )
-
-    def rotate_key(
-        self, organization: Nth | int, key: Nth | int, at: datetime, grace: timedelta
-    ) -> tuple[ApiKey, ApiKey]:
-        plain = self._next_plain_key()
-        return self._storage.api_keys.rotate(
-            *self._key(organization, key),
-            lambda current: current.rotated(plain, at=at, grace=grace),
-        )
-
-    def record_use(self, organization: Nth | int, key: Nth | int, at: datetime) -> None:
-        self._storage.api_keys.record_use(*self._key(organization, key), at)
-
-    def all_integrations(self, organization: Nth | int) -> tuple[Integration, ...]:
-        return self._storage.integrations.all(self._organization_id(organization))
-
-    def get_integration(self, organization: Nth | int, integration: Nth | int) -> Integration:
-        return self._storage.integrations.get(*self._integration(organization, integration))
-
-    def add_integration(self, organization: Nth | int, draft: IntegrationDraft) -> Integration:
-        return self._storage.integrations.add(self._organization_id(organization), draft)
-
-    def rename_integration(
-        self, organization: Nth | int, integration: Nth | int, name: str
-    ) -> Integration:
-        return self._storage.integrations.rename(
-            *self._integration(organization, integration), name
-        )
-
-    def delete_integration(
-        self, organization: Nth | int, integration: Nth | int, check: IntegrationCheck
-    ) -> tuple[RecipientField, ...]:
-        return self._storage.integrations.delete(
-            *self._integration(organization, integration), check, author=AUTHOR, at=LATER
-        )
-
-    def sync(
-        self, organization: Nth | int, integration: Nth | int, planner: SyncPlanner
-    ) -> SyncPlan:
-        return self._storage.integrations.sync(
-            *self._integration(organization, integration), planner, author=AUTHOR, at=LATER
-        )
-
-    def _next_plain_key(self) -> PlainKey:
-        self._plain_key_count += 1
-        return _plain_key(self._plain_key_count)
-
     def _organization_id(self, organization: Nth | int) -> OrganizationId:
         return OrganizationId(_resolved(self._organization_ids, organization))
-
-    def _key(self, organization: Nth | int, key: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
-        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, key))
-
-    def _integration(
-        self, organization: Nth | int, integration: Nth | int
-    ) -> tuple[OrganizationId, IntegrationId]:
-        return self._organization_id(organization), IntegrationId(
-            _resolved(self._integration_ids, integration)
-        )
 
     def _reference(self, reference: Nth | int | FieldKey) -> FieldReference:
         if isinstance(reference, FieldKey):
@@ -434,6 +363,90 @@ class _Side:
     def _numbered_for(self, result: Any, ids: list[int]) -> Any:
         organization = _number(self._organization_ids, result.organization_id)
         return evolve(result, id=_number(ids, result.id), organization_id=organization)
+
+
+class _IntegrationSide(_Side):
+    """One storage with API keys and integrations."""
+
+    def __init__(self, storage: IntegrationStorage) -> None:
+        super().__init__(storage)
+        self._with_keys = storage
+        self._plain_key_count = 0
+
+    def all_keys(self, organization: Nth | int) -> tuple[ApiKey, ...]:
+        return self._with_keys.api_keys.all(self._organization_id(organization))
+
+    def find_key(self, number: int) -> FoundKey | None:
+        found = self._with_keys.api_keys.find(_plain_key(number).digest)
+        return found and evolve(found, catalog_revision=0)
+
+    def add_key(self, organization: Nth | int, at: datetime) -> ApiKey:
+        grant = a_grant(self._organization_id(organization), key=self._next_plain_key(), at=at)
+        return self._with_keys.api_keys.add(grant)
+
+    def get_key(self, organization: Nth | int, key: Nth | int) -> ApiKey:
+        return self._with_keys.api_keys.get(*self._key(organization, key))
+
+    def revoke_key(self, organization: Nth | int, key: Nth | int, at: datetime) -> ApiKey:
+        return self._with_keys.api_keys.update(
+            *self._key(organization, key), lambda current: current.revoked(at)
+        )
+
+    def rotate_key(
+        self, organization: Nth | int, key: Nth | int, at: datetime, grace: timedelta
+    ) -> tuple[ApiKey, ApiKey]:
+        plain = self._next_plain_key()
+        return self._with_keys.api_keys.rotate(
+            *self._key(organization, key),
+            lambda current: current.rotated(plain, at=at, grace=grace),
+        )
+
+    def record_use(self, organization: Nth | int, key: Nth | int, at: datetime) -> None:
+        self._with_keys.api_keys.record_use(*self._key(organization, key), at)
+
+    def all_integrations(self, organization: Nth | int) -> tuple[Integration, ...]:
+        return self._with_keys.integrations.all(self._organization_id(organization))
+
+    def get_integration(self, organization: Nth | int, integration: Nth | int) -> Integration:
+        return self._with_keys.integrations.get(*self._integration(organization, integration))
+
+    def add_integration(self, organization: Nth | int, draft: IntegrationDraft) -> Integration:
+        return self._with_keys.integrations.add(self._organization_id(organization), draft)
+
+    def rename_integration(
+        self, organization: Nth | int, integration: Nth | int, name: str
+    ) -> Integration:
+        return self._with_keys.integrations.rename(
+            *self._integration(organization, integration), name
+        )
+
+    def delete_integration(
+        self, organization: Nth | int, integration: Nth | int, check: IntegrationCheck
+    ) -> tuple[RecipientField, ...]:
+        return self._with_keys.integrations.delete(
+            *self._integration(organization, integration), check, author=AUTHOR, at=LATER
+        )
+
+    def sync(
+        self, organization: Nth | int, integration: Nth | int, planner: SyncPlanner
+    ) -> SyncPlan:
+        return self._with_keys.integrations.sync(
+            *self._integration(organization, integration), planner, author=AUTHOR, at=LATER
+        )
+
+    def _next_plain_key(self) -> PlainKey:
+        self._plain_key_count += 1
+        return _plain_key(self._plain_key_count)
+
+    def _key(self, organization: Nth | int, key: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
+        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, key))
+
+    def _integration(
+        self, organization: Nth | int, integration: Nth | int
+    ) -> tuple[OrganizationId, IntegrationId]:
+        return self._organization_id(organization), IntegrationId(
+            _resolved(self._integration_ids, integration)
+        )
 
 
 def _resolved(ids: Sequence[int], wanted: Nth | int) -> int:

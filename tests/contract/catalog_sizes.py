@@ -10,6 +10,7 @@ import pytest
 from recipient_fields.application import (
     ApiKeyRepository,
     FieldRepository,
+    IntegrationStorage,
     Storage,
     published,
 )
@@ -60,7 +61,7 @@ from .examples import (
     permit,
 )
 from .field_changes import add_field, add_with_plan, delete_field, update_field
-from .field_limits import CHANGES, Change
+from .field_limits import CHANGES, SYNCED_CHANGES, Change, SyncedChange
 
 _CITY: Final = FieldKey("city")
 _LONG: Final = AllowedValues(DataType.TEXT, ["ä" * 200, '"', "b"])
@@ -75,6 +76,9 @@ SIZE_CHANGES: Final[dict[str, Change]] = {
     ),
 }
 """The organization has `city` and `age`, which the API manages, and `zip`, which has values."""
+
+SYNCED_SIZE_CHANGES: Final[dict[str, SyncedChange]] = {**SIZE_CHANGES, **SYNCED_CHANGES}
+"""Also changes by integrations."""
 
 
 def listed_bytes(fields: FieldRepository, organization_id: OrganizationId) -> int:
@@ -145,62 +149,23 @@ def _size_after(fields: FieldRepository, organization_id: OrganizationId, batch:
 
 
 class CatalogSizeCases:
-    """Cases for the size of a catalog, which plans and look-ups of API keys see."""
+    """Cases for the size of a catalog, which plans see."""
 
     @pytest.mark.parametrize("change", SIZE_CHANGES.values(), ids=SIZE_CHANGES)
     def test_after_every_change_the_size_is_that_of_the_list(
         self,
         storage: Storage,
         fields: FieldRepository,
-        api_keys: ApiKeyRepository,
         ours: OrganizationId,
         theirs: OrganizationId,
         change: Change,
     ) -> None:
-        grants = {each: api_keys.add(a_grant(each)) for each in (ours, theirs)}
-        for key in ("city", "age"):
-            add_field(fields, ours, a_definition(key), author=AUTHOR)
-        zip_code = a_definition("zip", by=ADMINISTRATOR, allowed_values=_LONG)
-        add_field(fields, ours, zip_code, author=AUTHOR)
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        _add_sized(fields, ours, theirs)
         change(storage, ours)
-        for organization, granted in grants.items():
-            found = api_keys.find(granted.digest)
-            assert found is not None
-            size = listed_bytes(fields, organization)
-            assert found.catalog_size == fields.all(organization).size == size
-            listed = fields.all(organization).fields
-            assert size_in_plan(fields, organization) == sum(each.size for each in listed)
-
-    @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
-    def test_the_size_counts_allowed_values_as_they_are_listed(
-        self,
-        fields: FieldRepository,
-        api_keys: ApiKeyRepository,
-        ours: OrganizationId,
-        values: AllowedValues,
-    ) -> None:
-        key = api_keys.add(a_grant(ours))
-        definition = a_definition(data_type=values.data_type, allowed_values=values)
-        add_field(fields, ours, definition, author=AUTHOR)
-        found = api_keys.find(key.digest)
-        assert found is not None
-        assert found.catalog_size == listed_bytes(fields, ours)
-
-    @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
-    def test_the_size_counts_texts_as_they_are_listed(
-        self,
-        fields: FieldRepository,
-        api_keys: ApiKeyRepository,
-        ours: OrganizationId,
-        text: str,
-    ) -> None:
-        key = api_keys.add(a_grant(ours))
-        definition = a_definition(custom_insertion_code=text, custom_value_expression=text)
-        add_field(fields, ours, definition, author=AUTHOR)
-        found = api_keys.find(key.digest)
-        assert found is not None
-        assert found.catalog_size == listed_bytes(fields, ours)
+        for organization in (ours, theirs):
+            catalog = fields.all(organization)
+            assert catalog.size == listed_bytes(fields, organization)
+            assert size_in_plan(fields, organization) == sum(each.size for each in catalog.fields)
 
     def test_the_next_id_is_that_of_the_next_field(
         self, fields: FieldRepository, ours: OrganizationId
@@ -302,7 +267,7 @@ class CatalogSizeCases:
         assert fields.all(ours).size == listed_bytes(fields, ours) < before.size
 
     def test_a_restoration_beyond_the_limit_of_bytes_stores_nothing(
-        self, storage: Storage, fields: FieldRepository, ours: OrganizationId
+        self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         removed = add_field(fields, ours, a_definition("removed"), author=AUTHOR)
         kept = add_field(fields, ours, a_definition("kept"), author=AUTHOR)
@@ -324,7 +289,7 @@ class CatalogSizeCases:
         assert fields.all(ours).fields == (kept,)
         restore(limit)
         assert fields.all(ours).size == listed_bytes(fields, ours) == limit
-        assert storage.fields.get(ours, removed.id).version == 2
+        assert fields.get(ours, removed.id).version == 2
 
     def test_a_batch_beyond_the_limit_of_bytes_stores_nothing(
         self, fields: FieldRepository, ours: OrganizationId
@@ -349,8 +314,63 @@ class CatalogSizeCases:
         _apply(fields, ours, batch, limit)
         assert fields.all(ours).size == listed_bytes(fields, ours) == limit
 
+
+class FoundSizeCases:
+    """Cases for the size of a catalog, which look-ups of API keys and syncs see."""
+
+    @pytest.mark.parametrize("change", SYNCED_SIZE_CHANGES.values(), ids=SYNCED_SIZE_CHANGES)
+    def test_after_every_change_a_look_up_returns_the_size_of_the_list(
+        self,
+        storage: IntegrationStorage,
+        fields: FieldRepository,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        change: SyncedChange,
+    ) -> None:
+        grants = {each: api_keys.add(a_grant(each)) for each in (ours, theirs)}
+        _add_sized(fields, ours, theirs)
+        change(storage, ours)
+        for organization, granted in grants.items():
+            found = api_keys.find(granted.digest)
+            assert found is not None
+            size = listed_bytes(fields, organization)
+            assert found.catalog_size == fields.all(organization).size == size
+            listed = fields.all(organization).fields
+            assert size_in_plan(fields, organization) == sum(each.size for each in listed)
+
+    @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    def test_the_size_counts_allowed_values_as_they_are_listed(
+        self,
+        fields: FieldRepository,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        values: AllowedValues,
+    ) -> None:
+        key = api_keys.add(a_grant(ours))
+        definition = a_definition(data_type=values.data_type, allowed_values=values)
+        add_field(fields, ours, definition, author=AUTHOR)
+        found = api_keys.find(key.digest)
+        assert found is not None
+        assert found.catalog_size == listed_bytes(fields, ours)
+
+    @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
+    def test_the_size_counts_texts_as_they_are_listed(
+        self,
+        fields: FieldRepository,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        text: str,
+    ) -> None:
+        key = api_keys.add(a_grant(ours))
+        definition = a_definition(custom_insertion_code=text, custom_value_expression=text)
+        add_field(fields, ours, definition, author=AUTHOR)
+        found = api_keys.find(key.digest)
+        assert found is not None
+        assert found.catalog_size == listed_bytes(fields, ours)
+
     def test_a_sync_beyond_the_limit_of_bytes_stores_nothing(
-        self, storage: Storage, fields: FieldRepository, ours: OrganizationId
+        self, storage: IntegrationStorage, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
         add_field(fields, ours, a_definition("city"), author=AUTHOR)
@@ -372,3 +392,11 @@ class CatalogSizeCases:
         assert fields.all(ours).size == listed_bytes(fields, ours) > before.size
         sync(1)  # It only removes a field.
         assert fields.all(ours).size == before.size
+
+
+def _add_sized(fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId) -> None:
+    for key in ("city", "age"):
+        add_field(fields, ours, a_definition(key), author=AUTHOR)
+    zip_code = a_definition("zip", by=ADMINISTRATOR, allowed_values=_LONG)
+    add_field(fields, ours, zip_code, author=AUTHOR)
+    add_field(fields, theirs, a_definition(), author=AUTHOR)

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from recipient_fields.application import Storage
+from recipient_fields.application import ConsoleStorage, IntegrationStorage, Storage
 from recipient_fields.domain import (
     Administrator,
     EmailAddress,
@@ -37,12 +37,14 @@ from .examples import (
     permit_change,
     permit_integration,
     permit_organization,
+    records_of,
     renaming,
     reporting,
     set_password_hash,
 )
 from .field_changes import add_field, delete_field, update_field
-from .organizations import ids_of_new_rows
+from .groups import with_console_accounts, with_integrations
+from .organizations import everything_of, ids_of_new_rows
 
 HOUR: Final = timedelta(hours=1)
 
@@ -64,34 +66,40 @@ class StorageDurabilityContract:
             ours = storage.organizations.add("ACME", NOW).id
             field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
             update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
-            key = storage.api_keys.add(a_grant(ours))
-            storage.api_keys.record_use(ours, key.id, LATER)
-            integration = storage.integrations.add(ours, an_integration_draft())
-            storage.integrations.sync(
-                ours, integration.id, reporting(an_esp_field("TOWN")), author=AUTHOR, at=LATER
-            )
-            organizations = storage.organizations.all()
-            catalog = storage.fields.all(ours)
-            keys = storage.api_keys.all(ours)
-            integrations = storage.integrations.all(ours)
-            assert integrations[0].last_synced_at == LATER
+            if isinstance(storage, IntegrationStorage):
+                key = storage.api_keys.add(a_grant(ours))
+                storage.api_keys.record_use(ours, key.id, LATER)
+                integration = storage.integrations.add(ours, an_integration_draft())
+                report = reporting(an_esp_field("TOWN"))
+                storage.integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER)
+                assert storage.integrations.get(ours, integration.id).last_synced_at == LATER
+            if isinstance(storage, ConsoleStorage):
+                grant(storage.administrators, ours)
+                draft = an_invitation_draft(EmailAddress("eve@acme.example"))
+                storage.administrators.invite(ours, draft)
+            history = records_of(storage.history, ours)
+            stored = everything_of(storage, ours)
+        with opened() as storage:
+            assert everything_of(storage, ours) == stored
+            assert records_of(storage.history, ours) == history
+
+    def test_sessions_links_and_passwords_are_read_after_reopening(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as opened_storage:
+            storage = with_console_accounts(opened_storage)
+            ours = storage.organizations.add("ACME", NOW).id
             dana = set_password_hash(
                 storage.administrators, grant(storage.administrators, ours), "hash"
             )
             link = a_link(dana, SecretToken.generate())
             storage.administrators.add_link(link)
-            draft = an_invitation_draft(EmailAddress("eve@acme.example"))
-            invitation = storage.administrators.invite(ours, draft)
             session = storage.sessions.add(dana, SecretToken.generate().digest, NOW, "Firefox")
             assert storage.sessions.use_form(session.id, session.digest)
-        with opened() as storage:
-            assert storage.organizations.all() == organizations
-            assert storage.fields.all(ours) == catalog
-            assert storage.api_keys.all(ours) == keys
-            assert storage.integrations.all(ours) == integrations
+        with opened() as opened_storage:
+            storage = with_console_accounts(opened_storage)
             assert storage.administrators.all(ours) == (dana,)
             assert storage.administrators.find_link(link.digest, NOW) is not None
-            assert storage.administrators.invitations(ours) == (invitation,)
             assert storage.sessions.all(dana.id) == (session,)
             assert not storage.sessions.use_form(session.id, session.digest)
 
@@ -110,13 +118,15 @@ class StorageDurabilityContract:
     def test_the_id_of_a_deleted_integration_is_not_reused_after_reopening(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
-        with opened() as storage:
+        with opened() as opened_storage:
+            storage = with_integrations(opened_storage)
             ours = storage.organizations.add("ACME", NOW).id
             deleted = storage.integrations.add(ours, an_integration_draft())
             storage.integrations.delete(
                 ours, deleted.id, permit_integration, author=AUTHOR, at=LATER
             )
-        with opened() as storage:
+        with opened() as opened_storage:
+            storage = with_integrations(opened_storage)
             assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
 
     def test_no_id_of_a_deleted_organization_is_assigned_again(
@@ -146,7 +156,8 @@ class StorageDurabilityContract:
     def test_two_open_storages_share_sessions_links_and_attempts(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
-        with opened() as one, opened() as other:
+        with opened() as first, opened() as second:
+            one, other = with_console_accounts(first), with_console_accounts(second)
             ours = one.organizations.add("ACME", NOW).id
             dana = grant(one.administrators, ours)
             link = a_link(dana, SecretToken.generate())
@@ -191,11 +202,12 @@ class StorageDurabilityContract:
     def test_two_open_storages_lose_nothing_to_each_others_sync_runs(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
-        with opened() as one, opened() as other:
+        with opened() as here, opened() as there:
+            one, other = with_integrations(here), with_integrations(there)
             ours = one.organizations.add("ACME", NOW).id
             first, second = (one.integrations.add(ours, an_integration_draft()) for _ in range(2))
 
-            def sync(storage: Storage, integration_id: IntegrationId) -> None:
+            def sync(storage: IntegrationStorage, integration_id: IntegrationId) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
                     retry_slow_call(

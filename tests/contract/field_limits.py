@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import pytest
 
-from recipient_fields.application import FieldRepository, Storage
+from recipient_fields.application import FieldRepository, IntegrationStorage, Storage
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -35,6 +35,9 @@ from .examples import (
 from .field_changes import add_field, delete_field, restore_field, update_field
 
 Change: TypeAlias = Callable[[Storage, OrganizationId], object]
+SyncedChange: TypeAlias = Callable[[IntegrationStorage, OrganizationId], object]
+
+S = TypeVar("S", bound=Storage)
 
 _CITY: Final = FieldKey("city")
 
@@ -58,7 +61,7 @@ def _apply(storage: Storage, ours: OrganizationId) -> None:
     storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
 
 
-def _delete_integration(storage: Storage, ours: OrganizationId) -> None:
+def _delete_integration(storage: IntegrationStorage, ours: OrganizationId) -> None:
     integration = storage.integrations.add(ours, an_integration_draft())
     planner = reporting(an_esp_field("TOWN"), an_esp_field("STREET"))
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -87,11 +90,15 @@ CHANGES: Final[dict[str, Change]] = {
     ),
     "a restoration": _restore,
     "several changes at once": _apply,
-    "the deletion of a synced integration": _delete_integration,
     "the deletion of another organization": _delete_other_organization,
 }
 """Calls after which a storage must still know the number of fields. The organization has `city`
 and `age`, which the API manages, and `zip`, which an administrator manages."""
+
+SYNCED_CHANGES: Final[dict[str, SyncedChange]] = {
+    "the deletion of a synced integration": _delete_integration,
+}
+"""The same for changes by integrations."""
 
 
 class FieldLimitCases:
@@ -101,14 +108,37 @@ class FieldLimitCases:
     def test_after_every_change_the_limit_counts_exactly_the_fields_of_the_source(
         self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: Change
     ) -> None:
-        for key in ("city", "age"):
-            add_field(fields, ours, a_definition(key), author=AUTHOR)
-        add_field(fields, ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
-        change(storage, ours)
-        for channel in (API, ADMINISTRATOR):
-            sources = [field.origin.source for field in fields.all(ours).fields]
-            count = sources.count(channel.source)
-            added = a_definition(f"by_{channel.source.value}", by=channel)
-            with pytest.raises(FieldLimitReached):
-                add_field(fields, ours, added, limit=count, author=AUTHOR)
-            add_field(fields, ours, added, limit=count + 1, author=AUTHOR)
+        _assert_exact_limit(storage, fields, ours, change)
+
+
+class SyncedFieldLimitCases:
+    """Cases for the limit of `add` after changes by integrations."""
+
+    @pytest.mark.parametrize("change", SYNCED_CHANGES.values(), ids=SYNCED_CHANGES)
+    def test_after_changes_by_integrations_the_limit_counts_exactly_the_fields_of_the_source(
+        self,
+        storage: IntegrationStorage,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        change: SyncedChange,
+    ) -> None:
+        _assert_exact_limit(storage, fields, ours, change)
+
+
+def _assert_exact_limit(
+    storage: S,
+    fields: FieldRepository,
+    ours: OrganizationId,
+    change: Callable[[S, OrganizationId], object],
+) -> None:
+    for key in ("city", "age"):
+        add_field(fields, ours, a_definition(key), author=AUTHOR)
+    add_field(fields, ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
+    change(storage, ours)
+    for channel in (API, ADMINISTRATOR):
+        sources = [field.origin.source for field in fields.all(ours).fields]
+        count = sources.count(channel.source)
+        added = a_definition(f"by_{channel.source.value}", by=channel)
+        with pytest.raises(FieldLimitReached):
+            add_field(fields, ours, added, limit=count, author=AUTHOR)
+        add_field(fields, ours, added, limit=count + 1, author=AUTHOR)

@@ -17,7 +17,9 @@ from recipient_fields.application import (
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
+    IntegrationStorage,
     OrganizationRepository,
+    Storage,
 )
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -51,7 +53,7 @@ from recipient_fields.domain import (
 )
 
 from .assertions import exact, retry_slow_call
-from .concurrency import race
+from .concurrency import ConcurrentLoad, race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
@@ -260,67 +262,6 @@ class HistoryCases:
         assert exact(received[-1]) == exact(restored) == exact(field)
         assert exact(fields.get(ours, field.id)) == exact(field)
 
-    def test_a_sync_run_records_deletions_then_updates_then_creations(
-        self,
-        fields: FieldRepository,
-        history: HistoryRepository,
-        integrations: IntegrationRepository,
-        ours: OrganizationId,
-    ) -> None:
-        integration = integrations.add(ours, an_integration_draft())
-        author = Author(integration.channel, name=integration.name)
-        for at, report in (
-            (NOW, [an_esp_field("CITY"), an_esp_field("AGE"), an_esp_field("ZIP")]),
-            (LATER, [an_esp_field("AGE", label="Age"), an_esp_field("B"), an_esp_field("A")]),
-        ):
-            planner = reporting(*report, at=at)
-            integrations.sync(ours, integration.id, planner, author=author, at=at + MILLISECOND)
-        records = records_of(history, ours)
-        assert [(r.sequence, r.operation.value, r.key) for r in records] == [
-            (1, "created", "city"),
-            (2, "created", "age"),
-            (3, "created", "zip"),
-            (4, "deleted", "city"),
-            (5, "deleted", "zip"),
-            (6, "updated", "age"),
-            (7, "created", "b"),
-            (8, "created", "a"),
-        ]
-        assert [r.occurred_at for r in records] == [NOW + MILLISECOND] * 3 + [
-            LATER + MILLISECOND
-        ] * 5
-        assert {r.author for r in records} == {author}
-        assert replay(records) == fields.all(ours).fields
-
-    def test_the_deletion_of_an_integration_records_the_deletion_of_its_fields(
-        self,
-        fields: FieldRepository,
-        history: HistoryRepository,
-        integrations: IntegrationRepository,
-        ours: OrganizationId,
-    ) -> None:
-        integration = integrations.add(ours, an_integration_draft())
-        planner = reporting(an_esp_field("CITY"), an_esp_field("AGE"), at=NOW)
-        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
-        add_field(fields, ours, a_definition("zip"), author=AUTHOR)
-        author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
-        deleted = integrations.delete(
-            ours, integration.id, permit_integration, author=author, at=LATER
-        )
-        records = records_of(history, ours)[3:]
-        assert tuple(r.before for r in records) == deleted
-        assert [(r.sequence, r.operation, r.occurred_at, r.author) for r in records] == [
-            (number, RecordedOperation.DELETED, LATER, author) for number in (4, 5)
-        ]
-
-    def test_changes_of_an_integration_without_fields_are_not_recorded(
-        self, history: HistoryRepository, integrations: IntegrationRepository, ours: OrganizationId
-    ) -> None:
-        integration = integrations.add(ours, an_integration_draft())
-        integrations.sync(ours, integration.id, reporting(), author=AUTHOR, at=LATER)
-        integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
-        assert records_of(history, ours) == ()
-
     @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
     def test_a_call_without_effect_is_not_recorded(
         self,
@@ -420,44 +361,123 @@ class HistoryCases:
                 assert exact(page) == exact(each.select(records))
 
 
-class PastCatalogCases:
-    """Cases for past catalogs, and for pruning."""
+class SyncHistoryCases:
+    """Cases for the records of sync runs and of deleted integrations."""
 
-    def test_the_catalog_at_the_time_of_each_record_is_the_one_that_was_read_then(
+    def test_a_sync_run_records_deletions_then_updates_then_creations(
         self,
         fields: FieldRepository,
         history: HistoryRepository,
         integrations: IntegrationRepository,
         ours: OrganizationId,
-        theirs: OrganizationId,
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
+        author = Author(integration.channel, name=integration.name)
+        for at, report in (
+            (NOW, [an_esp_field("CITY"), an_esp_field("AGE"), an_esp_field("ZIP")]),
+            (LATER, [an_esp_field("AGE", label="Age"), an_esp_field("B"), an_esp_field("A")]),
+        ):
+            planner = reporting(*report, at=at)
+            integrations.sync(ours, integration.id, planner, author=author, at=at + MILLISECOND)
+        records = records_of(history, ours)
+        assert [(r.sequence, r.operation.value, r.key) for r in records] == [
+            (1, "created", "city"),
+            (2, "created", "age"),
+            (3, "created", "zip"),
+            (4, "deleted", "city"),
+            (5, "deleted", "zip"),
+            (6, "updated", "age"),
+            (7, "created", "b"),
+            (8, "created", "a"),
+        ]
+        assert [r.occurred_at for r in records] == [NOW + MILLISECOND] * 3 + [
+            LATER + MILLISECOND
+        ] * 5
+        assert {r.author for r in records} == {author}
+        assert replay(records) == fields.all(ours).fields
+
+    def test_the_deletion_of_an_integration_records_the_deletion_of_its_fields(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        planner = reporting(an_esp_field("CITY"), an_esp_field("AGE"), at=NOW)
+        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
+        add_field(fields, ours, a_definition("zip"), author=AUTHOR)
+        author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
+        deleted = integrations.delete(
+            ours, integration.id, permit_integration, author=author, at=LATER
+        )
+        records = records_of(history, ours)[3:]
+        assert tuple(r.before for r in records) == deleted
+        assert [(r.sequence, r.operation, r.occurred_at, r.author) for r in records] == [
+            (number, RecordedOperation.DELETED, LATER, author) for number in (4, 5)
+        ]
+
+    def test_changes_of_an_integration_without_fields_are_not_recorded(
+        self, history: HistoryRepository, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        integrations.sync(ours, integration.id, reporting(), author=AUTHOR, at=LATER)
+        integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
+        assert records_of(history, ours) == ()
+
+
+class PastCatalogCases:
+    """Cases for past catalogs and pruning."""
+
+    def test_the_catalog_at_the_time_of_each_record_is_the_one_that_was_read_then(
+        self,
+        storage: Storage,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        """With a sync and the deletion of an integration, if the storage has integrations."""
+        sync: tuple[Callable[[], object], ...] = ()
+        deletion: tuple[Callable[[], object], ...] = ()
+        if isinstance(storage, IntegrationStorage):
+            integration = storage.integrations.add(ours, an_integration_draft())
+            report = reporting(an_esp_field("A"), an_esp_field("B"))
+            next_day = LATER + timedelta(days=1)
+            sync = (
+                partial(
+                    storage.integrations.sync,
+                    ours,
+                    integration.id,
+                    report,
+                    author=AUTHOR,
+                    at=LATER,
+                ),
+            )
+            deletion = (
+                partial(
+                    storage.integrations.delete,
+                    ours,
+                    integration.id,
+                    permit_integration,
+                    author=AUTHOR,
+                    at=next_day,
+                ),
+            )
         city = a_definition("city")
         calls: tuple[Callable[[], object], ...] = (
             lambda: add_field(fields, ours, city, author=AUTHOR),
             lambda: add_field(fields, theirs, city, author=AUTHOR),
             lambda: add_field(fields, ours, a_definition("town", by=ADMINISTRATOR), author=AUTHOR),
             lambda: update_field(fields, ours, city.key, renaming("City 2"), author=AUTHOR),
-            lambda: integrations.sync(
-                ours,
-                integration.id,
-                reporting(an_esp_field("A"), an_esp_field("B")),
-                author=AUTHOR,
-                at=LATER,
-            ),
+            *sync,
             lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
             lambda: add_field(fields, ours, city, author=AUTHOR),
             lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
             lambda: restore_field(
                 fields, ours, fields_by_key[city.key], restoring(), author=AUTHOR
             ),
-            lambda: integrations.delete(
-                ours,
-                integration.id,
-                permit_integration,
-                author=AUTHOR,
-                at=LATER + timedelta(days=1),
-            ),
+            *deletion,
         )
         read: dict[datetime, tuple[RecipientField, ...]] = {}
         fields_by_key: dict[str, FieldId] = {}
@@ -550,20 +570,20 @@ class PastCatalogCases:
             history.catalog_at(ours, LATER)
 
 
-class FollowerCases:
-    """Cases for readers that follow the history during concurrent writes."""
+class FollowerCases(ConcurrentLoad):
+    """Cases for readers that follow the history during concurrent writes.
 
-    rounds: int = 40
-    """The number of changes that each writer makes."""
+    Each writer makes `rounds` changes.
+    """
 
     def test_a_reader_that_follows_concurrent_writers_misses_nothing_and_sees_nothing_twice(
         self,
+        storage: Storage,
         fields: FieldRepository,
         history: HistoryRepository,
-        integrations: IntegrationRepository,
         ours: OrganizationId,
     ) -> None:
-        integration = integrations.add(ours, an_integration_draft())
+        """One of the writers is a sync, if the storage has integrations."""
         working = [Event() for _ in range(8)]
 
         def write(writer: int) -> None:
@@ -573,14 +593,14 @@ class FollowerCases:
             finally:
                 working[writer].set()
 
-        def sync() -> None:
+        def sync(integrations: IntegrationRepository, integration_id: IntegrationId) -> None:
             try:
                 for number in range(self.rounds // 4):
                     report = [an_esp_field("CITY", label=f"{number}"), an_esp_field(f"N{number}")]
                     retry_slow_call(
                         integrations.sync,
                         ours,
-                        integration.id,
+                        integration_id,
                         reporting(*report),
                         author=AUTHOR,
                         at=LATER,
@@ -600,8 +620,11 @@ class FollowerCases:
                     return seen
                 is_done = all(event.is_set() for event in working)
 
-        writers = [partial(write, writer) for writer in range(7)]
-        *written, one, other = race(*writers, sync, partial(follow, 3), partial(follow, 1_000))
+        writers = [partial(write, writer) for writer in range(8)]
+        if isinstance(storage, IntegrationStorage):
+            integration = storage.integrations.add(ours, an_integration_draft())
+            writers[7] = partial(sync, storage.integrations, integration.id)
+        *written, one, other = race(*writers, partial(follow, 3), partial(follow, 1_000))
         assert written == [None] * 8
         assert one == other
         assert [record.sequence for record in one] == list(range(1, len(one) + 1))

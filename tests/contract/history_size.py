@@ -83,7 +83,7 @@ def toggled(field: RecipientField) -> RecipientField:
 
 
 class HistorySizeCases:
-    """Cases for the size of a history, and for the removal of its oldest records."""
+    """Cases for the size of a history and the removal of its oldest records."""
 
     def test_a_new_organization_has_a_history_without_bytes(
         self, history: HistoryRepository, ours: OrganizationId

@@ -8,7 +8,12 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from recipient_fields.application import Storage
+from recipient_fields.application import (
+    CompleteStorage,
+    ConsoleStorage,
+    IntegrationStorage,
+    Storage,
+)
 from recipient_fields.domain import (
     MILLISECOND,
     Administrator,
@@ -52,8 +57,9 @@ from .examples import (
     set_password_hash,
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
+from .groups import require_repository
 
-Call: TypeAlias = Callable[[Storage], object]
+Call: TypeAlias = Callable[[CompleteStorage], object]
 
 ID: Final = 1
 """The id of the organization and of the record of each kind in the calls."""
@@ -106,7 +112,7 @@ READS: Final[dict[str, Call]] = {
     "organizations.all": lambda storage: storage.organizations.all(),
     "organizations.get": lambda storage: storage.organizations.get(_OURS),
 }
-"""One call of every method that only reads."""
+"""One call of every method that only reads. The part before the dot is the repository."""
 
 WRITES: Final[dict[str, Call]] = {
     "fields.change creating": lambda storage: add_field(
@@ -200,17 +206,19 @@ def fill_for_calls(storage: Storage) -> None:
     add_field(storage.fields, _OURS, a_definition(), author=AUTHOR)
     add_field(storage.fields, _OURS, a_definition("deleted"), author=AUTHOR)
     delete_field(storage.fields, _OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
-    storage.api_keys.add(a_grant(_OURS))
-    storage.integrations.add(_OURS, an_integration_draft())
-    dana = grant(storage.administrators, _OURS, _EMAIL.text)
-    dana = set_password_hash(storage.administrators, dana, "hash")
-    storage.administrators.add_link(_LINK)
-    withdrawn = an_invitation_draft(EmailAddress("withdrawn@acme.example"))
-    storage.administrators.invite(_OURS, withdrawn)
-    storage.administrators.invite(_OURS, _INVITATION)
-    storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
-    storage.sessions.use_form(_SESSION, _USED_FORM)
-    WRITES["sessions.count_attempt"](storage)
+    if isinstance(storage, IntegrationStorage):
+        storage.api_keys.add(a_grant(_OURS))
+        storage.integrations.add(_OURS, an_integration_draft())
+    if isinstance(storage, ConsoleStorage):
+        dana = grant(storage.administrators, _OURS, _EMAIL.text)
+        dana = set_password_hash(storage.administrators, dana, "hash")
+        storage.administrators.add_link(_LINK)
+        withdrawn = an_invitation_draft(EmailAddress("withdrawn@acme.example"))
+        storage.administrators.invite(_OURS, withdrawn)
+        storage.administrators.invite(_OURS, _INVITATION)
+        storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        storage.sessions.use_form(_SESSION, _USED_FORM)
+        storage.sessions.count_attempt(_DIGEST, NOW, limit=1_000, window=timedelta(minutes=1))
 
 
 class StorageOutageContract:
@@ -221,13 +229,14 @@ class StorageOutageContract:
         """Return a storage that was opened successfully and whose technology has failed since."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `broken_storage`")
 
-    @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+    @pytest.mark.parametrize("name", CALLS)
     def test_every_method_of_a_broken_storage_raises_storage_unavailable(
-        self, broken_storage: Storage, call: Call
+        self, broken_storage: CompleteStorage, name: str
     ) -> None:
+        require_repository(broken_storage, name.partition(".")[0])
         for _ in range(2):
             with pytest.raises(StorageUnavailable):
-                call(broken_storage)
+                CALLS[name](broken_storage)
 
     def test_a_broken_storage_can_be_closed_twice(self, broken_storage: Storage) -> None:
         broken_storage.close()

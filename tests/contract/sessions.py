@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import SessionRepository, Storage
+from recipient_fields.application import ConsoleStorage, SessionRepository
 from recipient_fields.domain import (
     IDLE_TIMEOUT,
     MAX_SESSION_AGE,
@@ -50,7 +50,7 @@ class SessionCases:
     """Cases for sessions, the forms that they use, and sign-in attempts."""
 
     @pytest.fixture
-    def eve(self, storage: Storage, ours: OrganizationId) -> Administrator:
+    def eve(self, storage: ConsoleStorage, ours: OrganizationId) -> Administrator:
         """Return another administrator of the same organization."""
         return grant(storage.administrators, ours, f"eve@{ours}.example")
 
@@ -107,21 +107,21 @@ class SessionCases:
         assert sessions.all(eve.id) == (eves,)
 
     def test_a_session_is_found_with_the_current_role_and_password(
-        self, storage: Storage, ours: OrganizationId, dana: Administrator, session: Session
+        self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator, session: Session
     ) -> None:
         changed = storage.administrators.change_role(ours, dana.id, Role.VIEWER, permit_change)
         found = storage.sessions.find(session.digest)
         assert found == SignedInAdministrator(session, changed)
 
     def test_a_revoked_administrator_begins_no_session(
-        self, storage: Storage, ours: OrganizationId, dana: Administrator
+        self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator
     ) -> None:
         storage.administrators.revoke(ours, dana.id, permit_change)
         with pytest.raises(AdministratorNotFound):
             storage.sessions.add(dana, a_digest(), NOW, "")
 
     def test_no_session_begins_with_a_password_that_was_changed(
-        self, storage: Storage, dana: Administrator
+        self, storage: ConsoleStorage, dana: Administrator
     ) -> None:
         changed = set_password_hash(storage.administrators, dana, "hash")
         again = set_password_hash(storage.administrators, dana, "another hash")

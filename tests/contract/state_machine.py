@@ -21,7 +21,13 @@ from hypothesis.stateful import (
     rule,
 )
 
-from recipient_fields.application import KeyChange, KeySuccession, Storage
+from recipient_fields.application import (
+    ApiKeyRepository,
+    IntegrationStorage,
+    KeyChange,
+    KeySuccession,
+    Storage,
+)
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -427,6 +433,12 @@ class StorageMachine(RuleBasedStateMachine):
             at = list(past)[number % len(past)]
             assert self.storage.history.catalog_at(organization_id, at).fields == past[at]
 
+    @property
+    def _api_keys(self) -> ApiKeyRepository:
+        assert isinstance(self.storage, IntegrationStorage)
+        return self.storage.api_keys
+
+    @precondition(lambda machine: isinstance(machine.storage, IntegrationStorage))
     @rule(
         target=key_ids,
         organization_id=organizations,
@@ -443,7 +455,7 @@ class StorageMachine(RuleBasedStateMachine):
     ) -> MultipleResults[ApiKeyId]:
         """Add a key, which is found by its digest from now on."""
         grant = a_grant(organization_id, access=access, lifetime=lifetime, at=at)
-        added = attempt(lambda: self.storage.api_keys.add(grant))
+        added = attempt(lambda: self._api_keys.add(grant))
         key_id = added.id if isinstance(added, ApiKey) else ApiKeyId(0)
         assert key_id not in self.model.api_keys
         assert exact(added) == exact(attempt(lambda: self.model.add_key(grant, key_id)))
@@ -452,7 +464,7 @@ class StorageMachine(RuleBasedStateMachine):
     @rule(organization_id=organizations, key_id=key_ids)
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> None:
         """Get a key; only its own organization finds it."""
-        found = attempt(lambda: self.storage.api_keys.get(organization_id, key_id))
+        found = attempt(lambda: self._api_keys.get(organization_id, key_id))
         expected = attempt(lambda: self.model.api_key(organization_id, key_id))
         assert exact(found) == exact(expected)
 
@@ -463,7 +475,7 @@ class StorageMachine(RuleBasedStateMachine):
         def change(key: ApiKey) -> ApiKey:
             return key.revoked(at)
 
-        revoked = attempt(lambda: self.storage.api_keys.update(organization_id, key_id, change))
+        revoked = attempt(lambda: self._api_keys.update(organization_id, key_id, change))
         expected = attempt(lambda: self.model.update_key(organization_id, key_id, change))
         assert exact(revoked) == exact(expected)
 
@@ -483,7 +495,7 @@ class StorageMachine(RuleBasedStateMachine):
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return key.rotated(plain, at=at, grace=grace)
 
-        rotated = attempt(lambda: self.storage.api_keys.rotate(organization_id, key_id, succession))
+        rotated = attempt(lambda: self._api_keys.rotate(organization_id, key_id, succession))
         successor_id = rotated[1].id if isinstance(rotated, tuple) else ApiKeyId(0)
         expected = attempt(
             lambda: self.model.rotate(organization_id, key_id, succession, successor_id)
@@ -494,7 +506,7 @@ class StorageMachine(RuleBasedStateMachine):
     @rule(organization_id=organizations, key_id=key_ids, at=instants())
     def record_use(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
         """Record a use. Only the latest one of a key of the organization has an effect."""
-        self.storage.api_keys.record_use(organization_id, key_id, at)
+        self._api_keys.record_use(organization_id, key_id, at)
         with suppress(ApiKeyNotFound):
             key = self.model.api_key(organization_id, key_id)
             if key.last_used_at is None or key.last_used_at < at:
@@ -518,7 +530,7 @@ class StorageMachine(RuleBasedStateMachine):
             fields=len(fields), api_keys=len(keys), integrations=0, administrators=0
         )
         assert exact(deleted) == exact(contents)
-        assert [self.storage.api_keys.find(key.digest) for key in keys] == [None] * len(keys)
+        assert [self._api_keys.find(key.digest) for key in keys] == [None] * len(keys)
 
     @invariant()
     def every_catalog_equals_the_model(self) -> None:
@@ -543,6 +555,7 @@ class StorageMachine(RuleBasedStateMachine):
         assert last.occurred_at > max(past, default=NOW - MILLISECOND)
         past[last.occurred_at] = catalog.fields
 
+    @precondition(lambda machine: isinstance(machine.storage, IntegrationStorage))
     @invariant()
     def every_api_key_equals_the_model(self) -> None:
         """Compare all API keys, listed by organization and found by digest."""
@@ -552,9 +565,9 @@ class StorageMachine(RuleBasedStateMachine):
                 for _, key in sorted(self.model.api_keys.items())
                 if key.organization_id == organization_id
             ]
-            assert self.storage.api_keys.all(organization_id) == tuple(keys)
+            assert self._api_keys.all(organization_id) == tuple(keys)
         for key in self.model.api_keys.values():
-            assert_found(self.storage.api_keys, key)
+            assert_found(self._api_keys, key)
 
 
 def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:

@@ -1,40 +1,45 @@
-"""The tests for every Storage."""
+"""The tests for storages: a suite for each group of repositories."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import pytest
 
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    ConsoleStorage,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
+    IntegrationStorage,
     OrganizationRepository,
     SessionRepository,
     Storage,
+    StorageGroup,
 )
 from recipient_fields.domain import Administrator, OrganizationId
 
 from .administrators import (
+    AccountConcurrencyCases,
     AdministratorCases,
     InvitationCases,
     LinkCases,
 )
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
-from .catalog_sizes import CatalogSizeCases
+from .catalog_sizes import CatalogSizeCases, FoundSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases
 from .examples import NOW, grant
-from .field_limits import FieldLimitCases
+from .field_limits import FieldLimitCases, SyncedFieldLimitCases
 from .fields import FieldCases
-from .history import FollowerCases, HistoryCases, PastCatalogCases
+from .history import FollowerCases, HistoryCases, PastCatalogCases, SyncHistoryCases
 from .history_size import HistorySizeCases, PruningCases, RemovedRecordsCases
+from .integration_concurrency import IntegrationConcurrencyCases
 from .integrations import IntegrationCases
 from .isolation import (
     AbsenceCases,
@@ -51,33 +56,9 @@ from .sessions import SessionCases
 from .sync_runs import SyncCases
 from .uniqueness import UniquenessCases
 
-REPOSITORIES = (
-    "organizations",
-    "fields",
-    "history",
-    "api_keys",
-    "integrations",
-    "administrators",
-    "sessions",
-)
-"""The attributes of a Storage, which are also the names of their fixtures."""
 
-
-class FieldRepositoryContract(
-    RoundTripCases,
-    FieldCases,
-    CatalogViewCases,
-    UniquenessCases,
-    RevisionCases,
-    IsolationCases,
-    AbsenceCases,
-    QueryCases,
-):
-    """Tests of FieldRepository without concurrent calls.
-
-    Use it while the other ports of a storage are not implemented. The cases use `fields` and
-    `organizations.add` of the storage. StorageContract includes these cases.
-    """
+class StorageFixtures:
+    """The fixtures of the suites: the storage, its repositories, and two organizations."""
 
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
@@ -85,14 +66,19 @@ class FieldRepositoryContract(
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
 
     @pytest.fixture
+    def organizations(self, storage: Storage) -> OrganizationRepository:
+        """Return the organizations of the storage."""
+        return storage.organizations
+
+    @pytest.fixture
     def fields(self, storage: Storage) -> FieldRepository:
         """Return the fields of the storage."""
         return storage.fields
 
     @pytest.fixture
-    def organizations(self, storage: Storage) -> OrganizationRepository:
-        """Return the organizations of the storage."""
-        return storage.organizations
+    def history(self, storage: Storage) -> HistoryRepository:
+        """Return the history of the storage."""
+        return storage.history
 
     @pytest.fixture
     def ours(self, organizations: OrganizationRepository) -> OrganizationId:
@@ -105,18 +91,59 @@ class FieldRepositoryContract(
         return organizations.add("Theirs", NOW).id
 
 
-class StorageContract(
+class FieldRepositoryContract(
+    StorageFixtures,
+    RoundTripCases,
+    FieldCases,
+    CatalogViewCases,
+    UniquenessCases,
+    RevisionCases,
+    IsolationCases,
+    AbsenceCases,
+    QueryCases,
+):
+    """Tests of FieldRepository without concurrent calls.
+
+    Use it while the other ports of a storage are not implemented. The cases use `fields` and
+    `organizations.add` of the storage. CatalogContract includes these cases.
+    """
+
+
+class CheckCases(StorageFixtures):
+    """Cases for the check and the closing of a storage."""
+
+    def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
+        storage.check()
+
+    def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:
+        storage.close()
+        storage.close()
+
+
+class SuiteCases(StorageFixtures):
+    """Cases for the suites that a class of tests uses: those of the groups of the storage."""
+
+    def test_the_suites_of_exactly_the_groups_of_the_storage_are_used(
+        self, storage: Storage
+    ) -> None:
+        assert isinstance(self, CatalogContract), "Every storage must use CatalogContract."
+        for group, suite in _SUITES.items():
+            found = [each for each in group.repositories if hasattr(storage, each)]
+            missing = [each for each in group.repositories if each not in found]
+            part = f"The storage has {', '.join(found)}, but not {', '.join(missing)}."
+            assert not (found and missing), part
+            if found:
+                message = f"The storage has {group.value}, so use {suite.__name__}."
+                assert isinstance(self, suite), message
+            else:
+                message = f"The storage has no {group.value}, so do not use {suite.__name__}."
+                assert not isinstance(self, suite), message
+
+
+class CatalogContract(
     FieldRepositoryContract,
-    ApiKeyCases,
-    ApiKeyIsolationCases,
-    ApiKeyAbsenceCases,
-    FoundRevisionCases,
-    IntegrationCases,
-    SyncCases,
-    AdministratorCases,
-    InvitationCases,
-    LinkCases,
-    SessionCases,
+    CheckCases,
+    SuiteCases,
     OrganizationCases,
     ConcurrencyCases,
     HistoryCases,
@@ -131,40 +158,51 @@ class StorageContract(
     FieldLimitCases,
     CatalogSizeCases,
 ):
-    """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage.
+    """Tests of organizations, fields and history, which every storage has.
 
-    While some ports of a storage are not implemented, `implemented` has the attributes of those
-    that are, such as `("organizations", "fields", "history")`. Cases that use others are skipped.
+    The fixture `storage` of a subclass returns the storage. For each optional group of the storage,
+    the subclass also uses the suite of the group.
     """
 
-    implemented: Collection[str] = REPOSITORIES
 
-    @pytest.fixture(autouse=True)
-    def _only_implemented(self, request: pytest.FixtureRequest) -> None:
-        used = {*request.fixturenames} & {*REPOSITORIES}
-        if "storage" in inspect.signature(request.function).parameters:
-            used = {*REPOSITORIES}  # The case calls ports without their fixtures.
-        missing = sorted(used.difference(self.implemented))
-        if missing:
-            pytest.skip(f"not implemented: {', '.join(missing)}")
+class IntegrationContract(
+    SuiteCases,
+    ApiKeyCases,
+    ApiKeyIsolationCases,
+    ApiKeyAbsenceCases,
+    FoundRevisionCases,
+    FoundSizeCases,
+    IntegrationCases,
+    SyncCases,
+    SyncHistoryCases,
+    SyncedFieldLimitCases,
+    IntegrationConcurrencyCases,
+):
+    """Tests of API keys and integrations, for an IntegrationStorage."""
 
     @pytest.fixture
-    def history(self, storage: Storage) -> HistoryRepository:
-        """Return the history of the storage."""
-        return storage.history
-
-    @pytest.fixture
-    def api_keys(self, storage: Storage) -> ApiKeyRepository:
+    def api_keys(self, storage: IntegrationStorage) -> ApiKeyRepository:
         """Return the API keys of the storage."""
         return storage.api_keys
 
     @pytest.fixture
-    def integrations(self, storage: Storage) -> IntegrationRepository:
+    def integrations(self, storage: IntegrationStorage) -> IntegrationRepository:
         """Return the integrations of the storage."""
         return storage.integrations
 
+
+class ConsoleContract(
+    SuiteCases,
+    AdministratorCases,
+    InvitationCases,
+    LinkCases,
+    SessionCases,
+    AccountConcurrencyCases,
+):
+    """Tests of console accounts, for a ConsoleStorage."""
+
     @pytest.fixture
-    def administrators(self, storage: Storage) -> AdministratorRepository:
+    def administrators(self, storage: ConsoleStorage) -> AdministratorRepository:
         """Return the administrators of the storage."""
         return storage.administrators
 
@@ -174,13 +212,16 @@ class StorageContract(
         return grant(administrators, ours)
 
     @pytest.fixture
-    def sessions(self, storage: Storage) -> SessionRepository:
+    def sessions(self, storage: ConsoleStorage) -> SessionRepository:
         """Return the sessions of the storage."""
         return storage.sessions
 
-    def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
-        storage.check()
 
-    def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:
-        storage.close()
-        storage.close()
+class StorageContract(CatalogContract, IntegrationContract, ConsoleContract):
+    """Tests of a CompleteStorage: the suites of all groups."""
+
+
+_SUITES: Final[Mapping[StorageGroup, type[SuiteCases]]] = {
+    StorageGroup.INTEGRATIONS: IntegrationContract,
+    StorageGroup.CONSOLE_ACCOUNTS: ConsoleContract,
+}

@@ -11,12 +11,20 @@ from typing import Any, TypeVar
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import Records, Snapshot, Storage, Transferable
+from recipient_fields.application import (
+    ConsoleStorage,
+    IntegrationStorage,
+    Records,
+    Snapshot,
+    Storage,
+    Transferable,
+)
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     MILLISECOND,
     Access,
+    Channel,
     EmailAddress,
     FieldKey,
     OrganizationId,
@@ -53,6 +61,7 @@ from .examples import (
     set_password_hash,
 )
 from .field_changes import add_field, delete_field, update_field
+from .groups import with_console_accounts, with_integrations
 
 T = TypeVar("T")
 
@@ -76,7 +85,7 @@ class StorageTransferContract:
     def test_a_copy_has_the_whole_content_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
-        _fill_with_everything(source)
+        _fill_with_everything(source, target)
         _transfer(source, target)
         assert _content(target) == _content(source)
 
@@ -87,28 +96,30 @@ class StorageTransferContract:
     def test_copied_api_keys_are_found_by_their_digests(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        keyed, copied = with_integrations(source), with_integrations(target)
+        ours = _fill(source, target)
         _transfer(source, target)
-        for key in source.api_keys.all(ours):
-            assert_found(target.api_keys, key)
+        for key in keyed.api_keys.all(ours):
+            assert_found(copied.api_keys, key)
 
     def test_sessions_links_and_invitations_are_not_copied(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
-        dana, *_ = source.administrators.all(ours)
+        here, there = with_console_accounts(source), with_console_accounts(target)
+        ours = _fill(source, target)
+        dana, *_ = here.administrators.all(ours)
         link = a_link(dana, SecretToken.generate())
-        source.administrators.add_link(link)
+        here.administrators.add_link(link)
         invited = an_invitation_draft(EmailAddress("invited@acme.example"))
-        source.administrators.invite(ours, invited)
-        session = source.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        here.administrators.invite(ours, invited)
+        session = here.sessions.add(dana, SecretToken.generate().digest, NOW, "")
         _transfer(source, target)
-        assert target.administrators.get(ours, dana.id) == dana
-        assert target.administrators.find_link(link.digest, NOW) is None
-        assert target.administrators.find_invitation(invited.digest, NOW) is None
-        assert target.administrators.invitations(ours) == ()
-        assert target.sessions.find(session.digest) is None
-        assert target.sessions.all(dana.id) == ()
+        assert there.administrators.get(ours, dana.id) == dana
+        assert there.administrators.find_link(link.digest, NOW) is None
+        assert there.administrators.find_invitation(invited.digest, NOW) is None
+        assert there.administrators.invitations(ours) == ()
+        assert there.sessions.find(session.digest) is None
+        assert there.sessions.all(dana.id) == ()
 
     def test_a_snapshot_counts_its_records_and_includes_deleted_ones_in_the_last_id(
         self, source: Storage
@@ -119,7 +130,9 @@ class StorageTransferContract:
         with _transferable(source).snapshot() as snapshot:
             assert snapshot.fields.last_id == last.id
             counts = [kind.count for kind in _kinds(snapshot)]
-            assert counts == [2, 2, 2, 4, 6, 3]
+            accounts = 3 if isinstance(source, ConsoleStorage) else 0
+            keyed = [2, 2, 2, 4, 6] if isinstance(source, IntegrationStorage) else [2, 0, 0, 2, 4]
+            assert counts == [*keyed, accounts]
             assert counts == [len(tuple(kind)) for kind in _kinds(snapshot)]
 
     def test_an_empty_storage_has_a_snapshot_without_records(self, source: Storage) -> None:
@@ -131,60 +144,59 @@ class StorageTransferContract:
     def test_the_ids_of_deleted_records_are_not_assigned_again_by_the_target(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         field = add_field(source.fields, ours, a_definition("last"), author=AUTHOR)
         delete_field(source.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
-        integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(
-            ours, integration.id, permit_integration, author=AUTHOR, at=LATER
-        )
         deleted = source.organizations.add("Deleted", NOW).id
-        key = source.api_keys.add(a_grant(deleted))
-        administrator = grant(source.administrators, deleted)
+        if keyed := _integrations_of(source, target):
+            keyed.api_keys.add(a_grant(deleted))
+            integration = keyed.integrations.add(ours, an_integration_draft())
+            keyed.integrations.delete(
+                ours, integration.id, permit_integration, author=AUTHOR, at=LATER
+            )
+        if console := _console_of(source, target):
+            grant(console.administrators, deleted)
         source.organizations.delete(deleted, permit_organization)
         _transfer(source, target)
-        assert add_field(target.fields, ours, a_definition("last"), author=AUTHOR).id > field.id
-        assert target.integrations.add(ours, an_integration_draft()).id > integration.id
-        assert target.api_keys.add(a_grant(ours)).id > key.id
-        assert grant(target.administrators, ours, "new@acme.example").id > administrator.id
-        assert target.organizations.add("New", NOW).id > deleted
+        with _transferable(source).snapshot() as snapshot:
+            assert snapshot.organizations.last_id == deleted
+            _assert_new_ids_are_greater(target, source, ours, snapshot)
 
     def test_new_ids_in_the_target_are_greater_than_all_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         _transfer(source, target)
         with _transferable(source).snapshot() as snapshot:
-            _assert_new_ids_are_greater(target, ours, snapshot)
+            _assert_new_ids_are_greater(target, source, ours, snapshot)
 
     def test_the_target_does_not_reuse_ids_even_if_all_records_of_a_kind_were_deleted(
         self, source: Storage, target: Storage
     ) -> None:
+        keyed, copied = with_integrations(source), with_integrations(target)
         ours = source.organizations.add("Ours", NOW).id
-        integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(
-            ours, integration.id, permit_integration, author=AUTHOR, at=LATER
-        )
+        integration = keyed.integrations.add(ours, an_integration_draft())
+        keyed.integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
         _transfer(source, target)
-        assert target.integrations.add(ours, an_integration_draft()).id > integration.id
+        assert copied.integrations.add(ours, an_integration_draft()).id > integration.id
 
     def test_ids_that_the_target_has_assigned_before_are_not_assigned_again(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         for _ in range(3):
-            _fill(target)
+            _fill(target, source)
         with _transferable(target).snapshot() as before:
             pass
         for organization in target.organizations.all():
             target.organizations.delete(organization.id, permit_organization)
         _transfer(source, target)
-        _assert_new_ids_are_greater(target, ours, before)
+        _assert_new_ids_are_greater(target, source, ours, before)
 
     def test_the_revision_of_a_copied_catalog_continues_after_that_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         _transfer(source, target)
         before = source.fields.all(ours).revision
         assert target.fields.all(ours).revision == before
@@ -194,7 +206,7 @@ class StorageTransferContract:
     def test_the_history_of_a_copied_catalog_continues_after_pruned_records_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         last = records_of(source.history, ours)[-1]
         source.history.prune(ours, last.occurred_at + MILLISECOND)
         _transfer(source, target)
@@ -206,7 +218,7 @@ class StorageTransferContract:
     def test_a_copy_has_the_same_snapshot_as_its_source(
         self, source: Storage, target: Storage
     ) -> None:
-        _fill(source)
+        _fill(source, target)
         with _transferable(source).snapshot() as snapshot:
             held = Snapshot(
                 organizations=_held(snapshot.organizations),
@@ -225,7 +237,7 @@ class StorageTransferContract:
     def test_a_storage_that_has_an_organization_is_not_changed(
         self, source: Storage, target: Storage
     ) -> None:
-        _fill(source)
+        _fill(source, target)
         theirs = target.organizations.add("Theirs", NOW).id
         add_field(target.fields, theirs, a_definition(), author=AUTHOR)
         before = _content(target)
@@ -234,7 +246,7 @@ class StorageTransferContract:
         assert _content(target) == before
 
     def test_a_second_copy_is_rejected(self, source: Storage, target: Storage) -> None:
-        _fill(source)
+        _fill(source, target)
         _transfer(source, target)
         before = _content(target)
         with pytest.raises(StorageNotEmpty):
@@ -244,7 +256,7 @@ class StorageTransferContract:
     def test_exactly_one_of_two_concurrent_copies_is_stored(
         self, source: Storage, target: Storage
     ) -> None:
-        _fill(source)
+        _fill(source, target)
         outcomes = race(*(partial(_transfer, source, target) for _ in range(2)))
         assert sorted(map(type, outcomes), key=str) == sorted(
             (type(None), StorageNotEmpty), key=str
@@ -254,7 +266,7 @@ class StorageTransferContract:
     def test_a_copy_whose_source_fails_stores_nothing(
         self, source: Storage, target: Storage
     ) -> None:
-        _fill(source)
+        _fill(source, target)
         for error in (KeyboardInterrupt, RuntimeError):
             with _transferable(source).snapshot() as snapshot:
                 broken = evolve(snapshot, fields=_failing(snapshot.fields, error()))
@@ -267,16 +279,18 @@ class StorageTransferContract:
     def test_a_snapshot_does_not_contain_later_changes(
         self, source: Storage, target: Storage
     ) -> None:
-        ours = _fill(source)
+        ours = _fill(source, target)
         before = _content(source)
         with _transferable(source).snapshot() as snapshot:
             field = source.fields.all(ours).fields[0]
             update_field(source.fields, ours, field.id, renaming("Renamed"), author=AUTHOR)
             add_field(source.fields, ours, a_definition("new"), author=AUTHOR)
             source.organizations.add("New", NOW)
-            source.api_keys.add(a_grant(ours))
-            source.integrations.add(ours, an_integration_draft())
-            grant(source.administrators, ours, "new@acme.example")
+            if keyed := _integrations_of(source, target):
+                keyed.api_keys.add(a_grant(ours))
+                keyed.integrations.add(ours, an_integration_draft())
+            if console := _console_of(source, target):
+                grant(console.administrators, ours, "new@acme.example")
             _transferable(target).store_snapshot(snapshot)
         assert _content(target) == before
 
@@ -295,18 +309,36 @@ def _transfer(source: Storage, target: Storage) -> None:
         _transferable(target).store_snapshot(snapshot)
 
 
-def _assert_new_ids_are_greater(target: Storage, ours: OrganizationId, snapshot: Snapshot) -> None:
+def _integrations_of(storage: Storage, other: Storage) -> IntegrationStorage | None:
+    """Return the storage if both storages have API keys and integrations."""
+    if isinstance(storage, IntegrationStorage) and isinstance(other, IntegrationStorage):
+        return storage
+    return None
+
+
+def _console_of(storage: Storage, other: Storage) -> ConsoleStorage | None:
+    """Return the storage if both storages have console accounts."""
+    if isinstance(storage, ConsoleStorage) and isinstance(other, ConsoleStorage):
+        return storage
+    return None
+
+
+def _assert_new_ids_are_greater(
+    target: Storage, source: Storage, ours: OrganizationId, snapshot: Snapshot
+) -> None:
     """Add a record of each kind, and compare its id with the last one of the snapshot."""
     assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
     assert (
         add_field(target.fields, ours, a_definition("new"), author=AUTHOR).id
         > snapshot.fields.last_id
     )
-    assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
-    integration = target.integrations.add(ours, an_integration_draft())
-    assert integration.id > snapshot.integrations.last_id
-    administrator = grant(target.administrators, ours, "new@acme.example")
-    assert administrator.id > snapshot.administrators.last_id
+    if keyed := _integrations_of(target, source):
+        assert keyed.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
+        integration = keyed.integrations.add(ours, an_integration_draft())
+        assert integration.id > snapshot.integrations.last_id
+    if console := _console_of(target, source):
+        administrator = grant(console.administrators, ours, "new@acme.example")
+        assert administrator.id > snapshot.administrators.last_id
 
 
 def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
@@ -325,31 +357,40 @@ def _held(records: Records[T]) -> Records[T]:
     return evolve(records, records=tuple(records))
 
 
-def _fill(storage: Storage) -> OrganizationId:
-    """Store two organizations with a record of each kind; return the first one's id."""
+def _fill(storage: Storage, other: Storage | None = None) -> OrganizationId:
+    """Store two organizations with a record of each kind; return the first one's id.
+
+    These are the kinds that both storages have.
+    """
+    keyed = _integrations_of(storage, other or storage)
+    console = _console_of(storage, other or storage)
     ours, theirs = (storage.organizations.add(name, NOW).id for name in ("Ours", "Theirs"))
     for organization_id in (theirs, ours):
-        integration = storage.integrations.add(organization_id, an_integration_draft())
-        report = reporting(an_esp_field("ZIP", label="Zip"))
-        storage.integrations.sync(organization_id, integration.id, report, author=AUTHOR, at=LATER)
+        if keyed:
+            integration = keyed.integrations.add(organization_id, an_integration_draft())
+            report = reporting(an_esp_field("ZIP", label="Zip"))
+            keyed.integrations.sync(
+                organization_id, integration.id, report, author=AUTHOR, at=LATER
+            )
+            keyed.api_keys.add(a_grant(organization_id))
         add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
-        storage.api_keys.add(a_grant(organization_id))
-        grant(storage.administrators, organization_id)
-        grant(storage.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
+        if console:
+            grant(console.administrators, organization_id)
+            grant(console.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
     return ours
 
 
-def _fill_with_everything(storage: Storage) -> None:
-    """Store organizations, fields, integrations and API keys of every kind."""
-    _fill(storage)
+def _fill_with_everything(storage: Storage, other: Storage) -> None:
+    """Store records of every kind that both storages have, with every kind of value."""
+    _fill(storage, other)
     for name, created_at in zip(LINES.values(), INSTANTS * 2, strict=True):
         ours = storage.organizations.add(name, created_at).id
-    first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
-    report = [an_esp_field(name, label=label) for name, label in LINES.items()]
-    storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
-    storage.integrations.rename(ours, first.id, "Renamed")
-    channels = cycle((API, ADMINISTRATOR, sync_channel(first.id)))
-    for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
+    channels = [API, ADMINISTRATOR]
+    if keyed := _integrations_of(storage, other):
+        channels.append(_add_integrations(keyed, ours))
+        _add_keys(keyed, ours)
+    by_number = enumerate(zip(cycle(channels), SNIPPETS.values(), strict=False))
+    for number, (by, snippet) in by_number:
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
         add_field(storage.fields, ours, definition, author=AUTHOR)
     update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
@@ -362,6 +403,22 @@ def _fill_with_everything(storage: Storage) -> None:
             custom_value_expression="{{ value }}",
         )
         add_field(storage.fields, ours, definition, author=AUTHOR)
+    if console := _console_of(storage, other):
+        for number, (line, role) in enumerate(zip(SNIPPETS.values(), cycle(Role), strict=False)):
+            invited = grant(console.administrators, ours, f"{number}@straße.example", role)
+            set_password_hash(console.administrators, invited, line)
+
+
+def _add_integrations(storage: IntegrationStorage, ours: OrganizationId) -> Channel:
+    """Add two integrations, and return the channel of the first."""
+    first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
+    report = [an_esp_field(name, label=label) for name, label in LINES.items()]
+    storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
+    storage.integrations.rename(ours, first.id, "Renamed")
+    return sync_channel(first.id)
+
+
+def _add_keys(storage: IntegrationStorage, ours: OrganizationId) -> None:
     used, revoked, _endless = (
         storage.api_keys.add(a_grant(ours, lifetime=lifetime, access=access))
         for lifetime, access in (
@@ -373,24 +430,24 @@ def _fill_with_everything(storage: Storage) -> None:
     storage.api_keys.record_use(ours, used.id, LATER)
     storage.api_keys.update(ours, revoked.id, lambda key: key.revoked(LATER))
     storage.api_keys.add(a_grant(ours, by="dana@acme.example"))
-    for number, (line, role) in enumerate(zip(SNIPPETS.values(), cycle(Role), strict=False)):
-        invited = grant(storage.administrators, ours, f"{number}@straße.example", role)
-        set_password_hash(storage.administrators, invited, line)
 
 
 def _content(storage: Storage) -> list[object]:
-    """Return the whole content of the storage in exact form."""
-    return [
-        (
-            exact(organization),
-            exact(storage.fields.all(organization.id)),
-            exact(records_of(storage.history, organization.id)),
-            exact(storage.integrations.all(organization.id)),
-            exact(storage.api_keys.all(organization.id)),
-            exact(storage.administrators.all(organization.id)),
-        )
-        for organization in storage.organizations.all()
-    ]
+    """Return the whole content of the storage in exact form, without groups that have no rows."""
+    content: list[object] = []
+    for organization in storage.organizations.all():
+        ours = organization.id
+        content += [
+            organization,
+            storage.fields.all(ours),
+            records_of(storage.history, ours),
+        ]
+        if isinstance(storage, IntegrationStorage):
+            content += storage.integrations.all(ours)
+            content += storage.api_keys.all(ours)
+        if isinstance(storage, ConsoleStorage):
+            content += storage.administrators.all(ours)
+    return [exact(each) for each in content]
 
 
 def _failing(records: Records[RecipientField], error: BaseException) -> Records[RecipientField]:

@@ -17,7 +17,15 @@ from ..support.waiting import eventually
 from .files import REPOSITORY
 from .machine import CLONE, Machine
 
-PAGES = ("installing", "operating", "production-checklist", "upgrading")
+PAGES = (
+    "installing",
+    "operating/data",
+    "operating/monitoring",
+    "operating/production-checklist",
+    "operating/proxies",
+    "operating/storage",
+    "operating/upgrading",
+)
 BLOCKS = [
     block
     for page in PAGES
@@ -153,7 +161,7 @@ def check_slow_start_of_the_database(machine: Machine) -> None:
 
 def check_certificate(machine: Machine) -> None:
     """Check that nginx serves a renewed certificate after the hook has run."""
-    machine.paste(block_with("renewal-hooks", "operating"))
+    machine.paste(block_with("renewal-hooks", "operating/proxies"))
     machine.paste(
         "mkdir /root/lineage; openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=renewed"
         " -addext subjectAltName=DNS:fields.example.com -keyout /root/lineage/privkey.pem"
@@ -169,10 +177,10 @@ def check_certificate(machine: Machine) -> None:
 
 
 def check_audit_log_and_pruning(machine: Machine) -> None:
-    machine.paste(block_with("logrotate", "operating"))
+    machine.paste(block_with("logrotate", "operating/monitoring"))
     command = "/opt/recipient-fields/bin/recipient-fields keys create --organization Acme"
     machine.paste(f"runuser -u recipient-fields -- {command} --name Audited > /dev/null")
-    timers = machine.paste(block_with("recipient-fields-prune", "operating"))
+    timers = machine.paste(block_with("recipient-fields-prune", "operating/data"))
     assert "recipient-fields-prune@1.timer" in timers
     log = "/var/log/recipient-fields/audit.log"
     assert machine.paste(f"stat --format '%a %U' {log}").split() == ["600", "recipient-fields"]
@@ -187,7 +195,7 @@ def check_backup(machine: Machine) -> str:
         READ + " --header 'Content-Type: application/json' --data"
         """ '{"recipient_field": {"name": "City", "key": "city", "data_type": "text"}}'"""
     )
-    (name,) = machine.paste(block_with("recipient-fields-backup", "operating")).split()[-1:]
+    (name,) = machine.paste(block_with("recipient-fields-backup", "operating/storage")).split()[-1:]
     dump = f"/var/lib/recipient-fields-backups/{name}"
     assert machine.paste(f"stat --dereference --format '%a' {dump}").strip() == "600"
     return dump
@@ -197,7 +205,7 @@ def check_restore(machine: Machine, dump: str) -> None:
     """Restore the dump on a second server, and use it as the service does."""
     machine.paste("pg_createcluster --start 17 other > /dev/null; export PGPORT=5433")
     machine.paste(f"DUMP={dump}")
-    machine.paste(block_with("pg_restore", "operating"))
+    machine.paste(block_with("pg_restore", "operating/storage"))
     url = "postgresql://recipient_fields_service:$SERVICE_PASSWORD@127.0.0.1:5433/recipient_fields"
     command = "/opt/recipient-fields/bin/recipient-fields fields list --organization Acme"
     fields = machine.paste(f'RECIPIENT_FIELDS_STORAGE="{url}" {command}')
@@ -209,7 +217,7 @@ def check_restore(machine: Machine, dump: str) -> None:
 
 def check_upgrade(machine: Machine) -> None:
     """Upgrade to a version that differs in its number only. A failed command ends the block."""
-    block = block_with("pg_dump", "upgrading")
+    block = block_with("pg_dump", "operating/upgrading")
     old = machine.paste("readlink /opt/recipient-fields").strip()
     new = "99.0.0"
     block = re.sub(r"/opt/recipient-fields-[\d.]+", f"/opt/recipient-fields-{new}", block)
@@ -231,18 +239,18 @@ def check_upgrade(machine: Machine) -> None:
 def test_every_command_that_the_pages_promise_to_test_has_run() -> None:
     """A block whose lines are all in the checklist is not run twice."""
     in_checklist = {line for text in checklist() for line in text.splitlines()}
-    parts = (
-        "renewal-hooks",
-        "logrotate",
-        "recipient-fields-prune",
-        "recipient-fields-backup",
-        "pg_restore",
-    )
+    parts = {
+        "renewal-hooks": "proxies",
+        "logrotate": "monitoring",
+        "recipient-fields-prune": "data",
+        "recipient-fields-backup": "storage",
+        "pg_restore": "storage",
+    }
     run = {
         *checklist(),
-        *(block_with(part, "operating") for part in parts),
+        *(block_with(part, f"operating/{page}") for part, page in parts.items()),
         block_with("SHA256SUMS", "installing"),
-        block_with("pg_dump", "upgrading"),
+        block_with("pg_dump", "operating/upgrading"),
     }
 
     def is_run(block: Block) -> bool:

@@ -1,4 +1,4 @@
-"""Two processes of Granian behind nginx, both as *Operating* says, of which one ends under load."""
+"""Two processes of Granian behind nginx, as on the page, of which one ends under load."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event
 
+from recipient_fields.entrypoints.service.selection import open_core
+
+from ..service.test_granian import add_large_organization
 from ..service.test_other_hosts import hosted
 from ..support.network import free_port, http_status
+from ..support.service import FIELDS
 from ..support.waiting import eventually
 from .files import DEPLOY
-from .test_proxies import UNAUTHORIZED, nginx_with, responds, running, status
+from .test_proxies import HOST, UNAUTHORIZED, nginx_with, responds, running, status, tls_connection
 
 CLIENTS = 8
 _log = logging.getLogger(__name__)
@@ -72,3 +76,21 @@ def test_no_request_fails_while_one_of_two_processes_ends(
         ended.set()
     _log.info("%s", dict(outcomes))
     assert set(outcomes) == {UNAUTHORIZED}
+
+
+def test_a_client_of_nginx_that_does_not_read_occupies_no_slot(
+    tmp_path: Path, certificate: Path
+) -> None:
+    storage = f"sqlite:{tmp_path / 'fields.db'}"
+    core = open_core(storage)
+    with closing(core.storage):
+        key = add_large_organization(core)
+    head = f"GET {FIELDS} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key}\r\n\r\n"
+    with ExitStack() as stack:
+        port = stack.enter_context(ready_granian(storage))
+        front = stack.enter_context(behind_nginx(tmp_path, certificate, [port]))
+        for _ in range(3):
+            client = stack.enter_context(tls_connection(front))
+            client.sendall(head.encode())
+            assert client.recv(12) == b"HTTP/1.1 200"
+            eventually(lambda: http_status(port, FIELDS, key) == 200)

@@ -109,7 +109,9 @@ def test_prometheus_accepts_the_queries_of_the_dashboard(tmp_path: Path) -> None
 
 
 def test_dashboard_and_rules_use_documented_metrics_only() -> None:
-    documented = set(METRIC.findall((REPOSITORY / "docs" / "operating.md").read_text("utf-8")))
+    documented = set(
+        METRIC.findall((REPOSITORY / "docs" / "operating" / "monitoring.md").read_text("utf-8"))
+    )
     used = {name for text in expressions() for name in METRIC.findall(text)}
 
     assert {name.removesuffix("_bucket") for name in used} <= documented

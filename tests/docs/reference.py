@@ -1,7 +1,7 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`, the size of each port, in
-`docs/extending.md`, and the badges of the README.
+And the conditions that each ESP supports, in `docs/conditions.md`, the methods and the cases of
+each group of ports, in `docs/extending.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -51,7 +51,11 @@ from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
-from recipient_fields.testing import StorageContract
+from recipient_fields.testing import (
+    CatalogContract,
+    ConsoleContract,
+    IntegrationContract,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
@@ -238,46 +242,45 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
     return definition.with_id(FieldId(1), OrganizationId(1))
 
 
-_PORTS = {
-    "organizations": OrganizationRepository,
-    "fields": FieldRepository,
-    "history": HistoryRepository,
-    "api_keys": ApiKeyRepository,
-    "integrations": IntegrationRepository,
-    "administrators": AdministratorRepository,
-    "sessions": SessionRepository,
-    "storage": Storage,
+_GROUPS = {
+    CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
+    IntegrationContract: (ApiKeyRepository, IntegrationRepository),
+    ConsoleContract: (AdministratorRepository, SessionRepository),
 }
-"""The ports by the fixture of the contract suite, in the order in which an adapter can add them."""
+"""The ports of each group by its suite, in the order in which an adapter can add them."""
 
 
-def _sizes_of_ports() -> str:
-    """Return the table of the methods of each port, and of the cases for which it is the last."""
-    last_ports = [
-        max(map(list(_PORTS).index, _ports_of(case)))
-        for name, case in inspect.getmembers(StorageContract, inspect.isfunction)
-        if name.startswith("test_")
-    ]
-    rows = [
-        (f"`{port.__name__}`", str(len(_methods(port))), str(last_ports.count(place)))
-        for place, port in enumerate(_PORTS.values())
-    ]
-    return _table(("Port", "Methods", "Cases"), rows)
+def _methods_and_cases() -> str:
+    """Return, for each group, its methods, and the topics of the cases of its suite."""
+    parts = []
+    for suite, ports in _GROUPS.items():
+        methods = [(f"`{port.__name__}`", _names_of(_methods(port))) for port in ports]
+        topics = list(_topics_of(suite))
+        count = str(sum(int(cases) for _, cases in topics))
+        parts += [
+            f"### {suite.__name__}",
+            _table(("Port", "Methods"), methods),
+            _table(("Its suite checks", "Cases"), [*topics, ("Sum", count)]),
+        ]
+    return "\n\n".join(parts)
 
 
-def _ports_of(case: Callable[..., object]) -> set[str]:
-    """Return the ports whose fixtures a case takes, itself or by another fixture."""
-    ports = set()
-    for name in inspect.signature(case).parameters:
-        if name in _PORTS:
-            ports.add(name)
-        elif (fixture := getattr(StorageContract, name, None)) is not None:
-            ports |= _ports_of(fixture)
-    return ports
+def _topics_of(suite: type) -> Iterator[tuple[str, str]]:
+    """Yield what each class of cases of the suite checks, and the number of its cases."""
+    for topic in suite.__mro__:
+        cases = [name for name in vars(topic) if name.startswith("test_")]
+        if cases:
+            sentence = (inspect.getdoc(topic) or "").partition("\n\n")[0].partition(". ")[0]
+            checked = " ".join(sentence.split()).removeprefix("Cases for ").removesuffix(".")
+            yield checked[0].upper() + checked[1:], str(len(cases))
 
 
 def _methods(port: type) -> list[str]:
     return [name for name, _ in inspect.getmembers(port, inspect.isfunction) if name[0] != "_"]
+
+
+def _names_of(methods: Sequence[str]) -> str:
+    return ", ".join(f"`{each}`" for each in methods)
 
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -325,7 +328,7 @@ _PARTS = {
     "credentials of ESPs": _credentials,
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
-    "sizes of ports": _sizes_of_ports,
+    "methods and cases": _methods_and_cases,
 }
 
 if __name__ == "__main__":

@@ -41,4 +41,4 @@ def test_the_console_has_each_explained_message(message: str) -> None:
 
 
 def test_the_page_explains_messages() -> None:
-    assert len(MESSAGES) > 20
+    assert len(MESSAGES) > 10

@@ -12,11 +12,14 @@ from types import ModuleType
 import pytest
 
 from recipient_fields import application, domain
-from recipient_fields.domain import conditions, esp
+from recipient_fields.domain import conditions, content, esp
+from recipient_fields.domain.esp import conditions as esp_conditions
+from recipient_fields.domain.esp import content as esp_content
 
 MAY_IMPORT = {
     domain: {"attrs"},
     conditions: {"attrs"},
+    content: {"attrs"},
     esp: {"attrs"},
     application: {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
@@ -24,11 +27,22 @@ MAY_IMPORT = {
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
     },
 }
+LANGUAGES = (esp_conditions, esp_content)
+"""The implementations for ESPs, of which `domain.esp` exports the functions."""
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)
 
 
 def sources(package: ModuleType) -> list[Path]:
-    return sorted(path for folder in package.__path__ for path in Path(folder).glob("*.py"))
+    """Return the files of the package and its rooms, without those of the packages inside it."""
+    (folder,) = map(Path, package.__path__)
+    inside = [
+        Path(other.__path__[0]) for other in (*MAY_IMPORT, *LANGUAGES) if other is not package
+    ]
+    return sorted(
+        path
+        for path in folder.rglob("*.py")
+        if not any(path.is_relative_to(each) and each.is_relative_to(folder) for each in inside)
+    )
 
 
 def imported(source: Path) -> set[str]:
@@ -42,17 +56,23 @@ def imported(source: Path) -> set[str]:
     return names
 
 
-WIRE_FORMS = ("documents", "schemas")
+def modules(package: ModuleType) -> list[ModuleType]:
+    (folder,) = package.__path__
+    return [
+        import_module(".".join((package.__name__, *path.relative_to(folder).with_suffix("").parts)))
+        for path in sources(package)
+        if path.stem != "__init__"
+    ]
 
 
 @CORE
 def test_the_core_imports_only_the_standard_library_attrs_and_inner_layers(package):
-    further_out = "." * (package.__name__.count(".") + 1)
+    layers = Path(domain.__path__[0]).parent
     outside = {
         name
         for source in sources(package)
         for name in imported(source)
-        if not name.startswith(".") or name.startswith(further_out)
+        if not name.startswith(".") or name.startswith("." * len(source.relative_to(layers).parts))
         if name.partition(".")[0] not in sys.stdlib_module_names
     }
     assert {name.removesuffix(".converters") for name in outside} <= MAY_IMPORT[package]
@@ -75,14 +95,14 @@ def test_every_name_of_a_package_is_exported_once(package):
 
 
 @CORE
-def test_every_public_class_is_exported(package):
-    """Except wire forms, which entrypoints import from their modules."""
-    stems = [path.stem for path in sources(package) if not path.stem.endswith(WIRE_FORMS)]
-    modules = [import_module(f"{package.__name__}.{stem}") for stem in stems]
-    public = {
-        name
-        for module in modules
-        for name, value in inspect.getmembers(module, inspect.isclass)
-        if value.__module__ == module.__name__ and not name.startswith("_")
-    }
-    assert public <= set(package.__all__)
+def test_every_name_of_a_public_module_is_exported(package):
+    """The modules without `__all__` are for other modules of the project."""
+    for module in modules(package):
+        exported = getattr(module, "__all__", ())
+        classes = {
+            name
+            for name, value in inspect.getmembers(module, inspect.isclass)
+            if value.__module__ == module.__name__ and not name.startswith("_")
+        }
+        assert {*exported} <= {*package.__all__}
+        assert not exported or classes <= {*exported} or module.__name__.endswith("documents")

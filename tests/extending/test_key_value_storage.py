@@ -57,37 +57,42 @@ def test_the_skeleton_passes_the_contract_of_the_fields(place: str, tmp_path: Pa
     assert int(passed[1]) > 250
 
 
-PARTLY_IMPLEMENTED = """
+GROUPS = """
 from test_key_value_storage import KeyValueStorage
 import pytest
-from recipient_fields.testing import StorageContract
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.testing import CatalogContract
 
-class TestPartly(StorageContract):
-    implemented = ("organizations", "fields")
-
+class TestCatalog(CatalogContract):
     @pytest.fixture
     def storage(self):
         return KeyValueStorage({})
+
+class TestWithKeys(TestCatalog):
+    @pytest.fixture
+    def storage(self):
+        storage, memory = KeyValueStorage({}), MemoryStorage()
+        storage.api_keys, storage.integrations = memory.api_keys, memory.integrations
+        return storage
 """
 
 
-def test_cases_of_ports_that_are_not_implemented_are_skipped(tmp_path: Path) -> None:
+def test_a_group_whose_suite_is_not_used_is_reported(tmp_path: Path) -> None:
     for file in (SKELETON, ITS_TEST):
         shutil.copy(file, tmp_path)
-    (tmp_path / "test_partly.py").write_text(PARTLY_IMPLEMENTED)
-    command = (sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
+    (tmp_path / "test_groups.py").write_text(GROUPS)
+    command = (sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider")
     run = subprocess.run(
-        (*command, "-k", "not concurrent", "test_partly.py"),
+        (*command, "-k", "suites or organization_is_found", "test_groups.py"),
         cwd=tmp_path,
         env={**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path / "hypothesis")},
         capture_output=True,
         text=True,
         check=False,
     )
-    reasons = set(re.findall(r"not implemented: (.*)", run.stdout))
-    assert re.search(r"\d+ passed, \d+ skipped", run.stdout), run.stdout
-    assert "failed" not in run.stdout, run.stdout
-    assert {"history", "integrations", "sessions"} <= reasons
+    assert re.search(r"^1 failed, 3 passed", run.stdout, re.MULTILINE), run.stdout
+    message = "The storage has API keys and integrations, so use IntegrationContract."
+    assert message in run.stdout
 
 
 def _command_on_the_page() -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.parse import unquote
+from wsgiref.util import FileWrapper
 
 import falcon
 from attrs import evolve, field, frozen
@@ -186,13 +187,16 @@ def compact(document: object) -> bytes:
 
 
 def falcon_transport(app: falcon.App[Any, Any]) -> Transport:
-    """Return a transport that calls the application without a server."""
+    """Return a transport that calls the application without a server, as a host with a wrapper."""
     client = TestClient(app)
+    extras = {"wsgi.file_wrapper": FileWrapper}
 
     def transport(
         method: str, path: str, headers: Headers, body: bytes
     ) -> tuple[int, Headers, bytes]:
-        result = client.simulate_request(method, path, headers=list(headers), body=body)
+        result = client.simulate_request(
+            method, path, headers=list(headers), body=body, extras=extras
+        )
         return result.status_code, result.headers.items(), result.content
 
     return transport

@@ -19,9 +19,9 @@ from recipient_fields.application import (
     AdministrationService,
     Core,
     IssuedKey,
+    KeyValidator,
     RecipientFieldService,
     Storage,
-    StoredKeyValidator,
 )
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -74,11 +74,7 @@ class Harness:
 
     @property
     def administration(self) -> AdministrationService:
-        return AdministrationService(
-            organizations=self.storage.organizations,
-            api_keys=self.storage.api_keys,
-            clock=self.clock,
-        )
+        return self.core.administration
 
     @property
     def service(self) -> RecipientFieldService:
@@ -95,8 +91,8 @@ class Harness:
         )
 
     @property
-    def validator(self) -> StoredKeyValidator:
-        return StoredKeyValidator(self.storage.api_keys, self.clock)
+    def validator(self) -> KeyValidator:
+        return self.core.validator
 
     @property
     def core(self) -> Core:

@@ -17,10 +17,12 @@ from recipient_fields.application import (
     CopyFailed,
     CredentialsNotPermitted,
     MissingExtra,
+    MissingGroup,
     NotJson,
     TooManyValues,
 )
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
+from recipient_fields.application.ports.recipients import UnreadableFile
 from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,
@@ -66,7 +68,6 @@ from recipient_fields.entrypoints.cli.accounts.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.fields.files import InvalidFile
 from recipient_fields.entrypoints.console.recipients.lists import ListNotChecked
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
-from recipient_fields.entrypoints.recipient_files import UnreadableFile
 from recipient_fields.entrypoints.service.hosting import AddressUnavailable
 from recipient_fields.entrypoints.service.selection import NoBackup, UnknownKeyValidator
 from recipient_fields.entrypoints.service.settings import InvalidSettings
@@ -139,6 +140,7 @@ NOT_OVER_HTTP = {
     LinkNotValid,
     MissingCredentials,
     MissingExtra,
+    MissingGroup,
     NoBackup,
     NoFieldSource,
     NoSafeForm,

@@ -13,7 +13,10 @@ import pytest
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.http.heavy_requests import HEAVY_SIZE, HeavyRequests
 from recipient_fields.entrypoints.http.problems import RequestRejected
-from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
+from recipient_fields.entrypoints.http.unread_responses import (
+    ResponsePieces,
+    UnreadResponses,
+)
 
 ACME, BAKERY, BREWERY = map(OrganizationId, (1, 2, 3))
 HEAVY = [HEAVY_SIZE + 1]
@@ -127,6 +130,48 @@ class TestSlots:
         assert 1 <= most[0] <= 2
         take(heavy, ACME)
         take(heavy, BAKERY)
+
+
+class TestSlotsOfLargeResponses:
+    @pytest.mark.parametrize(("threads", "slots"), [(1, 1), (2, 1), (4, 2), (16, 8)])
+    def test_half_of_the_threads_send_one_response_to_each_organization(
+        self, threads: int, slots: int
+    ):
+        heavy = HeavyRequests(threads)
+        for number in range(slots):
+            heavy.sending.take(OrganizationId(number))
+            with pytest.raises(RequestRejected):
+                heavy.sending.take(OrganizationId(number))
+        with pytest.raises(RequestRejected):
+            heavy.sending.take(OrganizationId(slots))
+        heavy.sending.free(OrganizationId(0))
+        heavy.sending.take(OrganizationId(slots))
+
+        assert heavy.rejected == slots + 1
+
+    def test_heavy_requests_need_other_slots(self, take: Take):
+        heavy = HeavyRequests(4)
+        heavy.sending.take(ACME)
+        take(heavy, ACME)
+
+    @pytest.mark.parametrize("times", [1, 2])
+    def test_a_closed_response_frees_its_slot_once(self, times: int):
+        freed: list[int] = []
+        pieces = ResponsePieces(bytes(300_000), lambda: freed.append(1))
+        assert [len(piece) for piece in pieces] == [131_072, 131_072, 37_856]
+        assert freed == []
+        for _ in range(times):
+            pieces.close()
+        assert freed == [1]
+
+    @pytest.mark.parametrize("is_started", [False, True])
+    def test_a_response_that_the_host_forgets_frees_its_slot(self, is_started: bool):
+        freed: list[int] = []
+        pieces = iter(ResponsePieces(bytes(300_000), lambda: freed.append(1)))
+        if is_started:
+            next(pieces)
+        del pieces
+        assert freed == [1]
 
 
 class TestUnreadResponses:

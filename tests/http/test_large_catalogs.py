@@ -5,17 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 from wsgiref.util import FileWrapper
 
+import falcon
 import pytest
 from attrs import evolve, frozen
-from falcon.testing import TestClient
+from falcon.testing import Result, StartResponseMock, TestClient, create_environ
 
-from recipient_fields.domain import API, Credential, OrganizationId, Rejection
-from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
+from recipient_fields.domain import (
+    API,
+    MAX_ALLOWED_VALUES,
+    AllowedValues,
+    Author,
+    Credential,
+    DataType,
+    OrganizationId,
+    Rejection,
+)
+from recipient_fields.entrypoints.http.heavy_requests import HEAVY_SIZE, HeavyRequests
+from recipient_fields.testing.examples import a_definition
+from recipient_fields.testing.field_changes import add_field
 
 from .api import (
+    BATCHES,
     CONDITION_COMPILATIONS,
     CONTENT_EXPORTS,
     FIELDS,
@@ -23,6 +36,7 @@ from .api import (
     RECIPIENT_CHECKS,
     RECIPIENT_SCHEMA,
     Api,
+    falcon_transport,
 )
 from .conftest import Harness
 
@@ -55,6 +69,7 @@ READS = [
 class Service:
     """An application, its only slot and its clients: of a large organization and of a small one."""
 
+    app: falcon.App[Any, Any]
     heavy: HeavyRequests
     large: Api
     small: Api
@@ -74,12 +89,13 @@ def service(harness: Harness, bakery: OrganizationId) -> Service:
     brewery = harness.organization("Brewery")
     harness.add_field(brewery, API, "field_0")
     heavy = HeavyRequests(4)
-    client = harness.client(heavy=heavy)
+    app = harness.app(heavy=heavy)
+    client = Api(falcon_transport(app))
     large, small = (
         client.with_key(harness.issue_key(each).plain.reveal()) for each in (bakery, brewery)
     )
     harness.clock.advance(days=2)
-    return Service(heavy, large, small)
+    return Service(app, heavy, large, small)
 
 
 def send(client: Api, path: str) -> tuple[int, str | None]:
@@ -206,3 +222,93 @@ def test_a_large_response_is_a_file_if_the_host_has_a_wrapper(
         assert response.content == (listed.content if method == "GET" else b"")
         assert response.headers["content-length"] == str(len(listed.content))
         assert len(wrapped) == files
+
+
+@contextmanager
+def unfinished(service: Service, api: Api, path: str) -> Iterator[None]:
+    """Receive the first piece of a response during the block, from a host without a wrapper."""
+    environ = create_environ(path=path, headers={"Authorization": f"Bearer {api.key}"})
+    # A host that reads nothing more keeps the iterable.
+    response = service.app(environ, StartResponseMock())
+    assert len(next(iter(response))) < HEAVY_SIZE
+    try:
+        yield
+    finally:
+        cast("Any", response).close()
+
+
+def without_wrapper(service: Service, api: Api, path: str, **headers: str) -> Result:
+    """Return the whole response that a host without `wsgi.file_wrapper` sends."""
+    return TestClient(service.app).simulate_get(
+        path, headers={"Authorization": f"Bearer {api.key}", **headers}
+    )
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
+def test_a_host_without_a_wrapper_sends_pieces(service: Service, path: str):
+    listed = service.large.send("GET", path)
+    for _ in range(3):
+        response = without_wrapper(service, service.large, path)
+        assert response.content == listed.content
+        assert response.headers["content-length"] == str(len(listed.content))
+        assert response.headers["etag"] == listed.etag
+
+
+def test_a_host_without_a_wrapper_sends_one_large_response_to_an_organization(service: Service):
+    etag = service.large.list().etag
+    with unfinished(service, service.large, FIELDS):
+        rejected = without_wrapper(service, service.large, f"{FIELDS}?limit=1000")
+        assert (rejected.status_code, rejected.json["error"]["code"]) == OVERLOADED
+        assert rejected.headers["retry-after"] == "1"
+        assert not {"etag", "link", "total-count"} & set(rejected.headers)
+        assert service.heavy.rejected == 1
+        assert without_wrapper(service, service.small, FIELDS).status_code == 200
+        assert without_wrapper(service, service.large, f"{FIELDS}/field_0").status_code == 200
+        current = without_wrapper(service, service.large, FIELDS, **{"If-None-Match": etag})
+        assert current.status_code == 304
+    assert without_wrapper(service, service.large, FIELDS).status_code == 200
+
+
+def test_another_organization_receives_a_large_response_from_a_host_without_a_wrapper(
+    harness: Harness, service: Service
+):
+    other = harness.organization("Cafe")
+    for number in range(LARGE):
+        harness.add_field(other, API, f"field_{number}", allowed_values=tuple(VALUES))
+    with unfinished(service, service.large, FIELDS):
+        cafe = service.large.with_key(harness.issue_key(other).plain.reveal())
+        assert without_wrapper(service, cafe, FIELDS).status_code == 200
+
+
+def test_a_batch_is_never_rejected_after_it_was_stored(service: Service):
+    """Because its response has less than 1 MiB if the host has no wrapper."""
+    with unfinished(service, service.large, FIELDS):
+        response = TestClient(service.app).simulate_post(
+            BATCHES,
+            headers={"Authorization": f"Bearer {service.large.key}"},
+            json={"operations": UPDATES},
+        )
+    assert (response.status_code, response.headers["preference-applied"]) == (200, "return=minimal")
+    assert service.large.get("field_19").field["insertable"] is False
+    assert "preference-applied" not in service.large.apply(*UPDATES).headers
+
+
+def test_a_change_is_never_rejected_after_it_was_stored(
+    harness: Harness, service: Service, bakery: OrganizationId
+):
+    """Earlier versions stored fields of more than 1 MiB."""
+    rockets = [f"{number:04}" + "\N{ROCKET}" * 251 for number in range(MAX_ALLOWED_VALUES)]
+    stored = a_definition(
+        "rockets",
+        allowed_values=AllowedValues(DataType.TEXT, rockets),
+        custom_insertion_code="\N{ROCKET}" * 10_000,
+    )
+    add_field(harness.storage.fields, bakery, stored, author=Author(API))
+    with unfinished(service, service.large, FIELDS):
+        response = TestClient(service.app).simulate_patch(
+            f"{FIELDS}/rockets",
+            headers={"Authorization": f"Bearer {service.large.key}"},
+            json={"recipient_field": {"insertable": False}},
+        )
+    assert response.status_code == 200
+    assert len(response.content) > HEAVY_SIZE

@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import Pooled, Storage, StoredKeyValidator
+from recipient_fields.application import Core, Pooled, Storage
 from recipient_fields.domain import (
     API,
     InvalidField,
@@ -128,7 +128,7 @@ def test_key_validations_are_counted_by_their_result(
     client.list(authorization="Bearer wrong")
     client.list(authorization=None)
     down = harness.client(
-        validator=metrics.counting(StoredKeyValidator(closed.api_keys, harness.clock))
+        validator=metrics.counting(Core.over(closed, clock=harness.clock).validator)
     )
     down.with_key(client.key).list()
 
@@ -248,8 +248,8 @@ def test_heavy_requests_and_interrupted_responses_are_counted(metrics: Metrics):
         unread.open(organization, content)
     with heavy.request(organization) as request:
         request.take_slot()
-        with suppress(RequestRejected):
-            heavy.take(organization)
+        with suppress(RequestRejected), heavy.request(organization) as other:
+            other.take_slot()
 
     shown = samples(metrics)
     assert shown["heavy_requests_rejected_total",] == 1

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 from attrs import evolve, frozen
 
-from recipient_fields.application import IntegrationService, KeyValidator
+from recipient_fields.application import KeyValidator
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
@@ -172,12 +172,7 @@ class TestService:
         self, harness: Harness, api: Api, bakery
     ):
         shop = harness.add_field(bakery, ADMINISTRATOR)
-        integrations = IntegrationService(
-            integrations=harness.storage.integrations,
-            fields=harness.storage.fields,
-            history=harness.storage.history,
-            clock=harness.clock,
-        )
+        integrations = harness.core.integrations
         audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")
         administrator = harness.service.by(Author(ADMINISTRATOR))
         synced = EspField(name="FNAME", data_type=DataType.TEXT)

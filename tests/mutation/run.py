@@ -1,7 +1,7 @@
 """Change the code in thousands of ways, each of which a test must detect.
 
-docs/mutation.md describes the run. mutmut derives the names of modules from paths, so the run uses
-a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
+docs/internals/mutation.md describes the run. mutmut derives the names of modules from paths, so
+the run uses a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
 """
 
 from __future__ import annotations
@@ -61,17 +61,22 @@ FUNCTIONS_PER_OTHER = 5
 """The number of mutants of functions in a sample per mutant of other code."""
 
 # fmt: off
-HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
-    "authentication", "conditions", "errors", "json", "list_parameters", "logs", "media_types",
-    "methods", "order_of_checks", "paths", "permissions", "problem_documents", "reading",
-))
-DOCUMENT_TESTS = (
+HTTP_TESTS = (
     *(f"tests/http/test_{topic}.py" for topic in (
-        "batches", "changing", "condition_compilations", "content_exports", "creating", "history",
-        "members", "recipients", "replacing",
+        "authentication", "conditions", "errors", "json", "logs", "media_types", "methods",
+        "order_of_checks", "paths", "permissions", "problem_documents",
     )),
+    *(f"tests/http/fields/test_{topic}.py" for topic in ("list_parameters", "reading")),
+)
+DOCUMENT_TESTS = (
+    *(f"tests/http/fields/test_{topic}.py" for topic in (
+        "batches", "changing", "creating", "history", "members", "replacing",
+    )),
+    *(f"tests/http/esp/test_{topic}.py" for topic in ("condition_compilations", "content_exports")),
+    "tests/http/recipients/test_recipients.py",
     "tests/adapters/client/test_contract.py",
-    *(f"tests/cli/test_{topic}.py" for topic in ("field_files", "integrations", "plans")),
+    *(f"tests/cli/fields/test_{topic}.py" for topic in ("files", "plans")),
+    "tests/cli/esp/test_integrations.py",
 )
 STORAGE_TESTS = tuple(f"tests/adapters/test_{topic}.py" for topic in (
     "row_mapping", "url_options", "memory", "sqlite_url", "sqlite_file", "sqlite_backup",
@@ -160,6 +165,8 @@ def _arrange(areas: list[str]) -> None:
     }
     for folder, target in targets.items():
         shutil.copytree(ROOT / folder, WORK / target, ignore=shutil.ignore_patterns("__pycache__"))
+    # Without it, the installed package would be found instead of this one.
+    shutil.copy(ROOT / "entrypoints/library/__init__.py", WORK / PACKAGE)
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
     files = [str(path) for area in areas for path in _files(area)]
     settings = {
@@ -249,7 +256,7 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
 
 
 def _row(area: str, results: Sequence[Result]) -> str:
-    """Return the area's row in the table of docs/mutation.md."""
+    """Return the area's row in the table of docs/internals/mutation.md."""
     cells = [area if area == "all" else f"`{area}`"]
     for part in (True, False):
         own = [result for result in results if result.in_function is part]

@@ -10,13 +10,32 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields import (
+    ADMINISTRATOR,
+    Access,
+    Author,
+    Credential,
+    DataType,
+    FieldDraft,
+    FieldNotFound,
+    FieldQuery,
+    InvalidField,
+    MemoryStorage,
+    OrganizationId,
+    RecipientField,
+    RecipientFieldsError,
+    Rejection,
+    RejectionReason,
+    SqliteStorage,
+    VersionConflict,
+    render_field,
+)
 from recipient_fields.application import (
     AdministrationService,
     AdministratorRepository,
     ApiKeyRepository,
     CatalogPlanner,
+    CompleteStorage,
     EspFieldSource,
     FieldRepository,
     HistoryRepository,
@@ -30,51 +49,34 @@ from recipient_fields.application import (
     RecipientFields,
     RecipientFieldService,
     SessionRepository,
-    Storage,
     StoredKeyValidator,
-    render_field,
     system_clock,
 )
 from recipient_fields.domain import (
-    ADMINISTRATOR,
     ANY_VERSION,
     API,
-    Access,
     Allowed,
     AllowedValues,
     AppliedChanges,
-    Author,
     Catalog,
     Channel,
-    Credential,
-    DataType,
     Decision,
     Denied,
-    FieldDraft,
     FieldKey,
-    FieldNotFound,
     FieldPage,
-    FieldQuery,
     FieldReference,
     FieldReplacement,
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
-    InvalidField,
     KeyValidationUnavailable,
     Operation,
-    OrganizationId,
     Origin,
     Precondition,
-    RecipientField,
-    RecipientFieldsError,
     RecordedOperation,
-    Rejection,
-    RejectionReason,
     Rule,
     SortKey,
     Source,
-    VersionConflict,
     Violation,
     decide,
 )
@@ -124,7 +126,7 @@ class WatchedFields:
 class WatchedStorage:
     """A Storage that wraps another one."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: CompleteStorage) -> None:
         self._storage = storage
         self.fields: WatchedFields = WatchedFields(storage.fields)
 
@@ -186,13 +188,13 @@ class Warehouse:
             yield EspField(name=name, label=name.title(), data_type=DataType.TEXT)
 
 
-def storages(folder: Path) -> Iterator[Storage]:
+def storages(folder: Path) -> Iterator[CompleteStorage]:
     yield MemoryStorage()
     yield SqliteStorage(folder / "fields.db")
     yield WatchedStorage(MemoryStorage())
 
 
-def production(url: str) -> Storage:
+def production(url: str) -> CompleteStorage:
     """Open a PostgreSQL storage, if its extra is installed."""
     try:
         from recipient_fields.adapters.postgres import PostgresStorage, migrate
@@ -255,7 +257,7 @@ def explain(channel: Channel, origin: Origin) -> str:
             return reason
 
 
-def sync(organization_id: OrganizationId, storage: Storage) -> None:
+def sync(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     integrations = IntegrationService(
         integrations=storage.integrations, fields=storage.fields, history=storage.history
     )
@@ -272,7 +274,7 @@ def sync(organization_id: OrganizationId, storage: Storage) -> None:
     assert preview_content(content, fields, {"fname": "Ada"}) == "Hello Ada"
 
 
-def authenticate(organization_id: OrganizationId, storage: Storage) -> None:
+def authenticate(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     administration = AdministrationService(
         organizations=storage.organizations, api_keys=storage.api_keys, clock=system_clock
     )

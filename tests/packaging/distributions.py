@@ -11,14 +11,15 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {
-    "domain": "domain",
-    "application": "application",
-    "adapters": "adapters",
-    "entrypoints": "entrypoints",
-    "testing": "tests/contract",
+FOLDERS = {
+    "": "entrypoints/library",
+    "domain/": "domain",
+    "application/": "application",
+    "adapters/": "adapters",
+    "entrypoints/": "entrypoints",
+    "testing/": "tests/contract",
 }
-"""The folders of the packages in `recipient_fields`."""
+"""The folders of the package `recipient_fields`, by their paths in it."""
 
 # Generated files, which git ignores, and hidden files, which belong to git and CI.
 _GENERATED = shutil.ignore_patterns(

@@ -15,7 +15,7 @@ from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 
 from .distributions import (
-    PACKAGES,
+    FOLDERS,
     ROOT,
     build,
     copy_tree,
@@ -61,18 +61,17 @@ def test_the_wheel_contains_every_file_of_the_packages_and_no_other(
     wheel: Path, checkout: Path
 ) -> None:
     mapped = {
-        f"recipient_fields/{package}/{file}"
-        for package, folder in PACKAGES.items()
+        f"recipient_fields/{path}{file}"
+        for path, folder in FOLDERS.items()
         for file in files_in(checkout / folder)
+        if not f"{path}{file}".startswith("entrypoints/library/")
     }
 
     assert without_metadata(files_of_wheel(wheel)) == mapped
 
 
-def test_each_package_is_marked_as_typed(wheel: Path) -> None:
-    marks = {file for file in files_of_wheel(wheel) if file.endswith("py.typed")}
-
-    assert marks == {f"recipient_fields/{package}/py.typed" for package in PACKAGES}
+def test_the_package_is_marked_as_typed(wheel: Path) -> None:
+    assert "recipient_fields/py.typed" in files_of_wheel(wheel)
 
 
 def test_the_wheel_contains_the_migrations(wheel: Path) -> None:

@@ -27,11 +27,11 @@ NEEDS = {
     "adapters.introspection": "introspection",
     "adapters.passwords": "console",
     "adapters.postgres": "postgres",
+    "adapters.recipient_files.parquet": "parquet",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",
     "entrypoints.service.composition": "http",
     "entrypoints.service.hosting": "http",
-    "entrypoints.parquet_recipients": "parquet",
     "entrypoints.wsgi": "http",
     "testing": "testing",
 }
@@ -99,6 +99,10 @@ def test_the_embedding_example_runs_with_only_the_core(bare: Environment) -> Non
 
     assert example.shows is not None
     assert output(bare.python(example.text)) == example.shows.text.strip()
+
+
+def test_the_first_names_require_no_extra(bare: Environment) -> None:
+    assert output(bare.python("from recipient_fields import *; print(__version__)"))
 
 
 @pytest.mark.parametrize("module", CORE)

@@ -1,4 +1,4 @@
-"""The undocumented members of Waitress on which the server depends: docs/server.md lists them."""
+"""The undocumented members of Waitress that docs/internals/server.md lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from recipient_fields.entrypoints.server import (
     server,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "server.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "server.md"
 
 # fmt: off
 MEMBERS: dict[type, tuple[str, ...]] = {

@@ -1,24 +1,27 @@
-"""The promises that hold under Granian, started as *Operating* says, and those that do not."""
+"""The promises that hold under Granian, as *Other WSGI servers* starts it, and others."""
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from recipient_fields.application import Core
+from recipient_fields.domain import DataType, FieldDraft
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 
 from ..support.network import http_status
-from ..support.service import FIELDS, Client
+from ..support.service import FIELDS, Client, Response
 from ..support.waiting import TIMEOUT, eventually
 from .test_other_hosts import hosted
 
@@ -63,6 +66,41 @@ def send_chunked(client: Client, body: bytes) -> tuple[int, bytes]:
         connection.request("POST", FIELDS, iter([body]), headers, encode_chunked=True)
         with connection.getresponse() as response:
             return response.status, response.read()
+
+
+def add_large_organization(core: Core) -> str:
+    """Create an organization with a list of 4 MB, and return its API key."""
+    organization = core.administration.create_organization("Large").id
+    values = tuple(f"{n:0>250}" for n in range(250))
+    for number in range(64):
+        draft = FieldDraft(name=f"F {number}", data_type=DataType.TEXT, allowed_values=values)
+        core.fields.create_field(organization, draft)
+    return core.administration.issue_key(organization, name="T").plain.reveal()
+
+
+@pytest.fixture(scope="module")
+def large_keys(core: Core) -> list[str]:
+    """Create three organizations with large lists, and return their keys."""
+    return [add_large_organization(core) for _ in range(3)]
+
+
+def accepted(client: Client) -> Response | None:
+    """Return the list of this client, or None if no slot is free."""
+    response = client("GET", FIELDS)
+    return response if response.status == 200 else None
+
+
+@contextmanager
+def unread(port: int, key: str) -> Iterator[None]:
+    """Receive only the beginning of the list during the block."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(TIMEOUT)
+        client.connect(("127.0.0.1", port))
+        head = f"GET {FIELDS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
+        client.sendall(head.encode())
+        assert client.recv(12) == b"HTTP/1.1 200"
+        yield
 
 
 class TestRequests:
@@ -172,6 +210,39 @@ class TestSlowClients:
                 connection.close()
             other.settimeout(TIMEOUT)
             assert other.recv(15).startswith(b"HTTP/1.1 200")
+
+
+class TestLargeResponses:
+    """A client that does not read one occupies a slot and a thread until it disconnects.
+
+    A slot becomes free shortly after the client has received the response.
+    """
+
+    def test_clients_that_read_receive_all_of_them(self, port: int, large_keys: list[str]) -> None:
+        client = Client(f"http://127.0.0.1:{port}", large_keys[0])
+        for _ in range(20):
+            response = eventually(lambda: accepted(client))
+            assert len(json.loads(response.body)["recipient_fields"]) == 64
+
+    def test_one_organization_occupies_one_slot_until_its_client_disconnects(
+        self, port: int, large_keys: list[str], client: Client
+    ) -> None:
+        large, other, _ = (Client(f"http://127.0.0.1:{port}", key) for key in large_keys)
+        with unread(port, large_keys[0]):
+            for _ in range(5):
+                assert large("GET", FIELDS).code == "overloaded"
+                eventually(lambda: accepted(other))
+            assert large("GET", f"{FIELDS}/f_1").status == 200
+        eventually(lambda: accepted(large))
+
+    def test_two_organizations_can_occupy_all_slots_but_not_all_threads(
+        self, port: int, large_keys: list[str], client: Client
+    ) -> None:
+        third = Client(f"http://127.0.0.1:{port}", large_keys[2])
+        with unread(port, large_keys[0]), unread(port, large_keys[1]):
+            assert third("GET", FIELDS).code == "overloaded"
+            assert client("GET", FIELDS).status == 200
+        eventually(lambda: accepted(third))
 
 
 def test_sigterm_completes_the_requests_in_flight(storage: str, key: str, file: Path) -> None:

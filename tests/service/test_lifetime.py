@@ -108,8 +108,10 @@ def test_the_last_lines_contain_the_signal_and_the_end(
     assert draining["process_id"] == ended["process_id"] == service.process_id
 
 
-def test_the_operating_page_lists_each_line_with_its_members(start: Callable[..., Service]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
+def test_the_page_on_monitoring_lists_each_line_with_its_members(
+    start: Callable[..., Service],
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/operating/monitoring.md").read_text("utf-8")
     rows = re.findall(
         r"^\| `(listening on|draining|ended)[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE
     )

@@ -21,13 +21,17 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     Core,
     IssuedInvitation,
     IssuedKey,
+    StorageGroup,
 )
 from recipient_fields.domain import OrganizationId, Role
+from recipient_fields.entrypoints.service.traces import Traces
 
+from ..support.catalog_storage import CatalogStorage
 from ..support.command_line import Script, environment_with
 from ..support.http_server import (
     HANG,
@@ -50,6 +54,7 @@ ACCEPTED = StubResponse(
     body=ExportTraceServiceResponse().SerializeToString(),
     headers={"Content-Type": "application/x-protobuf"},
 )
+CATALOG = CatalogStorage(MemoryStorage())
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
@@ -431,3 +436,13 @@ class TestSettings:
         )
 
         assert run.stdout == f"{imports}\n"
+
+
+def test_a_traced_storage_has_the_groups_of_the_storage() -> None:
+    traces = Traces("memory")
+    try:
+        for storage, groups in ((MemoryStorage(), [*StorageGroup]), (CATALOG, [])):
+            traced = traces.trace_storage(storage)
+            assert [group for group in StorageGroup if group.is_in(traced)] == groups
+    finally:
+        traces.close()

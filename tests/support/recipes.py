@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_PAGE = Path(__file__).parents[2] / "docs" / "operating.md"
+_PAGE = Path(__file__).parents[2] / "docs" / "operating" / "other-servers.md"
 
 
 def printed_commands(program: str) -> list[list[str]]:
-    """Return the commands of *Operating* that start this program, with that of this environment."""
+    """Return the commands of the page that start this program, with that of this environment."""
     blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE.read_text(), re.DOTALL | re.MULTILINE)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     commands = [shlex.split(line) for line in lines]

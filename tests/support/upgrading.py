@@ -1,11 +1,11 @@
-"""The statements of `docs/upgrading.md` that change the schema of PostgreSQL back."""
+"""The statements of `docs/operating/upgrading.md` that change the schema of PostgreSQL back."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs/upgrading.md"
+PAGE = Path(__file__).parents[2] / "docs/operating/upgrading.md"
 
 
 def undo_statements() -> dict[str, str]:

@@ -1,5 +1,5 @@
 """Content in the languages of ESPs."""
 
-from .export import MAX_EXPORTED_LENGTH, ExportedContent, export_content, exportable_fields
+from .export import ExportedContent, export_content
 
-__all__ = ["MAX_EXPORTED_LENGTH", "ExportedContent", "export_content", "exportable_fields"]
+__all__ = ["ExportedContent", "export_content"]

@@ -21,6 +21,7 @@ from ..conditions import ConditionCode, compile_condition
 from ..conditions.compilation import variable_caveat
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
+from ..resolution import exportable_fields
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
@@ -89,20 +90,6 @@ def export_content(
         warnings=tuple(warnings),
         keys=tuple(dict.fromkeys(resolved.values())),
         resolved={key: actual for key, actual in resolved.items() if key != actual},
-    )
-
-
-def exportable_fields(
-    fields: Iterable[RecipientField], integration_id: IntegrationId | None
-) -> tuple[RecipientField, ...]:
-    """Return the fields that can be used in one email: all but those of other integrations.
-
-    The insertion codes of other integrations can be in the dialect of another ESP.
-    """
-    return tuple(
-        field
-        for field in fields
-        if field.origin.integration_id is None or field.origin.integration_id == integration_id
     )
 
 

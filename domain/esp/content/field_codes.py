@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...fields.field import RecipientField
+from ..checks import missing_member
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
 from ..snippets import Snippet, derive_snippet, find_reference
@@ -24,7 +25,7 @@ def insertion_code(esp: Esp, field: RecipientField, default: str | None = None) 
         raise NotInsertable("This field is not insertable.")
     code = field.custom_insertion_code
     if code is None:
-        raise NotInsertable("This field has no insertion code.")
+        raise NotInsertable(f"This field {missing_member(field, 'insertion code')}")
     if field.origin.integration_id is None and is_certainly_foreign(esp, code):
         title = DIALECTS[esp].title
         raise NotInsertable(f"The insertion code of this field is not in the language of {title}.")
@@ -34,7 +35,7 @@ def insertion_code(esp: Esp, field: RecipientField, default: str | None = None) 
 def value_expression(field: RecipientField) -> str:
     """Return the value expression of the field. Raises: NotInsertable if there is none."""
     if field.custom_value_expression is None:
-        raise NotInsertable("This field has no value expression.")
+        raise NotInsertable(f"This field {missing_member(field, 'value expression')}")
     return field.custom_value_expression
 
 

@@ -63,7 +63,7 @@ def invite(
     """
     with open_for_organization(storage, organization) as (core, tenant):
         invited = core.administrators.invite(tenant.id, email, role, by=OPERATOR)
-        account = core.storage.administrators.find(EmailAddress(email))
+        account = core.administrators.find_administrator(email)
     where = f"with the role {role.value} in organization {tenant.id}, {tenant.name}"
     if isinstance(invited, IssuedInvitation):
         invitation = invited.invitation
@@ -96,7 +96,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
                 for each in core.administrators.list_administrators(tenant.id)
             ),
             *(
-                _render_invitation(each, core.administrators.clock())
+                _render_invitation(each, core.clock())
                 for each in core.administrators.list_invitations(tenant.id)
             ),
         ]
@@ -131,7 +131,7 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
             confirm(f"Revoke {described}?")
         if isinstance(found, Invitation):
             core.administrators.withdraw_invitation(tenant.id, found.id, by=OPERATOR)
-            document = _render_invitation(found, core.administrators.clock())
+            document = _render_invitation(found, core.clock())
         else:
             core.administrators.revoke(tenant.id, found.id, by=OPERATOR)
             document = _render(found, tenant.id)

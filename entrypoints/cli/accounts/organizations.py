@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from recipient_fields.application import Core
+from recipient_fields.application import Core, StorageGroup
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import Organization, OrganizationContents
 
-from ...counts import counted
 from ..command_group import CommandGroup
 from ..options import json_option, open_existing, open_for_command
 from ..organization_option import OrganizationReference, open_for_organization
@@ -74,11 +74,17 @@ def delete(storage: str, organization: str, *, yes: bool) -> None:
 
 
 def _confirm_deletion(core: Core, organization: Organization) -> OrganizationContents:
+    keys, integrations, administrators = 0, 0, 0
+    if StorageGroup.INTEGRATIONS.is_in(core.storage):
+        keys = len(core.administration.list_keys(organization.id))
+        integrations = len(core.integrations.list_integrations(organization.id))
+    if StorageGroup.CONSOLE_ACCOUNTS.is_in(core.storage):
+        administrators = len(core.administrators.list_administrators(organization.id))
     contents = OrganizationContents(
         fields=len(core.fields.list_fields(organization.id).fields),
-        api_keys=len(core.administration.list_keys(organization.id)),
-        integrations=len(core.integrations.list_integrations(organization.id)),
-        administrators=len(core.administrators.list_administrators(organization.id)),
+        api_keys=keys,
+        integrations=integrations,
+        administrators=administrators,
     )
     confirm(f"Delete {_with_contents(organization, contents)}?")
     return contents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from time import monotonic
@@ -10,14 +11,14 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application import Core, InvalidDocument
-from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application import Core
 from recipient_fields.application.fields.documents import (
     parse_report,
     render_fields,
     render_integration,
     render_sync,
 )
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
     EmptyReport,
@@ -30,13 +31,14 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...counts import counted
-from ...service.selection import esp_variables, open_field_source
+from ...service.selection import esp_variables, open_field_source, storage_kind
 from ..command_group import CommandGroup
 from ..options import Identifier, esp_option, json_option, option, setting_option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table, table_lines
 from ..prompts import confirm, is_at_terminal, yes_option
+from ..target_options import is_on_command_line
+from ..violations import name_of, parse_json_file, reporting_violations
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 _PROGRESS_INTERVAL = 2.0
@@ -157,7 +159,7 @@ def sync(
         raise click.UsageError("Use either --yes or --allow-removals.")
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        began_at = core.integrations.clock()
+        began_at = core.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         sync_fields = partial(
             core.integrations.sync_fields,
@@ -239,18 +241,35 @@ def _sync_confirmed(
     integration = plan.integration
     note(f"Synced {_summary(plan)}")
     if plan.removed:
-        ids = f"{integration.id} --organization {organization.id}"
-        note(f"To undo the removals: recipient-fields integrations restore {ids}")
+        note(f"To undo the removals{_undo_command(integration)}")
     if as_json:
         print_json({"sync": render_sync(plan)})
     elif confirmed is None:
         print_table(_TITLES, _rows(plan))
 
 
+def _undo_command(integration: Integration) -> str:
+    """Return the command with the options of this command line that it needs.
+
+    It does not contain the URL of a storage that can contain a password.
+    """
+    ctx, hint = click.get_current_context(), ""
+    command = f"recipient-fields integrations restore {integration.id}"
+    command += f" --organization {integration.organization_id}"
+    if is_on_command_line(ctx, "storage"):
+        if storage_kind(ctx.obj) == "postgresql":
+            hint = ", with the same --storage"
+        else:
+            command += f" --storage {shlex.quote(ctx.obj)}"
+    if is_on_command_line(ctx, "catalog_size"):
+        command += f" --catalog-size {ctx.params['catalog_size']}"
+    return f"{hint}: {command}"
+
+
 def _confirm_removals(
     error: SyncNotConfirmed, organization: Organization, permitted: int | None, *, as_json: bool
 ) -> None:
-    """Print the plan. Abort the command unless its removals are permitted, or then confirmed."""
+    """Print the plan. End the command unless its removals are permitted, or then confirmed."""
     plan, integration = error.plan, error.plan.integration
     removed = counted(len(plan.removed), "field")
     if isinstance(error, SyncPlanChanged):
@@ -309,11 +328,11 @@ def _read_from_esp(esp: Esp) -> Iterator[ReportedField]:
 
 
 def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
-    document = parse_json(file.read())
-    try:
-        return parse_report(document)
-    except InvalidDocument as invalid:
-        raise click.ClickException(f"{invalid} A report looks like {_REPORT}.") from invalid
+    name = name_of(file)
+    with reporting_violations(
+        f"{name} is not a valid report. A report looks like {_REPORT}.", file=name
+    ):
+        return parse_report(parse_json_file(file))
 
 
 def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:

@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldKey,
+    FieldNotFound,
     InvalidField,
     RecipientField,
     Unchanged,
@@ -43,7 +44,7 @@ from ..options import (
 )
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
-from ..prompts import confirm, yes_option
+from ..prompts import confirm, confirm_at_terminal, yes_option
 
 T = TypeVar("T")
 
@@ -271,7 +272,13 @@ def restore(
     sync removes a synced field again if the ESP still does not report it.
     """
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
-        field = restore_field(core, tenant.id, FieldId(field_id), by=OPERATOR_AUTHOR)
+        try:
+            field = restore_field(core, tenant.id, FieldId(field_id), by=OPERATOR_AUTHOR)
+        except FieldNotFound:
+            raise click.ClickException(
+                f"No deleted field of this organization has the id {field_id}. To see the ids:"
+                f" recipient-fields history list --operation deleted --organization {tenant.id}"
+            ) from None
     _show(field, "Restored", as_json=as_json)
 
 
@@ -334,7 +341,7 @@ def _draft(
 def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
     note(f"The key will be {key}. It can't be changed later; use --key to choose another.")
     if prompt and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        click.confirm("Create the field?", default=True, abort=True, err=True)
+        confirm_at_terminal("Create the field?", default=True)
 
 
 def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from recipient_fields.application import Core, system_clock
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_records
 from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     MAX_HISTORY_PAGE,
     Author,
@@ -25,7 +26,6 @@ from recipient_fields.domain import (
     format_instant,
 )
 
-from ...counts import counted
 from ..accounts.audit_log import audit_log_option
 from ..command_group import CommandGroup
 from ..options import Duration, OneOf, Option, json_option, option

@@ -4,67 +4,47 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import count
 from typing import BinaryIO
 
 import click
-from attrs import frozen
 
-from recipient_fields.domain import Rule, TextFormats, Violation
-
-from ...recipient_files import RecipientReader, RecipientWriter, Row, is_json_lines
-from ...recipient_lists import (
-    CheckReport,
-    ListOptions,
-    RecipientList,
-    violation_text,
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    RecipientWriter,
 )
+from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
+from recipient_fields.domain import DataType, TextFormats
+
+from ...service.selection import open_recipients
 from ..command_group import Command
 from ..options import Identifier, InputFile, option
 from ..output import note, one_line, print_line, print_table
-from ..output_files import complete_outputs
+from ..output_files import OutputFiles, complete_outputs
 from ..target_options import open_fields, target_options
 from .options import file_options
-from .readers import is_parquet, open_reader
 
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
+_ADVICE = {
+    DataType.NUMBER: "If the numbers have decimal commas, add --decimal ','.",
+    DataType.DATE: (
+        "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY."
+    ),
+    DataType.BOOLEAN: (
+        "If other words mean true and false, add --true and --false, for example --true ja --false"
+        " nein."
+    ),
+}
+"""What to do if the texts of a data type can't be read."""
 _OUTPUT = click.Path(dir_okay=False, writable=True)
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
-
-
-@frozen
-class _Outputs:
-    """The files for the valid and the invalid rows, if they are requested."""
-
-    valid: RecipientWriter | None
-    rejects: RecipientWriter | None
-
-    @classmethod
-    @contextmanager
-    def open(
-        cls, reader: RecipientReader, valid: str | None, rejects: str | None
-    ) -> Iterator[_Outputs]:
-        """Open the files. They get their names when the block ends without an error."""
-        with complete_outputs() as files, ExitStack() as writers:
-
-            def open_writer(name: str | None, *, rejects: bool) -> RecipientWriter | None:
-                if name is None:
-                    return None
-                writer = reader.open_writer(files.open(name), rejects=rejects)
-                return writers.enter_context(writer)
-
-            yield cls(open_writer(valid, rejects=False), open_writer(rejects, rejects=True))
-
-    def write(self, row: Row, violations: Sequence[Violation]) -> None:
-        """Write a row to the file that it belongs to. A reject has the reasons."""
-        if violations and self.rejects is not None:
-            self.rejects.write(row, [violation_text(each) for each in violations])
-        elif not violations and self.valid is not None:
-            self.valid.write(row)
 
 
 @click.command(cls=Command)
@@ -114,32 +94,53 @@ def check(
     is 0 if all recipients are valid, 3 if some are invalid, and 1 if the file can't be read.
     """
     _check_names(file.name, out, rejects)
-    is_csv = not (is_json_lines(file.name) or is_parquet(file.name))
-    if spreadsheet_safe and not (is_csv and rejects):
+    file_format = FileFormat.of(file.name)
+    if spreadsheet_safe and not (file_format is FileFormat.CSV and rejects):
         raise click.UsageError("--spreadsheet-safe requires a CSV file and --rejects.")
-    if integration is not None and is_json_lines(file.name):
+    if integration is not None and file_format is FileFormat.JSON_LINES:
         raise click.UsageError("--integration requires a file with columns.")
+    file_options = FileOptions(
+        encoding=encoding, delimiter=delimiter, spreadsheet_safe=spreadsheet_safe
+    )
     options = ListOptions(
-        delimiter=delimiter,
-        encoding=encoding,
         formats=formats,
         integration=integration,
         additional=additional,
         additional_advice="add --additional",
-        spreadsheet_safe=spreadsheet_safe,
     )
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
-    reader = ctx.with_resource(open_reader(file, encoding, delimiter))
-    recipients = RecipientList.of(reader, catalog, options)
-    report = CheckReport()
-    with _Outputs.open(recipients.reader, out, rejects) as outputs:
-        for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
-            outputs.write(row, violations)
+    reader = ctx.with_resource(open_recipients(file, file.name, file_options))
+    report = _check(RecipientList.of(reader, catalog, options), file, out, rejects)
     _print_report(report, file.name)
-    if formats.decimal_mark == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
-        note("If the numbers have decimal commas, add --decimal ','.")
+    for data_type, advice in _ADVICE.items():
+        if data_type in report.unread_types:
+            note(advice)
     ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
+
+
+def _check(
+    recipients: RecipientList, file: BinaryIO, out: str | None, rejects: str | None
+) -> CheckReport:
+    """Check the list. The outputs get their names at the end, if there is no error.
+
+    On a terminal, the check shows how much of the file is read.
+    """
+    reader = recipients.reader
+    has_progress = sys.stderr.isatty() and file.seekable()
+    with (
+        complete_outputs() as files,
+        _open_writer(reader, files, out, rejects=False) as valid,
+        _open_writer(reader, files, rejects, rejects=True) as invalid,
+        _progress(reader, file) if has_progress else nullcontext() as on_row,
+    ):
+        return recipients.check(valid=valid, rejects=invalid, on_row=on_row)
+
+
+def _open_writer(
+    reader: RecipientReader, files: OutputFiles, name: str | None, *, rejects: bool
+) -> AbstractContextManager[RecipientWriter | None]:
+    return nullcontext() if name is None else reader.open_writer(files.open(name), rejects=rejects)
 
 
 def _print_report(report: CheckReport, name: str) -> None:
@@ -160,24 +161,26 @@ def _check_names(file: str, *outputs: str | None) -> None:
     names = [file, *(name for name in outputs if name is not None)]
     if len({os.path.realpath(name) for name in names}) < len(names):
         raise click.UsageError("FILE, --out and --rejects must be different files.")
-    if len({is_parquet(name) for name in names}) > 1:
+    if len({FileFormat.of(name) is FileFormat.PARQUET for name in names}) > 1:
         raise click.UsageError(
             "FILE, --out and --rejects have the same format. If one of them ends with .parquet, all"
             " must do so."
         )
 
 
-def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterable[Row]:
-    """Return the rows. On a terminal, their iteration shows how much of the file is read."""
-    return _progress(reader, file) if sys.stderr.isatty() and file.seekable() else reader
-
-
-def _progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
+@contextmanager
+def _progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Callable[[], None]]:
+    """Show a bar while the block runs, which calls the function after each row."""
     length = reader.row_count or os.fstat(file.fileno()).st_size
+    numbers = count()
+
     with click.progressbar(length=length, file=sys.stderr, label="Checking") as bar:
-        for number, row in enumerate(reader):
+
+        def on_row() -> None:
+            number = next(numbers)
             if number % _PROGRESS_ROWS == 0:
                 position = file.tell() if reader.row_count is None else number
                 bar.update(position - bar.pos)
-            yield row
+
+        yield on_row
         bar.update(length - bar.pos)

@@ -8,33 +8,25 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application.fields.fields_as_code import render_draft_document
+from recipient_fields.application.ports.recipients import FileFormat, FileOptions, Row
+from recipient_fields.application.recipients.inference import infer_fields
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     DEFAULT_MAX_PROPOSED_VALUES,
     MAX_ALLOWED_VALUES,
-    MAX_BATCH_OPERATIONS,
     Doubt,
-    FieldInference,
     ProposedField,
     RecipientField,
     TextFormats,
-    column_name,
 )
 
-from ...counts import counted
-from ...recipient_files import (
-    ColumnReader,
-    CsvRecipients,
-    RecipientReader,
-    UnreadableFile,
-    require_different,
-)
+from ...service.selection import open_recipients
 from ..command_group import Command
 from ..fields.export import print_document
 from ..options import InputFile, json_option, option
 from ..output import note, one_line
 from ..target_options import open_fields, optional_target_options
 from .options import file_options
-from .readers import open_reader
 
 _NOTES = {
     Doubt.EMPTY: "It has no values, so its data type is a guess.",
@@ -91,54 +83,31 @@ def infer(
     if organization is not None or url is not None:
         with open_fields(ctx, organization, url) as (service, organization_id):
             fields = service.list_fields(organization_id).fields
-    reader = ctx.with_resource(open_reader(file, encoding, delimiter))
-    if isinstance(reader, ColumnReader):
-        _require_different_names(reader)
-    has_texts = isinstance(reader, CsvRecipients)
-    inference = FieldInference(formats if has_texts else None, max_allowed_values)
-    count = _add_all(reader, inference, file.name)
-    proposed = inference.propose(fields)
-    print_document(render_draft_document(each.draft for each in proposed), as_json=as_json)
-    for each in proposed:
-        for sentence in _notes(each, has_header=isinstance(reader, ColumnReader)):
-            note(f"{each.draft.key}: {sentence}")
-    fields_proposed = counted(len(proposed), "field")
-    note(f"Proposed {fields_proposed} for {counted(count, 'recipient')}.")
+    reader = ctx.with_resource(
+        open_recipients(file, file.name, FileOptions(encoding=encoding, delimiter=delimiter))
+    )
 
-
-def _require_different_names(reader: ColumnReader) -> None:
-    """Check that each column can be found by its name. Raises: UnreadableFile if it can't."""
-    names = [column_name(title) for title in reader.header]
-    if "" in names:
-        column = names.index("") + 1
-        raise UnreadableFile(f"{reader.header_place}: Column {column} has no name in the header.")
-    require_different(reader.header_place, names, "have the same name")
-
-
-def _add_all(reader: RecipientReader, inference: FieldInference, name: str) -> int:
-    """Add the recipients to the inference, and return their number.
-
-    Raises: UnreadableFile if there are none, or if they have too many columns.
-    """
-    count = skipped = 0
-    for row in reader:
+    def note_skipped(row: Row) -> None:
         if row.violation is not None:
-            skipped += 1
-            if skipped == 1:
-                note(f"{name}:{row.line}: {row.violation.message}")
-            continue
-        count += 1
-        inference.add(reader.values(row), row.line)
-        if len(inference.titles) > MAX_BATCH_OPERATIONS:
-            raise UnreadableFile(
-                f"{name}:{row.line}: There are more than {MAX_BATCH_OPERATIONS:,} columns."
-                " `recipient-fields apply` can't create so many fields."
-            )
-    if not count:
-        raise UnreadableFile(f"{name} has no recipients.")
-    if skipped:
-        note(f"Skipped {counted(skipped, 'invalid row')}. `recipients check` reports them.")
-    return count
+            note(f"{file.name}:{row.line}: {row.violation.message}")
+
+    inferred = infer_fields(
+        reader,
+        fields,
+        formats=formats,
+        max_allowed_values=max_allowed_values,
+        on_first_skipped=note_skipped,
+    )
+    if inferred.skipped:
+        rows = counted(inferred.skipped, "invalid row")
+        note(f"Skipped {rows}. `recipients check` reports them.")
+    print_document(render_draft_document(each.draft for each in inferred.proposed), as_json=as_json)
+    has_header = FileFormat.of(file.name) is not FileFormat.JSON_LINES
+    for each in inferred.proposed:
+        for sentence in _notes(each, has_header=has_header):
+            note(f"{each.draft.key}: {sentence}")
+    proposed = counted(len(inferred.proposed), "field")
+    note(f"Proposed {proposed} for {counted(inferred.recipients, 'recipient')}.")
 
 
 def _notes(proposed: ProposedField, *, has_header: bool) -> Iterator[str]:

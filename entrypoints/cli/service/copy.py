@@ -14,9 +14,9 @@ from recipient_fields.application import (
     StorageRole,
     copy_storage,
 )
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
-from ...counts import counted
 from ...service.selection import existing_storage, open_new_storage, open_storage, shown_storage
 from ..command_group import Command
 from ..options import option

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 import click
 from attrs import asdict, frozen
 
-from recipient_fields.application import Pooled, system_clock
+from recipient_fields.application import Pooled, StorageGroup, system_clock
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, format_instant
 
 from ...console import ROOT as CONSOLE
-from ...service.advice import READABLE_FILE, SMALL_POOL
+from ...service.advice import MISSING_CONSOLE_GROUP, READABLE_FILE, SMALL_POOL
 from ...service.selection import (
     existing_storage,
     find_readable_file,
@@ -43,7 +43,8 @@ _CERTIFICATE_MARGIN = timedelta(days=14)
 """ACME clients renew a certificate 30 days before its end."""
 _CONSOLE_TIMEOUT = 5.0
 """Seconds for a connection, and for each read from it."""
-_UNREACHABLE = "Check that its server runs, and that this machine may connect to it."
+
+_RUN_AS_SERVICE = "Run doctor as the user of the service, and with its variables."
 
 
 @frozen
@@ -88,7 +89,10 @@ def doctor(
     and its schema, the permissions of files, the clock, the certificate and the address of the
     console, and variables that nothing reads. The exit status is 1 if there is a problem.
     """
-    results = [*_check_variables(ctx), *_check_storage(ctx.obj, threads)]
+    results = [
+        *_check_variables(ctx),
+        *_check_storage(ctx.obj, threads, console=console_url is not None),
+    ]
     if audit_log is not None:
         results.append(_check_audit_log(audit_log))
     if console_url is not None:
@@ -108,23 +112,25 @@ def _check_variables(ctx: click.Context) -> Iterator[_Result]:
         yield _ok("variables", "All RECIPIENT_FIELDS_ variables are settings.")
 
 
-def _check_storage(url: str, threads: int) -> Iterator[_Result]:
+def _check_storage(url: str, threads: int, *, console: bool) -> Iterator[_Result]:
     try:
         with closing(open_storage(existing_storage(url))) as storage:
             storage.check()
             pool_size = storage.pool_size if isinstance(storage, Pooled) else None
+            missing = [group for group in StorageGroup if not group.is_in(storage)]
         shown = shown_storage(url)
         difference = _clock_difference(url)
     except StorageNotFound as error:
-        advice = "Check the storage URL, and run doctor as the user of the service."
-        yield _problem("storage", f"{error} {advice}")
+        yield _problem("storage", f"{error} Check the storage URL. {_RUN_AS_SERVICE}")
         return
     except RecipientFieldsError as error:
         # Our own messages say what to do; those of a driver have no period.
-        advice = "" if str(error).endswith(".") else f". {_UNREACHABLE}"
+        advice = "" if str(error).endswith(".") else f". {_RUN_AS_SERVICE}"
         yield _problem("storage", f"{error}{advice}")
         return
     yield _ok("storage", f"{shown} responds, and its schema is current.")
+    if console and missing:
+        yield _problem("storage", MISSING_CONSOLE_GROUP % missing[0].value)
     if pool_size is not None:
         if pool_size < threads:
             yield _problem("pool", SMALL_POOL % (pool_size, threads, threads))

@@ -388,7 +388,7 @@ def _send_list(
         rows=rows,
         invitations=core.administrators.list_invitations(organization_id),
         role_names=ROLE_NAMES,
-        now=core.administrators.clock(),
+        now=core.clock(),
         issued=None if issued is None else _ShownLink.of(issued, console),
     )
 

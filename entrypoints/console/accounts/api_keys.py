@@ -90,7 +90,7 @@ class ApiKeyCreation(Page):
         """Create a key, and show it once."""
         inputs = KeyInputs.of_form(visit(req).form)
         try:
-            access, lifetime = inputs.parse(self.core.administration.clock())
+            access, lifetime = inputs.parse(self.core.clock())
             with claimed_form(req, self.core, _LIST, _CREATED_ALREADY):
                 issued = self.core.administration.issue_key(
                     visit(req).organization.id,
@@ -111,7 +111,7 @@ class ApiKeyCreation(Page):
         inputs: KeyInputs,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
-        today = self.core.administration.clock().date()
+        today = self.core.clock().date()
         self.pages.send(
             req,
             resp,
@@ -137,7 +137,7 @@ class ApiKeyRotation(Page):
     def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
         """Show the form for the grace period of the old key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
-        now = self.core.administration.clock()
+        now = self.core.clock()
         if key.state(now) is not KeyState.ACTIVE:
             raise ApiKeyNotActive
         self.pages.send(
@@ -179,7 +179,7 @@ class ApiKeyRevocation(Page):
     def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
         """Show the confirmation, which contains the name of the key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
-        now = self.core.administration.clock()
+        now = self.core.clock()
         self.pages.send(
             req,
             resp,
@@ -280,7 +280,7 @@ def _send_list(
     issues_keys: bool = True,
 ) -> None:
     """Send the list: active keys before others, the newest first. `issued` is shown once."""
-    now = core.administration.clock()
+    now = core.clock()
     new_id = None if issued is None else issued.api_key.id
     replaced_id = None if replaced is None else replaced.id
     rows = [

@@ -53,7 +53,7 @@ class SessionList(Page):
         sessions = self.core.administrators.list_sessions(visit(req).administrator.id)
         rows = [_Row.of(each, current) for each in sessions]
         rows.sort(key=lambda row: (row.is_current, row.session.last_used_at), reverse=True)
-        self.pages.send(req, resp, "sessions.html", rows=rows, now=self.core.administrators.clock())
+        self.pages.send(req, resp, "sessions.html", rows=rows, now=self.core.clock())
 
 
 @frozen

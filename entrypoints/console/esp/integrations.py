@@ -26,6 +26,7 @@ from recipient_fields.application import (
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.fields.documents import parse_report
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     FieldDefinition,
     FieldQuery,
@@ -54,7 +55,6 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...counts import counted
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
 from ..form_claims import claimed_form
@@ -247,12 +247,13 @@ class IntegrationDeletion(Page):
     ) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
-        integrations, expected = self.core.integrations, field_ids(visit(req).form, "expected")
+        integrations = self.core.integrations.by(author(req))
+        expected = field_ids(visit(req).form, "expected")
         try:
             with claimed_form(req, self.core, _LIST):
                 integration = integrations.get_integration(organization_id, integration_id)
                 deleted = integrations.delete_integration(
-                    organization_id, integration.id, expected=expected, by=author(req)
+                    organization_id, integration.id, expected=expected
                 )
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)

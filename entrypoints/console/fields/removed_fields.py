@@ -8,6 +8,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     CatalogTooLarge,
     FieldNotFound,
@@ -18,7 +19,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import DIALECTS, EspFieldTaken
 
-from ...counts import counted
 from .. import SHOWN_FIELDS
 from ..error_pages import STATUSES
 from ..form_claims import claimed_form
@@ -45,14 +45,13 @@ class RemovedFields(Page):
     ) -> None:
         """Restore all fields that the form names, or show why that is not possible."""
         path = own_path(req).removesuffix("/removed")
-        integrations, organization_id = self.core.integrations, visit(req).organization.id
+        integrations = self.core.integrations.by(author(req))
+        organization_id = visit(req).organization.id
         ids = field_ids(visit(req).form, "fields")
         try:
             with claimed_form(req, self.core, f"/settings/integrations/{integration_id}/removed"):
                 integration = integrations.get_integration(organization_id, integration_id)
-                restored = integrations.restore_fields(
-                    organization_id, integration_id, ids, by=author(req)
-                )
+                restored = integrations.restore_fields(organization_id, integration_id, ids)
         except (
             CatalogTooLarge,
             EspFieldTaken,

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
 from time import thread_time
+from typing import BinaryIO, TypeAlias
 
 import falcon
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, Rule, TextFormats
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    UnreadableFile,
+)
+from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
+from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, TextFormats
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line
 
-from ...recipient_files import UnreadableFile, is_json_lines, open_recipients
-from ...recipient_lists import (
-    CheckReport,
-    ListOptions,
-    RecipientList,
-    violation_text,
-)
 from .. import MAX_FILE_SIZE, MAX_FORM_SIZE
 from ..form_errors import NO_ERRORS, FormError, FormErrors
 from ..forms import Form, UploadedFile
 from ..page import Page, visit
 from ..rendering import Pages
+
+OpenRecipients: TypeAlias = Callable[
+    [BinaryIO, str, FileOptions], AbstractContextManager[RecipientReader]
+]
+"""Opens a file with this name. Raises: UnreadableFile if its beginning can't be read."""
 
 _MAX_SECONDS = 15.0
 """CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
@@ -57,6 +64,7 @@ class RecipientListCheck(Page):
 
     core: Core
     pages: Pages
+    open_recipients: OpenRecipients
     _running: Lock = field(factory=Lock, init=False, eq=False, repr=False)
     """Held during a check: a process checks one list at a time, so that requests have CPU time."""
     is_for_viewers = True
@@ -91,15 +99,45 @@ class RecipientListCheck(Page):
         if not file.content:
             raise ListNotChecked("Choose a file that is not empty.")
         options = evolve(_options(form, self._integrations(req)), formats=_formats(form))
-        if options.integration is not None and is_json_lines(file.name):
+        is_json_lines = FileFormat.of(file.name) is FileFormat.JSON_LINES
+        if options.integration is not None and is_json_lines:
             raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
         if not self._running.acquire(blocking=False):
             raise falcon.HTTPServiceUnavailable(description=_BUSY, retry_after=5)
         try:
             catalog = self.core.fields.list_fields(visit(req).organization.id)
-            return _Result.of(file, catalog, options, with_rejects=with_rejects)
+            return self._check_list(form, file, catalog, options, with_rejects=with_rejects)
         finally:
             self._running.release()
+
+    def _check_list(
+        self,
+        form: Form,
+        file: UploadedFile,
+        catalog: Catalog,
+        options: ListOptions,
+        *,
+        with_rejects: bool,
+    ) -> _Result:
+        """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
+        name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
+        end = thread_time() + _MAX_SECONDS
+        rejects = io.BytesIO()
+
+        def require_limits() -> None:
+            if thread_time() > end:
+                raise ListNotChecked(_TOO_SLOW)
+            if rejects.tell() > _MAX_REJECTS_SIZE:
+                raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
+
+        content = io.BytesIO(file.content)
+        with self.open_recipients(content, name, _file_options(form)) as reader:
+            recipients = RecipientList.of(reader, catalog, options)
+            with recipients.reader.open_writer(rejects, rejects=True) as writer:
+                report = recipients.check(
+                    rejects=writer if with_rejects else None, on_row=require_limits
+                )
+        return _Result(name, report, rejects.getvalue())
 
     def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
         return self.core.integrations.list_integrations(visit(req).organization.id)
@@ -119,6 +157,7 @@ class RecipientListCheck(Page):
             "fields/check.html",
             status=errors.status,
             options=_options(form, integrations),
+            file_options=_file_options(form),
             decimal=form.text("decimal") or "point",
             date_format=form.text("date_format"),
             words={"true": form.text("true") or "true", "false": form.text("false") or "false"},
@@ -129,57 +168,34 @@ class RecipientListCheck(Page):
             rejects=_REJECTS,
             max_size=MAX_FILE_SIZE,
             result=result,
+            unread=[] if result is None else [each.value for each in result.report.unread_types],
             errors=errors,
         )
 
 
-@frozen(kw_only=True)
+@frozen
 class _Result:
     """The report of a list, and the file of its rejects if it is requested."""
 
     name: str
-    is_json_lines: bool
     report: CheckReport
-    suggests_decimal_comma: bool
     rejects: bytes
-
-    @classmethod
-    def of(
-        cls, file: UploadedFile, catalog: Catalog, options: ListOptions, *, with_rejects: bool
-    ) -> _Result:
-        """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
-        name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
-        end = thread_time() + _MAX_SECONDS
-        report, content, rejects = CheckReport(), io.BytesIO(file.content), io.BytesIO()
-        with open_recipients(content, name, options.encoding, options.delimiter) as reader:
-            recipients = RecipientList.of(reader, catalog, options)
-            with recipients.reader.open_writer(rejects, rejects=True) as writer:
-                for row, reasons in recipients.check(recipients.reader, report):
-                    if thread_time() > end:
-                        raise ListNotChecked(_TOO_SLOW)
-                    if with_rejects and reasons:
-                        writer.write(row, [violation_text(each) for each in reasons])
-                        if rejects.tell() > _MAX_REJECTS_SIZE:
-                            raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
-        return cls(
-            name=name,
-            is_json_lines=is_json_lines(name),
-            report=report,
-            suggests_decimal_comma=options.formats.decimal_mark == "."
-            and recipients.may_have_decimal_commas
-            and report.has(Rule.TYPE),
-            rejects=rejects.getvalue(),
-        )
 
 
 def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:
     """Return the options of a form. Unknown values count as not set."""
     ids: Mapping[str, int] = {str(each.id): each.id for each in integrations}
-    encoding = form.text("encoding")
     return ListOptions(
         integration=ids.get(form.text("integration")),
-        encoding=encoding if encoding in _ENCODINGS and encoding else None,
         additional=form.text("additional") == "true",
+    )
+
+
+def _file_options(form: Form) -> FileOptions:
+    """Return how the file of a form is read. Unknown values count as not set."""
+    encoding = form.text("encoding")
+    return FileOptions(
+        encoding=encoding if encoding in _ENCODINGS and encoding else None,
         spreadsheet_safe=form.text("rejects") != "programs",
     )
 
@@ -207,7 +223,8 @@ def _title(integration: Integration) -> str:
 
 
 def _send_rejects(resp: falcon.Response, result: _Result) -> None:
-    kind, suffix = ("application/jsonl", "jsonl") if result.is_json_lines else ("text/csv", "csv")
+    is_json_lines = FileFormat.of(result.name) is FileFormat.JSON_LINES
+    kind, suffix = ("application/jsonl", "jsonl") if is_json_lines else ("text/csv", "csv")
     resp.content_type = f"{kind}; charset=utf-8"
     resp.downloadable_as = f"rejects.{suffix}"
     resp.data = result.rejects

@@ -68,6 +68,7 @@ from ..responses import (
     send_created,
     send_results,
 )
+from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
     CHANGE,
@@ -90,8 +91,9 @@ from .history_parameters import (
 from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 
 _RESTORED_BY_ID = (
-    "A deleted field is restored by its id, because several can have the same key. Find the id in"
-    " its changes."
+    "A deleted field is restored by its id, because several can have the same key. Find the id"
+    " with `GET /api/v1/recipient_field_changes?operation=deleted&key=KEY`. If the list is empty,"
+    " no field with this key was deleted."
 )
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
 _HISTORY_TAG = Tag("History", "The changes of these fields.")
@@ -384,9 +386,13 @@ class FieldRestoration(Resource):
         """
         if not is_id(id_or_key):
             raise RequestRejected("not_found", _RESTORED_BY_ID)
-        field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, FieldId(int(id_or_key))
-        )
+        restoring = self.service.by(author(req))
+        try:
+            field = restoring.restore_field(
+                credential(req).organization_id, FieldId(int(id_or_key))
+            )
+        except FieldNotFound:
+            raise RequestRejected("not_found", _RESTORED_BY_ID) from None
         send(req, resp, field_response(field))
 
 
@@ -439,6 +445,8 @@ class BatchCollection(Resource):
         one gets 412. If the fields would have more bytes than a list may have, 8 MiB by default,
         the response contains only their ids and keys, as with `Prefer: return=minimal`.
         """
+        # Otherwise, a batch that was stored could be rejected because its response has no slot.
+        max_bytes = self.service.size_limit if reads_files(req) else HEAVY_SIZE
 
         def require_slot(results: Iterable[RecipientField | None]) -> None:
             if not is_minimal:
@@ -450,7 +458,7 @@ class BatchCollection(Resource):
             results = self.service.by(author(req)).apply_batch(
                 organization_id, batch, accept=require_slot
             )
-            send_results(resp, results, is_minimal=is_minimal, max_bytes=self.service.size_limit)
+            send_results(resp, results, is_minimal=is_minimal, max_bytes=max_bytes)
 
 
 @frozen

@@ -12,7 +12,6 @@ from attrs import evolve
 
 from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
 from recipient_fields.application import (
-    AdministrationService,
     Core,
     KeyValidator,
     RecipientFields,
@@ -45,9 +44,7 @@ class Keyring(Mapping[OrganizationId, str]):
     def _issue(self, organization_id: OrganizationId) -> str:
         if organization_id not in {each.id for each in self._storage.organizations.all()}:
             raise KeyError(organization_id)
-        administration = AdministrationService(
-            organizations=self._storage.organizations, api_keys=self._storage.api_keys
-        )
+        administration = Core.over(self._storage).administration
         issued = administration.issue_key(organization_id, name="Test", access=self._access)
         return issued.plain.reveal()
 

@@ -24,7 +24,7 @@ from recipient_fields.testing import (
     machine_for,
     port_calls,
 )
-from recipient_fields.testing.field_limits import FieldLimitCases
+from recipient_fields.testing.field_limits import FieldLimitCases, SyncedFieldLimitCases
 
 from ...support.network import free_port
 from ...support.postgres import EMPTY, execute, new_database
@@ -47,7 +47,7 @@ class OnlyPlans:
         self.get, self.change = fields.get, fields.change
 
 
-class TestPostgresPlans(FieldRepositoryContract, FieldLimitCases):
+class TestPostgresPlans(FieldRepositoryContract, FieldLimitCases, SyncedFieldLimitCases):
     """Other cases create fields with one statement, as the service does."""
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""`docs/deploy/roles.sql`, and the statements of `docs/operating.md` that advance sequences."""
+"""`docs/deploy/roles.sql`, and the statements of `docs/operating/storage.md` for a restore."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...support.postgres import PASSWORD, execute
 from .examples import NOW
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = (DOCS / "operating.md").read_text("utf-8")
+PAGE = (DOCS / "operating" / "storage.md").read_text("utf-8")
 ROLES = (DOCS / "deploy/roles.sql").read_text("utf-8")
 (ADVANCE,) = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
 OWNER, SERVICE, DATABASE = (

@@ -421,7 +421,7 @@ def test_a_migration_that_fails_reports_the_reason_on_one_line(empty_database: s
 
 @pytest.fixture
 def service_url(empty_database: str) -> Iterator[str]:
-    """Return the URL of a role with only the privileges in docs/operating.md."""
+    """Return the URL of a role with only the privileges in docs/deploy/roles.sql."""
     database = urlsplit(empty_database).path[1:]
     role = f"service_{database[-8:]}"
     execute(empty_database, f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")

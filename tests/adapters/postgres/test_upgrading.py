@@ -1,4 +1,4 @@
-"""The statements of `docs/upgrading.md` that change the schema back."""
+"""The statements of `docs/operating/upgrading.md` that change the schema back."""
 
 from __future__ import annotations
 

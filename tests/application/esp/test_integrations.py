@@ -440,12 +440,12 @@ class TestRestoringRemovedFields:
         assert keys(catalog().fields) == keys(before)
 
     def test_says_that_a_removal_can_have_been_removed_from_the_history(
-        self, integrations, mailchimp, acme, catalog
+        self, integrations, mailchimp, acme, catalog, storage, clock
     ):
         integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
         (field,) = catalog().fields
         integrations.sync_fields(acme, mailchimp.id, ())
-        integrations.history.prune(acme, integrations.clock() + HOUR)
+        storage.history.prune(acme, clock() + HOUR)
         with pytest.raises(HistoryRemoved):
             integrations.restore_fields(acme, mailchimp.id, [field.id])
 

@@ -73,7 +73,7 @@ class TestListingChanges:
             yield EspField(name="AGE", data_type=DataType.NUMBER)
 
         integrations.sync_fields(acme, mailchimp.id, report(), request_id="4f1c")
-        integrations.delete_integration(acme, mailchimp.id, by=DANA)
+        integrations.by(DANA).delete_integration(acme, mailchimp.id)
         created, deleted = service.list_changes(acme, ALL).records
         assert created.author == Author(
             sync_channel(mailchimp.id), name="Main list", request_id="4f1c"

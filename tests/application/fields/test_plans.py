@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
+from recipient_fields.application.fields.plan_documents import parse_plan, render_plan
+from recipient_fields.application.fields.planning import (
+    CatalogPlan,
+    PlanAction,
+    plan_batch,
+    plan_document,
+)
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
+    Batch,
     CatalogChanged,
     FieldDraft,
     FieldKey,
@@ -120,3 +128,90 @@ def test_after_a_plan_was_applied_there_is_nothing_to_do(stored, document, prune
         assert definition.with_id(stored_field.id, acme) == evolve(
             stored_field, version=1, updated_at=stored_field.created_at
         )
+
+
+def saved(plan: CatalogPlan) -> Batch:
+    """Return the batch of the plan, read from its document."""
+    batch = parse_plan(render_plan(plan.batch))
+    assert batch is not None
+    return batch
+
+
+class TestSteps:
+    @pytest.fixture
+    def plan(self, service, acme):
+        def plan(*drafts: FieldDraft, **options: Any) -> CatalogPlan:
+            return plan_document(service.list_fields(acme), drafts, **options)
+
+        return plan
+
+    @pytest.fixture
+    def stored(self, service, acme):
+        for each in (draft("city"), draft("size"), draft("old"), draft("same")):
+            service.create_field(acme, each)
+        service.by(Author(ADMINISTRATOR)).create_field(acme, draft("manual"))
+
+    DOCUMENT = (
+        draft("tier"),
+        FieldDraft(name="Town", key="city", data_type="text"),
+        draft("size", "number"),
+        draft("same"),
+    )
+
+    def test_a_plan_has_one_step_per_field_in_the_order_of_keys(self, plan, stored):
+        planned = plan(*self.DOCUMENT, prune=True, replaceable=["size"])
+        assert [(step.key, step.action) for step in planned.steps] == [
+            ("city", PlanAction.CHANGE),
+            ("old", PlanAction.DELETE),
+            ("size", PlanAction.REPLACE),
+            ("tier", PlanAction.CREATE),
+        ]
+        change, deletion, replacement, creation = planned.steps
+        assert (change.before["name"], change.after["name"]) == ("city", "Town")
+        assert (deletion.before["name"], deletion.after) == ("old", None)
+        assert replacement.before["data_type"] == "text"
+        assert replacement.after["data_type"] == "number"
+        assert (creation.before, creation.after["name"]) == (None, "tier")
+        assert (planned.unchanged, planned.unplanned, planned.field_count) == (1, 0, 4)
+
+    def test_fields_that_are_not_in_the_document_count_as_unchanged(self, plan, stored):
+        planned = plan(draft("same"))
+        assert (planned.steps, planned.unchanged, planned.unplanned) == ((), 4, 3)
+
+    def test_a_refused_step_can_be_a_replacement_if_the_field_is_managed_through_the_api(
+        self, plan, stored
+    ):
+        planned = plan(draft("size", "number"), draft("manual"))
+        steps = {step.key: step for step in planned.steps}
+        assert {step.action for step in planned.steps} == {PlanAction.REFUSED}
+        assert "from text to number" in steps["size"].reason
+        assert (steps["size"].is_replaceable, steps["manual"].is_replaceable) == (True, False)
+        assert (planned.is_permitted, planned.batch.operations) == (False, ())
+
+    def test_a_plan_exceeds_a_limit_only_if_it_creates_fields(self, plan, stored):
+        assert plan(draft("new")).exceeds(4)
+        assert not plan(draft("new")).exceeds(5)
+        assert not plan(draft("new"), prune=True).exceeds(1)
+        assert not plan(draft("size", "number"), replaceable=["size"]).exceeds(1)
+
+    def test_a_plan_of_more_operations_than_a_batch_can_have_is_too_long(self, plan):
+        drafts = [draft(f"field_{number}") for number in range(1_001)]
+        assert not plan(*drafts[1:]).is_too_long
+        assert plan(*drafts).is_too_long
+
+    def test_a_saved_plan_has_the_steps_of_its_document(self, plan, stored, service, acme):
+        planned = plan(*self.DOCUMENT, prune=True, replaceable=["size"])
+        assert plan_batch(service.list_fields(acme), saved(planned)) == planned
+
+    def test_a_saved_plan_can_be_empty(self, plan, service, acme):
+        assert plan_batch(service.list_fields(acme), saved(plan())).steps == ()
+
+    @pytest.mark.parametrize("content", [b"fields: {}", b'{"fields": {}}', b"[]"])
+    def test_a_document_of_fields_is_not_a_saved_plan(self, content):
+        assert parse_plan(content) is None
+
+    def test_a_saved_plan_for_another_catalog_is_rejected(self, plan, stored, service, acme):
+        planned = plan(*self.DOCUMENT)
+        service.create_field(acme, draft("new"))
+        with pytest.raises(CatalogChanged):
+            plan_batch(service.list_fields(acme), planned.batch)

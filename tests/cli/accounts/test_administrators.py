@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import (
@@ -24,6 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.examples import an_invitation_draft
 
+from ...support.administrators import administrators_of
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 
 EMAIL = "Dana@acme.example"
@@ -35,12 +37,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def service(core: Core) -> AdministratorService:
-    storage = core.storage
-    return AdministratorService(
-        administrators=storage.administrators,
-        sessions=storage.sessions,
-        hasher=Argon2PasswordHasher(),
-    )
+    return evolve(core.administrators, hasher=Argon2PasswordHasher())
 
 
 @pytest.fixture
@@ -174,7 +171,7 @@ def test_list_shows_an_invitation_whose_link_has_expired(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
     old = an_invitation_draft(EmailAddress(EMAIL), created_at=LONG_AGO, expires_at=LONG_AGO)
-    core.storage.administrators.invite(acme, old)
+    administrators_of(core).invite(acme, old)
 
     (_, row) = cli("administrators", "list", *ACME).table()
     assert row.split() == ["-", EMAIL, "admin", "expired"]

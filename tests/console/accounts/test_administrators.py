@@ -11,6 +11,7 @@ from recipient_fields.domain import Administrator, Role
 from recipient_fields.testing.examples import grant
 
 from ...http.conftest import Clock
+from ...support.administrators import administrators_of
 from ..browser import ORIGIN, Browser, Response
 from ..conftest import EMAIL, PASSWORD, Console, open_console
 from ..hostile_texts import HOSTILE
@@ -313,7 +314,7 @@ def test_an_address_is_shown_as_text(console: Console, dana: Browser, path: str,
     email = HOSTILE[kind].replace(" ", "")[:200] + "@acme.example"
     pages = [dana.submit(dana.get(f"{path}/new"), {"email": email, "role": "viewer"})]
     (invited,) = console.core.administrators.list_invitations(console.acme.id)
-    member = grant(console.core.storage.administrators, console.acme.id, f"member.{email}")
+    member = grant(administrators_of(console.core), console.acme.id, f"member.{email}")
     pages += [
         dana.get(f"{path}{suffix}")
         for suffix in (

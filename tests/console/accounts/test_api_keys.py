@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from recipient_fields.application import IntegrationStorage
 from recipient_fields.domain import Access, ApiKey, KeyState, PlainKey
 
 from ...http.conftest import Clock
@@ -128,7 +129,9 @@ def test_the_list_shows_use_expiry_creator_and_state(
     console.core.administration.revoke_key(console.acme.id, revoked.id)
     clock.advance(days=1)
     dana = console.signed_in("erin@acme.example")
-    console.core.storage.api_keys.record_use(console.acme.id, soon.id, clock.now)
+    storage = console.core.storage
+    assert isinstance(storage, IntegrationStorage)
+    storage.api_keys.record_use(console.acme.id, soon.id, clock.now)
     clock.advance(minutes=3)
 
     page = dana.get(path)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    API,
     DataType,
     FieldId,
     IntegrationId,
@@ -23,9 +22,8 @@ from recipient_fields.domain.esp import (
     ExportedContent,
     derive_snippet,
     export_content,
-    exportable_fields,
 )
-from recipient_fields.domain.esp.content import MAX_EXPORTED_LENGTH
+from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BRACES = (
@@ -134,12 +132,7 @@ def test_a_field_of_another_integration_is_refused(synced):
         export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
 
 
-def test_one_email_can_contain_the_fields_of_only_one_integration(make_field):
-    channels = (API, ADMINISTRATOR, sync_channel(SEVEN), sync_channel(IntegrationId(8)))
-    api, manual, synced, other = (make_field(channel) for channel in channels)
-    fields = (other, synced, manual, api)
-    assert exportable_fields(fields, SEVEN) == (synced, manual, api)
-    assert exportable_fields(fields, None) == (manual, api)
+SET_BY = "An administrator sets it in the console or with `recipient-fields fields update`."
 
 
 def test_every_reason_is_reported_with_its_position(refusal, manual):
@@ -152,9 +145,9 @@ def test_every_reason_is_reported_with_its_position(refusal, manual):
         "{{recipient.bare}}\n {{recipient.secret}}{{recipient.bare | expression}}",
         *fields,
     ) == [
-        "Line 1, column 1: This field has no insertion code.",
+        f"Line 1, column 1: This field has no insertion code. {SET_BY}",
         "Line 2, column 2: This field is not insertable.",
-        "Line 2, column 22: This field has no value expression.",
+        f"Line 2, column 22: This field has no value expression. {SET_BY}",
     ]
 
 

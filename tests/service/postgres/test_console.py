@@ -13,6 +13,7 @@ from recipient_fields.application import OPERATOR, Core
 from recipient_fields.domain import Organization, Role
 from recipient_fields.testing.examples import grant
 
+from ...support.administrators import administrators_of
 from ...support.postgres import PostgresServer
 from ...support.service import Service
 from ...support.waiting import eventually
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 EMAIL = "dana@acme.example"
 MAX_RESPONSE_SECONDS = 1.2
-"""The limit of a 503 of the API during an outage, see docs/reliability.md."""
+"""The limit of a 503 of the API during an outage, see docs/internals/reliability.md."""
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_an_administrator_who_becomes_a_viewer_can_change_nothing_in_either_proc
     forms = [browser.get(f"{fields}/new") for browser in dana]
     (administrator,) = core.administrators.list_administrators(acme.id)
 
-    grant(core.storage.administrators, acme.id, "second@acme.example")
+    grant(administrators_of(core), acme.id, "second@acme.example")
     core.administrators.change_role(acme.id, administrator.id, Role.VIEWER, by=OPERATOR)
 
     for browser, form in zip(dana, forms, strict=True):

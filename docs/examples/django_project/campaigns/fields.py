@@ -2,8 +2,8 @@
 
 from django.db import connection
 
+from recipient_fields import Core
 from recipient_fields.adapters.postgres import PostgresConnectionStorage
-from recipient_fields.application import Core
 
 
 def _connect():

@@ -2,7 +2,7 @@
 
 from django.http import JsonResponse
 
-from recipient_fields.domain import (
+from recipient_fields import (
     CatalogTooLarge,
     FieldLimitReached,
     FieldNotFound,

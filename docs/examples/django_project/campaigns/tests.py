@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, connections, transaction
 from django.test import TestCase, TransactionTestCase
 
-from recipient_fields.domain import DataType, FieldDraft, KeyTaken, StorageUnavailable
+from recipient_fields import DataType, FieldDraft, KeyTaken, StorageUnavailable
 
 from .fields import core
 from .models import Campaign, Team

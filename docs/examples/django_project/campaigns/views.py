@@ -5,7 +5,7 @@ from django.db import transaction
 from django.http import JsonResponse
 from django.views.decorators.http import require_POST
 
-from recipient_fields.domain import DataType, FieldDraft
+from recipient_fields import DataType, FieldDraft
 
 from .fields import core
 from .models import Campaign

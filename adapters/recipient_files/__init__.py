@@ -1,0 +1,1 @@
+"""Files with one recipient per row: one module per format, and what the formats share."""

@@ -1,0 +1,128 @@
+"""The ports of integrations with ESPs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from recipient_fields.domain import (
+    Author,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+)
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    ReportedField,
+    SyncPlan,
+)
+
+__all__ = ["EspFieldSource", "IntegrationCheck", "IntegrationRepository", "SyncPlanner"]
+
+IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
+"""Raise if an integration with these fields may not be deleted."""
+
+
+SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], SyncPlan]
+"""Return the changes of a sync run to the integration and all fields of its organization.
+
+It has no side effects: a storage may call it several times."""
+
+
+class IntegrationRepository(Protocol):
+    """The integrations of all organizations. Their sync runs create, change and delete fields.
+
+    For each organization, the integrations of other organizations do not exist.
+    """
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        """Return the organization's integrations by ascending id.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        """Return the number of fields of each of the organization's integrations that has any.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        """Return the integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        """Store a new integration, and return it.
+
+        Its id is greater than any that the storage has assigned to an integration before.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
+    ) -> Integration:
+        """Store the integration's new name, and return the integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration; then
+        InvalidIntegration if the name is not one line of 1 to 255 characters.
+        """
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> tuple[RecipientField, ...]:
+        """Delete the integration and its fields at this time, unless `check` raises.
+
+        Return these fields by ascending id, as `check` receives them. They do not change between
+        the call of `check` and the commit. The revision of the catalog increases if there are any,
+        and the history records each deletion.
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> SyncPlan:
+        """Store the plan that `planner` returns, and return the plan.
+
+        `planner` receives the integration and all fields of its organization by ascending id. These
+        do not change between its last call and the commit: a storage may call it again with the
+        newest state, and stores the result of the last call. If it raises, nothing is stored and
+        the exception is raised.
+
+        The changes of the plan are stored and recorded as `FieldRepository.change` does. Only
+        `last_synced_at` of the integration is stored. The revision of the catalog increases if the
+        plan changes any field. `at` is the time of the change; the run can have begun long before.
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+
+class EspFieldSource(Protocol):
+    """The fields of one account of an ESP."""
+
+    def fields(self) -> Iterator[ReportedField]:
+        """Return an iterator over all fields that the ESP lists, in the ESP's order.
+
+        Pages are requested as the iterator advances; a list is complete only if the iteration ends
+        without an error. A field whose type no recipient field can have is reported as refused.
+
+        Raises: EspUnavailable, during the iteration, if the ESP fails, limits the request rate or
+        does not respond in time, after several attempts; EspRefused if it rejects the request or
+        its response has no fields.
+        """

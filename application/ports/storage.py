@@ -1,0 +1,176 @@
+"""The port of a storage: its repositories, some of which are optional, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
+from enum import Enum
+from typing import Final, Literal, Protocol, runtime_checkable
+
+from recipient_fields.domain import RecipientFieldsError
+
+from ..snapshots import Snapshot
+from .administrators import AdministratorRepository
+from .fields import FieldRepository
+from .history import HistoryRepository
+from .integrations import IntegrationRepository
+from .keys import ApiKeyRepository
+from .organizations import OrganizationRepository
+from .sessions import SessionRepository
+
+__all__ = [
+    "CallingThreadStorage",
+    "CompleteStorage",
+    "ConsoleStorage",
+    "IntegrationStorage",
+    "MissingGroup",
+    "Pooled",
+    "Storage",
+    "StorageGroup",
+    "Transferable",
+]
+
+
+class Storage(Protocol):
+    """The repositories of one storage, with shared connections.
+
+    Every storage has organizations, their fields and the history of the fields. A storage that has
+    all repositories of an optional group also fulfils the protocol of that group.
+    """
+
+    @property
+    def organizations(self) -> OrganizationRepository:
+        """The organizations."""
+
+    @property
+    def fields(self) -> FieldRepository:
+        """The fields."""
+
+    @property
+    def history(self) -> HistoryRepository:
+        """The history of the fields."""
+
+    def check(self) -> None:
+        """Raise StorageUnavailable unless the storage responds and has the required schema."""
+
+    def close(self) -> None:
+        """Close every connection. A second call does nothing."""
+
+
+@runtime_checkable
+class IntegrationStorage(Storage, Protocol):
+    """A storage that also has API keys and integrations."""
+
+    @property
+    def api_keys(self) -> ApiKeyRepository:
+        """The API keys."""
+
+    @property
+    def integrations(self) -> IntegrationRepository:
+        """The integrations."""
+
+
+@runtime_checkable
+class ConsoleStorage(Storage, Protocol):
+    """A storage that also has console accounts: administrators and their sessions."""
+
+    @property
+    def administrators(self) -> AdministratorRepository:
+        """The administrators."""
+
+    @property
+    def sessions(self) -> SessionRepository:
+        """The sessions of administrators."""
+
+
+class CompleteStorage(IntegrationStorage, ConsoleStorage, Protocol):
+    """A storage that has all groups."""
+
+
+class StorageGroup(Enum):
+    """An optional group of repositories. A storage has all of them, or none."""
+
+    INTEGRATIONS = "API keys and integrations"
+    CONSOLE_ACCOUNTS = "console accounts"
+
+    @property
+    def repositories(self) -> tuple[str, ...]:
+        """The attributes of a storage that has this group."""
+        members = vars(_PROTOCOLS[self]).items()
+        return tuple(name for name, member in members if isinstance(member, property))
+
+    def is_in(self, storage: Storage) -> bool:
+        """Return whether the storage has this group."""
+        return isinstance(storage, _PROTOCOLS[self])
+
+
+_PROTOCOLS: Final[Mapping[StorageGroup, type]] = {
+    StorageGroup.INTEGRATIONS: IntegrationStorage,
+    StorageGroup.CONSOLE_ACCOUNTS: ConsoleStorage,
+}
+
+
+class MissingGroup(RecipientFieldsError):
+    """The storage does not have the optional group that the call requires."""
+
+    def __init__(self, group: StorageGroup) -> None:
+        self.group = group
+        super().__init__(
+            f"This storage has no {group.value}. Use one that has them, such as sqlite:PATH."
+        )
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """A storage with a connection pool."""
+
+    @property
+    def pool_size(self) -> int:
+        """The number of calls that can have a connection at the same time."""
+
+    def pool_use(self) -> Mapping[str, int]:
+        """Return the numbers of `open` and `in_use` connections, and of `waiting` calls."""
+
+
+@runtime_checkable
+class CallingThreadStorage(Protocol):
+    """A storage over a connection of the calling thread. It must not be used in other threads."""
+
+    @property
+    def belongs_to_calling_thread(self) -> Literal[True]:
+        """Always true."""
+
+
+@runtime_checkable
+class Transferable(Protocol):
+    """A storage whose whole content can be copied to another storage."""
+
+    def identity(self) -> Hashable:
+        """Return a value that is equal for two storages if and only if they share their data.
+
+        Raises: StorageUnavailable if the storage can't be reached.
+        """
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return a context manager for the content of the storage at one moment.
+
+        The snapshot contains no change that is committed after the context was entered, and does
+        not block writers. Records are read from the storage as they are iterated over. There is no
+        deadline for the whole copy.
+
+        Raises: StorageUnavailable, also during the iteration, if the storage fails, stops
+        responding, or has a record that breaks a rule of the domain.
+        """
+
+    def store_snapshot(self, snapshot: Snapshot, /) -> None:
+        """Store everything in the snapshot in one transaction. The storage must be empty.
+
+        Ids, revisions and times stay the same. From then on, each new id is greater than the
+        `last_id` of its kind, and than any id that this storage has assigned before. If the
+        iteration over the snapshot raises, nothing is stored and the exception is raised. The
+        snapshot has no records of a group that this storage does not have. Of several concurrent
+        callers, at most one succeeds. There is no deadline for the whole copy.
+
+        Raises: StorageNotEmpty if the storage has an organization, StorageUnavailable if the
+        storage fails or stops responding.
+        """

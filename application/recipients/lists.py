@@ -1,0 +1,322 @@
+"""The use case of list checks: the recipients in a file, against the fields of an organization."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from attrs import field, frozen, mutable
+
+from recipient_fields.domain import (
+    Catalog,
+    DataType,
+    RecipientRows,
+    RecipientSchema,
+    RecipientTexts,
+    Rule,
+    TextFormats,
+    Violation,
+    closest_match,
+    match_columns,
+)
+
+from ..ports.recipients import (
+    ColumnReader,
+    RecipientReader,
+    RecipientWriter,
+    Row,
+    TextReader,
+    UnreadableFile,
+)
+from ..wording import counted
+from .columns import require_different, require_names
+
+_RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
+"""Returns the violations of a row with values, with suggestions if its last argument is true."""
+
+_Kind: TypeAlias = tuple[object, ...]
+"""What equal violations have in common."""
+
+_MAX_FINDINGS = 100
+_MAX_VALUE_LENGTH = 60
+"""Characters of a value in a finding, as JSON."""
+_MAX_COUNTS = 1_000
+"""Pairs of a field and a rule that are counted apart: more than fields of an organization."""
+_OTHER = "(other)"
+_UNREAD = {
+    DataType.BOOLEAN: Rule.TYPE,
+    DataType.DATE: Rule.FORMAT,
+    DataType.NUMBER: Rule.TYPE,
+}
+"""The rule that a text of a field violates if it is not in the format of the options."""
+_MAX_TITLES = 10
+"""Unknown columns in a message."""
+
+
+@frozen(kw_only=True)
+class ListOptions:
+    """How to check a list. The formats apply to values that are texts."""
+
+    formats: TextFormats = field(factory=TextFormats)
+    integration: int | None = None
+    """The header contains the ESP's names of this integration's fields."""
+    additional: bool = False
+    """Whether values that are not of recipient fields are accepted."""
+    additional_advice: str = "accept additional values"
+    """How a user sets `additional`, in messages."""
+
+
+@mutable
+class Finding:
+    """Equal violations of equal values: the line of the first one, and their number.
+
+    `value` is the value as JSON, or None if it is long, or if the violation is not of a value.
+    """
+
+    line: int
+    violation: Violation
+    value: str | None
+    count: int = 0
+
+    @property
+    def key(self) -> str:
+        """The key of the field, or an empty text if the violation concerns the row."""
+        return _violation_key(self.violation)
+
+    @property
+    def message(self) -> str:
+        """The message with the suggestion. If there are several violations, it begins with them."""
+        message = _violation_message(self.violation)
+        if self.count == 1:
+            return message
+        if self.value is None:
+            return f"{self.count:,} times: {message}"
+        return f"{self.value} \N{MULTIPLICATION SIGN} {self.count:,}: {message}"
+
+
+@mutable
+class CheckReport:
+    """The first findings of a check, and the counts of all violations."""
+
+    _formatted: Mapping[str, DataType] = field(factory=dict)
+    """The types of the fields whose texts can be in another format than that of the options."""
+    valid: int = 0
+    invalid: int = 0
+    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    """The number of violations by field and rule."""
+    _findings: dict[_Kind, Finding] = field(factory=dict)
+
+    @property
+    def findings(self) -> Collection[Finding]:
+        """The first 100 findings, in the order of their lines."""
+        return self._findings.values()
+
+    @property
+    def hidden(self) -> int:
+        """The number of violations that are not in the findings."""
+        return self.counts.total() - sum(each.count for each in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """The number of rows, as a sentence."""
+        checked = counted(self.valid + self.invalid, "recipient")
+        return f"Checked {checked}: {self.valid:,} valid, {self.invalid:,} invalid."
+
+    def add(
+        self,
+        line: int,
+        violations: Sequence[Violation],
+        values: Mapping[str, object],
+        suggest: Callable[[], Sequence[Violation]],
+    ) -> Sequence[Violation]:
+        """Add an invalid row, and return its violations with the suggestions of their findings.
+
+        `suggest` returns the violations with suggestions. It takes time, so it is only called for
+        new findings.
+        """
+        self.invalid += 1
+        kinds = [_kind(each, values) for each in violations]
+        if len(self._findings) < _MAX_FINDINGS and any(
+            each not in self._findings for each in kinds
+        ):
+            violations = suggest()
+            for kind, violation in zip(kinds, violations, strict=True):
+                if len(self._findings) < _MAX_FINDINGS:
+                    self._findings.setdefault(
+                        kind, Finding(line, violation, _value(violation, values))
+                    )
+        for kind, violation in zip(kinds, violations, strict=True):
+            self._count(violation)
+            if kind in self._findings:
+                self._findings[kind].count += 1
+        return [
+            self._findings[kind].violation if kind in self._findings else violation
+            for kind, violation in zip(kinds, violations, strict=True)
+        ]
+
+    def _count(self, violation: Violation) -> None:
+        count = _violation_key(violation), violation.rule.value
+        if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
+            count = _OTHER, violation.rule.value
+        self.counts[count] += 1
+
+    @property
+    def unread_types(self) -> Collection[DataType]:
+        """The data types with texts that are in none of the formats, but can be in other ones."""
+        return {
+            data_type
+            for key, data_type in self._formatted.items()
+            if (key, _UNREAD[data_type].value) in self.counts
+        }
+
+    def table(self) -> list[tuple[str, str, str]]:
+        """Return a row of texts for each field and rule."""
+        return [(key, rule, f"{number:,}") for (key, rule), number in sorted(self.counts.items())]
+
+
+@frozen
+class RecipientList:
+    """A file of recipients, with the check of its rows."""
+
+    reader: RecipientReader
+    _check_row: _RowCheck
+    _formatted: Mapping[str, DataType] = field(factory=dict)
+
+    @classmethod
+    def of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
+        """Return the list that the reader reads.
+
+        Raises: UnreadableFile if columns have no names or equal names, if several are one field, or
+        if one is not a field and no additional values are accepted.
+        """
+        schema = RecipientSchema.of(catalog.fields, additional=options.additional)
+        if isinstance(reader, ColumnReader):
+            reader = _with_keys(reader, catalog, options)
+        if isinstance(reader, TextReader):
+            rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
+            return cls(
+                reader,
+                lambda row, suggest: rows.violations(row.source, suggest=suggest),
+                formatted=_formatted_fields(schema, options.formats),
+            )
+        return cls(
+            reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
+        )
+
+    def check(
+        self,
+        *,
+        valid: RecipientWriter | None = None,
+        rejects: RecipientWriter | None = None,
+        on_row: Callable[[], None] | None = None,
+    ) -> CheckReport:
+        """Check the rows, and return the report. A list can be checked once.
+
+        `valid` receives the valid rows, and `rejects` the others with their reasons. `on_row` is
+        called after each row. If it raises, the check ends.
+
+        Raises: UnreadableFile if the rest of the file can't be read.
+        """
+        report = CheckReport(self._formatted)
+        for row in self.reader:
+            violations = self._violations(row, suggest=False)
+            if violations:
+                values = {} if row.violation else self.reader.values(row)
+                suggest = partial(self._violations, row, suggest=True)
+                violations = report.add(row.line, violations, values, suggest)
+                if rejects is not None:
+                    rejects.write(row, [_violation_text(each) for each in violations])
+            else:
+                report.valid += 1
+                if valid is not None:
+                    valid.write(row)
+            if on_row is not None:
+                on_row()
+        return report
+
+    def _violations(self, row: Row, *, suggest: bool) -> Sequence[Violation]:
+        return (row.violation,) if row.violation else self._check_row(row, suggest)
+
+
+def _formatted_fields(schema: RecipientSchema, formats: TextFormats) -> Mapping[str, DataType]:
+    has_point = formats.decimal_mark == "."
+    return {
+        key: each.data_type
+        for key, each in schema.fields.items()
+        if each.data_type in _UNREAD and (has_point or each.data_type is not DataType.NUMBER)
+    }
+
+
+def _violation_key(violation: Violation) -> str:
+    """Return the key of the field, or an empty text if the violation concerns the row."""
+    return str(violation.path[0]) if violation.path else ""
+
+
+def _violation_message(violation: Violation) -> str:
+    """Return the message with the suggestion."""
+    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
+    return f"{violation.message}{hint}"
+
+
+def _violation_text(violation: Violation) -> str:
+    """Return the key of the field, if any, and the message with the suggestion."""
+    key = f"{violation.path[0]}: " if violation.path else ""
+    return f"{key}{_violation_message(violation)}"
+
+
+def _value(violation: Violation, values: Mapping[str, object]) -> str | None:
+    """Return the value that breaks the rule, as JSON, or None if there is none or it is long."""
+    if violation.rule is Rule.UNKNOWN_FIELD or _violation_key(violation) not in values:
+        return None
+    value = values[_violation_key(violation)]
+    if isinstance(value, str) and len(value) > _MAX_VALUE_LENGTH:
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_VALUE_LENGTH else None
+
+
+def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
+    return violation.path, violation.rule, violation.message, _value(violation, values)
+
+
+def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> ColumnReader:
+    """Return the reader with the keys of its columns."""
+    require_names(reader.header_place, reader.header)
+    if options.integration is None:
+        keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
+        known: Collection[str] = [each.key for each in catalog.fields]
+    else:
+        esp_names = _keys_by_esp_name(catalog, options.integration)
+        keys = {title: esp_names[title] for title in reader.header if title in esp_names}
+        known = esp_names
+    unknown = [title for title in reader.header if title not in keys]
+    if unknown and not options.additional:
+        raise UnreadableFile(
+            f"{reader.header_place}: {_unknown_columns(unknown, known)}"
+            f" Remove them, or {options.additional_advice}."
+        )
+    all_keys = [keys.get(title, title) for title in reader.header]
+    require_different(reader.header_place, all_keys, "are the same field")
+    return reader.with_keys(keys)
+
+
+def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:
+    return {
+        each.origin.esp_field_name: each.key
+        for each in catalog.fields
+        if each.origin.integration_id == integration and each.origin.esp_field_name is not None
+    }
+
+
+def _unknown_columns(titles: list[str], known: Collection[str]) -> str:
+    listed = ", ".join(_with_similar(each, known) for each in titles[:_MAX_TITLES])
+    more = f" and {len(titles) - _MAX_TITLES:,} more" if len(titles) > _MAX_TITLES else ""
+    return f"These columns are not recipient fields: {listed}{more}."
+
+
+def _with_similar(title: str, known: Collection[str]) -> str:
+    similar = closest_match(title, known)
+    return title if similar is None else f"{title} (did you mean {similar}?)"

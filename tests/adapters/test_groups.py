@@ -1,0 +1,105 @@
+"""A storage without optional groups passes the contracts, and every group requires its suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Storage
+from recipient_fields.testing import (
+    Call,
+    CatalogContract,
+    ConsoleContract,
+    IntegrationContract,
+    StorageContract,
+    StorageDurabilityContract,
+    StorageOutageContract,
+    StorageTransferContract,
+    assert_storages_agree,
+    machine_for,
+    port_calls,
+)
+
+from ..support.catalog_storage import CatalogStorage
+
+
+class TestCatalogStorage(CatalogContract):
+    rounds = 20
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        return CatalogStorage(MemoryStorage())
+
+
+TestCatalogMachine = machine_for(lambda: closing(CatalogStorage(MemoryStorage()))).TestCase
+TestCatalogMachine.settings = settings(max_examples=20, deadline=None)
+
+
+@settings(max_examples=20, deadline=None)
+@given(port_calls())
+def test_calls_for_groups_that_one_storage_does_not_have_are_not_compared(
+    calls: list[Call],
+) -> None:
+    assert_storages_agree(CatalogStorage(MemoryStorage()), MemoryStorage(), calls)
+
+
+class TestCatalogDurability(StorageDurabilityContract):
+    rounds = 5
+
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Callable[[], AbstractContextManager[Storage]]:
+        return lambda: closing(CatalogStorage(SqliteStorage(tmp_path / "fields.db")))
+
+
+class TestCatalogOutage(StorageOutageContract):
+    @pytest.fixture
+    def broken_storage(self, tmp_path: Path) -> Storage:
+        storage = SqliteStorage(tmp_path / "fields.db")
+        storage.close()
+        return CatalogStorage(storage)
+
+
+class TestCatalogTransfer(StorageTransferContract):
+    @pytest.fixture(params=["from", "to", "between"])
+    def source(self, request: pytest.FixtureRequest) -> Storage:
+        return MemoryStorage() if request.param == "to" else CatalogStorage(MemoryStorage())
+
+    @pytest.fixture
+    def target(self, request: pytest.FixtureRequest, source: Storage) -> Storage:
+        is_from = request.node.callspec.params["source"] == "from"
+        return MemoryStorage() if is_from else CatalogStorage(MemoryStorage())
+
+
+class KeysWithoutIntegrations(CatalogStorage):
+    def __init__(self) -> None:
+        whole = MemoryStorage()
+        super().__init__(whole)
+        self.api_keys = whole.api_keys
+
+
+class CatalogAndConsole(CatalogContract, ConsoleContract):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("suites", "storage", "message"),
+    [
+        (CatalogContract, MemoryStorage(), "API keys and integrations, so use IntegrationContract"),
+        (CatalogAndConsole, MemoryStorage(), "so use IntegrationContract"),
+        (IntegrationContract, MemoryStorage(), "use CatalogContract"),
+        (StorageContract, CatalogStorage(MemoryStorage()), "no API keys and integrations, so do"),
+        (CatalogContract, KeysWithoutIntegrations(), "has api_keys, but not integrations"),
+    ],
+)
+def test_suites_other_than_those_of_the_groups_of_the_storage_are_reported(
+    suites: type[CatalogContract], storage: Storage, message: str
+) -> None:
+    case = suites.test_the_suites_of_exactly_the_groups_of_the_storage_are_used
+    with pytest.raises(AssertionError, match=message):
+        case(suites(), storage)

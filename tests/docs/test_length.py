@@ -1,0 +1,70 @@
+"""A reader finds out quickly whether a page is for them, and can read the guide in two hours."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from .blocks import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+REFERENCE = {"cli.md", "errors.md", "library.md", "settings.md"}
+"""Pages with one entry per command, code, name or variable, which readers look up."""
+
+GUIDE = [
+    page
+    for page in PAGES
+    if page.parent.name != "internals" and page.name not in {"decisions.md", *REFERENCE}
+]
+"""The pages for users."""
+
+MOST_WORDS = 35_000
+WORDS_OF_A_CELL = 60
+
+_GENERATED = re.compile(r"<!-- written: .*?<!-- end -->", re.DOTALL)
+# The entries of a glossary are text.
+_CODE = re.compile(r"^( *)(`{3,})(?!\{glossary\}).*?^\1\2$", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_AUDIENCE = re.compile(r"# .+\n\nTh(is page is|ese pages are) for ")
+
+
+def test_the_guide_has_at_most_35_000_words() -> None:
+    words = {str(page.relative_to(DOCS)): len(_text(page).split()) for page in GUIDE}
+
+    total = sum(words.values())
+    assert total <= MOST_WORDS, f"{total} words: {sorted(words.items(), key=lambda w: -w[1])}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_begins_with_its_readers(page: Path) -> None:
+    text = page.read_text("utf-8")
+    included = re.match(r"```\{include\} (\S+)", text)
+    if included is not None:
+        text = (DOCS / included[1]).read_text("utf-8")
+
+    assert page.name == "changelog.md" or _AUDIENCE.match(text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_cell_of_a_table_is_as_long_as_a_paragraph(page: Path) -> None:
+    assert [
+        cell for cell in _cells(page.read_text("utf-8")) if len(cell.split()) >= WORDS_OF_A_CELL
+    ] == []
+
+
+def _text(page: Path) -> str:
+    """Return the text that a person has written, without code."""
+    return _COMMENT.sub("", _CODE.sub("", _GENERATED.sub("", page.read_text("utf-8"))))
+
+
+def _cells(text: str) -> Iterator[str]:
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    for before, token in itertools.pairwise(tokens):
+        if before.type in {"td_open", "th_open"}:
+            yield token.content
