@@ -77,7 +77,7 @@ class Organization:
             IntegrationId(i): NamedIntegration(id=IntegrationId(i), esp=esp)
             for i, esp in enumerate(esps, start=1)
         }
-        self.theme = THEMES[0]
+        self.theme, self.other_esp = THEMES[0], Esp.BRAZE
         self._ids = count(1)
 
     @property
@@ -169,10 +169,11 @@ def reports(theme):
         EspField,
         name=st.sampled_from(theme.names),
         data_type=st.just(DataType.TEXT),
-        standard=st.booleans(),
+        standard=st.sampled_from([False, False, True]),
     )
     refused = st.builds(RefusedField, st.sampled_from(theme.names), st.just("It is a list."))
-    return st.lists(reported | reported | reported | refused, max_size=5)
+    fields = st.lists(reported, max_size=6, unique_by=lambda each: each.name)
+    return st.builds(lambda some, others: [*some, *others], fields, st.lists(refused, max_size=1))
 
 
 def act(draw, organization, theme):
@@ -206,6 +207,9 @@ def organizations(draw, *first):
     esps = st.sampled_from(frequent) | st.sampled_from(Esp)
     organization = Organization(*first, *draw(st.lists(esps, min_size=1, max_size=3)))
     organization.theme = theme = draw(st.sampled_from(THEMES))
-    for _ in range(draw(st.integers(1, 12))):
+    organization.other_esp = draw(st.sampled_from(Esp))
+    for key in draw(st.lists(st.sampled_from(theme.keys), max_size=2)):
+        organization.define(key)
+    for _ in range(draw(st.integers(0, 12))):
         act(draw, organization, theme)
     return organization
