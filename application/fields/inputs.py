@@ -175,7 +175,9 @@ def parse_replacement(members: object, key: str | None) -> SentReplacement:
     parsed = _Members(members, WRITABLE_MEMBERS, required=_REQUIRED)
     if key is not None:
         parsed.check_path_key(key)
-    changes = parsed.structure(SentChanges, **_DEFAULTS, repeated=parsed.repeated)
+    # A response lists the violation of the data type after those of the other repeated members.
+    repeated = dict(sorted(parsed.repeated.items(), key=lambda member: member[0] == "data_type"))
+    changes = parsed.structure(SentChanges, **_DEFAULTS, repeated=repeated)
     if parsed.violations and parsed.has_valid("data_type"):
         with parsed.violations.collect("data_type"):
             DataType.parse(parsed.members["data_type"])

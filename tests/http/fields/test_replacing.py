@@ -99,6 +99,12 @@ def test_the_data_type_is_immutable(api: Api, full, by: str, data_type: object):
     assert api.state() == before
 
 
+def test_the_violation_of_the_data_type_is_the_last_one(api: Api, full):
+    response = api.put(full["id"], {"data_type": "number", "key": "town", "id": 0, "name": "City"})
+    members = [detail["pointer"].rpartition("/")[2] for detail in response.error["details"]]
+    assert members == ["key", "id", "data_type"]
+
+
 @pytest.mark.parametrize("value", [None, "town", "NOT A KEY"])
 def test_another_key_is_a_mismatch_with_the_path_or_immutable(api: Api, full, value: object):
     before = api.state()
