@@ -166,11 +166,14 @@ def parse_changes(members: object) -> FieldChanges:
     return parsed.require_valid(parsed.structure(SentChanges, repeated=repeated))
 
 
-def parse_replacement(members: object, key: str | None) -> SentReplacement:
+def parse_replacement(
+    members: object, key: str | None, *, is_alone: bool = True
+) -> SentReplacement:
     """Return the replacement that the members of a PUT request, by this key or, if None, by id.
 
-    The data type is checked here only if another member is invalid. Otherwise, it is compared with
-    that of the stored field, or checked for a new one. Raises: InvalidDocument.
+    The data type is checked here only if another member is invalid, or if the members are not
+    alone in the body, which is invalid then. Otherwise, it is compared with that of the stored
+    field, or checked for a new one. Raises: InvalidDocument.
     """
     parsed = _Members(members, WRITABLE_MEMBERS, required=_REQUIRED)
     if key is not None:
@@ -178,7 +181,7 @@ def parse_replacement(members: object, key: str | None) -> SentReplacement:
     # A response lists the violation of the data type after those of the other repeated members.
     repeated = dict(sorted(parsed.repeated.items(), key=lambda member: member[0] == "data_type"))
     changes = parsed.structure(SentChanges, **_DEFAULTS, repeated=repeated)
-    if parsed.violations and parsed.has_valid("data_type"):
+    if (parsed.violations or not is_alone) and parsed.has_valid("data_type"):
         with parsed.violations.collect("data_type"):
             DataType.parse(parsed.members["data_type"])
         parsed.check_allowed_values()
