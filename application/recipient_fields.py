@@ -42,10 +42,10 @@ from recipient_fields.domain import (
 )
 
 from .accounts.audit import OPERATOR, audit
+from .arguments import require_ids, require_reference, require_type
 from .clock import system_clock
 from .fields.history_limits import ignore_change
 from .fields.publication import PublishedCatalog
-from .identifiers import require_ids, require_reference
 from .ports.clock import Clock
 from .ports.driving import RecipientFields
 from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
@@ -83,6 +83,7 @@ class RecipientFieldService(RecipientFields):
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
+        require_type(Author, author=author)
         return evolve(self, author=author)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
@@ -95,6 +96,7 @@ class RecipientFieldService(RecipientFields):
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         require_ids(organization_id=organization_id)
+        require_type(FieldQuery, query=query)
         return self._fields.select(organization_id, query)
 
     def get_field(
@@ -106,6 +108,7 @@ class RecipientFieldService(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
+        require_type(FieldDraft, draft=draft)
         definition = draft.define(by=self.author.channel, at=self._clock())
         limit, size_limit, author = self._limit_of_source(), self.size_limit, self.author
         # Like isinstance(self._fields, FieldCreator), which takes as long as a creation in memory.
@@ -132,6 +135,8 @@ class RecipientFieldService(RecipientFields):
     ) -> RecipientField:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(FieldChanges, changes=changes)
+        require_type(Precondition, precondition=precondition)
         field, _ = self._change(
             organization_id, lambda staged: staged.update(reference, changes, precondition)
         )
@@ -140,12 +145,14 @@ class RecipientFieldService(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey,
+        key: FieldKey | str,
         replacement: FieldReplacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
         require_reference(key)
+        require_type(FieldReplacement, replacement=replacement)
+        require_type(Precondition, precondition=precondition)
         field, applied = self._change(
             organization_id, lambda staged: staged.replace(key, replacement, precondition)
         )
@@ -159,6 +166,7 @@ class RecipientFieldService(RecipientFields):
     ) -> None:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(Precondition, precondition=precondition)
         self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
@@ -175,6 +183,7 @@ class RecipientFieldService(RecipientFields):
         times.
         """
         require_ids(organization_id=organization_id)
+        require_type(Batch, batch=batch)
         for operation in batch.operations:
             require_reference(operation.reference)
         at = self._clock()
@@ -221,6 +230,7 @@ class RecipientFieldService(RecipientFields):
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
+        require_type(HistoryQuery, query=query)
         return self._history.select(organization_id, query)
 
     def list_field_changes(
@@ -228,6 +238,7 @@ class RecipientFieldService(RecipientFields):
     ) -> HistoryPage:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(HistoryQuery, query=query)
         try:
             page = self._history.select(organization_id, query.of_field(reference))
         except OrganizationNotFound:

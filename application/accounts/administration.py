@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     grant_key,
 )
 
+from ..arguments import require_ids
 from ..clock import system_clock
-from ..identifiers import require_ids
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository
 from ..ports.organizations import OrganizationRepository

@@ -44,9 +44,9 @@ from recipient_fields.domain import (
     require_unshared,
 )
 
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..extras import MissingExtra
-from ..identifiers import require_ids
 from ..ports.administrators import AdministratorRepository, AdministratorsCheck
 from ..ports.clock import Clock
 from ..ports.sessions import PasswordHasher, SessionRepository

@@ -54,8 +54,8 @@ __all__ = [
 A = TypeVar("A")
 T = TypeVar("T")
 
-FieldReference: TypeAlias = FieldId | FieldKey
-"""A reference to a field of an organization: its id or its key."""
+FieldReference: TypeAlias = FieldId | FieldKey | str
+"""A reference to a field of an organization: its id or its key, also as a plain text."""
 
 
 class Unchanged(Enum):
@@ -221,7 +221,7 @@ class FieldReplacement:
             read_only_members={**self.read_only_members, "data_type": self.data_type},
         )
 
-    def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
+    def draft(self, key: FieldKey | str, *, by: Channel) -> FieldDraft:
         """Return the draft that creates this field if the key is free.
 
         Raises: InvalidField, with all violations, if the data type or the allowed values are
