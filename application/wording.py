@@ -6,9 +6,9 @@ _BEFORE, _AFTER = 40, 60
 """Characters of a long line that are shown before and after the column."""
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def counted(number: int, noun: str) -> str:
     """Return the number with its noun: `1 field`, `1,000 fields`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def excerpt(line: str, column: int) -> str:

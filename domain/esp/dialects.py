@@ -132,12 +132,12 @@ DIALECTS: Mapping[Esp, Dialect] = {
         name_rule="A Klaviyo property is one line of text.",
         forms=(Form(_ANYTHING, "person|lookup:'NAME'"),),
         standard_name_rule=(
-            "Klaviyo's standard fields are first_name, last_name, full_name, email, phone_number"
-            " and organization."
+            "Klaviyo's standard fields are first_name, last_name, full_name, email, phone_number,"
+            " organization, City and Country."
         ),
         standard=(
             Form(r"first_name|last_name|full_name|email", "NAME"),
-            Form(r"phone_number|organization", "person.NAME"),
+            Form(r"phone_number|organization|City|Country", "person.NAME"),
         ),
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
+from itertools import count
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -150,28 +151,13 @@ class SyncPlanChanged(SyncNotConfirmed):
         super().__init__(plan, "The fields or the report have changed since the plan was shown.")
 
 
-@frozen
-class _ValidField:
-    """A field of the ESP that can be stored, and the keys from which a new field gets its key.
-
-    The key in the definition is a placeholder: a stored field keeps its key, and a new field gets
-    the first free key of `keys`.
-    """
-
-    definition: FieldDefinition
-    keys: tuple[FieldKey, ...]
-
-    @property
-    def esp_name(self) -> str | None:
-        return self.definition.origin.esp_field_name
-
-
 _members = attrgetter(*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS)
 """Returns the members of a field that a sync run can set."""
 
 _PLACEHOLDER_KEY = FieldKey("any")
+"""The key of a reported field: a stored field keeps its key, and a new one gets the first free."""
 
-_Match: TypeAlias = tuple[_ValidField, RecipientField | None]
+_Match: TypeAlias = tuple[FieldDefinition, RecipientField | None]
 """A field of the ESP, and the stored field that it updates, if there is one."""
 
 
@@ -180,7 +166,7 @@ class SyncRun:
     """The report of an ESP at one time, validated, and ready for comparison with a catalog."""
 
     _at: datetime
-    _valid: tuple[_ValidField, ...]
+    _valid: tuple[FieldDefinition, ...]
     _refused: tuple[RefusedField, ...]
     _repeated: tuple[RefusedField, ...]
 
@@ -201,7 +187,7 @@ class SyncRun:
         Raises: EmptyReport if the report has no fields, not even refused ones, unless
         `allow_empty` is true.
         """
-        valid: dict[object, _ValidField] = {}
+        valid: dict[object, FieldDefinition] = {}
         refused, repeated = [], []
         for each in reported:
             if isinstance(each, RefusedField):
@@ -212,7 +198,7 @@ class SyncRun:
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
-            if valid.setdefault(esp_identity(candidate.definition), candidate) is not candidate:
+            if valid.setdefault(esp_identity(candidate), candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
         if not (allow_empty or valid or refused):
             raise EmptyReport
@@ -237,11 +223,11 @@ class SyncRun:
         fields, channel = tuple(catalog), integration.channel
         stored = integration.filter_fields(fields)
         refused_names = {each.name for each in self._refused}
-        with_key, without_key = _split_by_key(self._valid, stored)
+        with_key, without_key = _split_by_key(integration, self._valid, stored)
         clashes = tuple(_refuse_clashes(integration, stored, with_key, refused_names))
         clashing_names = {each.name for each in clashes}
         refused_names |= clashing_names
-        accepted = [each for each in with_key if each.esp_name not in clashing_names]
+        accepted = [each for each in with_key if each.origin.esp_field_name not in clashing_names]
         matches = _match_stored(accepted, stored, refused_names)
         refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
@@ -249,7 +235,7 @@ class SyncRun:
         if not DIALECTS[integration.esp].lists_fields_in_use_only:
             removed = _unreported(stored, matches, refused_names)
         updates = [
-            FieldUpdate(before, before.updated_from(each.definition, by=channel, at=self._at))
+            FieldUpdate(before, before.updated_from(each, by=channel, at=self._at))
             for each, before in matches
             if before is not None
         ]
@@ -257,7 +243,7 @@ class SyncRun:
 
         taken = {each.key for each in fields} - {each.key for each in removed}
         new = [each for each, before in matches if before is None]
-        created, without_free_key = _with_free_keys(new, taken)
+        created, not_created = _with_free_keys(new, taken, integration.id)
         changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
         if size_limit is not None:
             size = sum(each.size for each in fields)
@@ -266,8 +252,14 @@ class SyncRun:
             integration=integration.synced(self._at),
             changes=changes,
             unchanged=len(updates) - len(updated),
-            refused=(*refused, *without_free_key),
+            refused=(*refused, *not_created),
         )
+
+
+_NO_KEY = (
+    "No key can be derived from this name. Rename the field in the ESP: use letters a-z and"
+    f" digits 0-9, with or without accents, and do not begin with {RESERVED_PREFIX}."
+)
 
 
 def _reason(invalid: InvalidInput) -> str:
@@ -276,17 +268,8 @@ def _reason(invalid: InvalidInput) -> str:
     return str(InvalidInput(violations))
 
 
-def _no_free_key(keys: Sequence[FieldKey]) -> str:
-    if keys:
-        return f"Other fields have the keys that are derived from this name: {', '.join(keys)}."
-    return (
-        "No key can be derived from this name. Rename the field in the ESP: use letters a-z and"
-        f" digits 0-9, with or without accents, and do not begin with {RESERVED_PREFIX}."
-    )
-
-
-def _validate(reported: EspField, integration: Integration, at: datetime) -> _ValidField:
-    """Return the definition of the ESP's field and its possible keys.
+def _validate(reported: EspField, integration: Integration, at: datetime) -> FieldDefinition:
+    """Return the definition of the ESP's field.
 
     Raises: NoSafeForm if its dialect has no safe form for it; InvalidField if it breaks the rules
     of recipient fields.
@@ -315,23 +298,31 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> _Va
         custom_value_expression=snippet.value_expression,
         esp_field_name=reported.name,
     )
-    keys = tuple(_keys(reported.name, integration.id))
-    return _ValidField(draft.define(by=integration.channel, at=at), keys)
+    return draft.define(by=integration.channel, at=at)
 
 
 def _keys(name: str, integration_id: IntegrationId) -> Iterator[FieldKey]:
-    """Yield the key derived from the name, and that key with the integration's id, if valid."""
-    suffix = f"_{integration_id}"
+    """Yield the key derived from the name if it is valid, and that key with suffixes.
+
+    The suffixes are the integration's id, then `ID_2`, `ID_3`, and so on without an end. If no key
+    can be derived from the name, there is none.
+    """
     derived = derive_key(name)
-    shortened = derived[: MAX_KEY_LENGTH - len(suffix)].rstrip("_")
-    for text in (derived, shortened + suffix):
-        with suppress(InvalidField):
-            yield FieldKey(text)
+    with suppress(InvalidField):
+        yield FieldKey(derived)
+    # `sys` is a valid key, but with a suffix, it has the reserved prefix.
+    stem = f"f_{derived}" if f"{derived}_" == RESERVED_PREFIX else derived
+    with suppress(InvalidField):
+        for number in count(1):
+            suffix = f"_{integration_id}" if number == 1 else f"_{integration_id}_{number}"
+            yield FieldKey(stem[: MAX_KEY_LENGTH - len(suffix)].rstrip("_") + suffix)
 
 
 def _split_by_key(
-    valid: Iterable[_ValidField], stored: Iterable[RecipientField]
-) -> tuple[list[_ValidField], list[RefusedField]]:
+    integration: Integration,
+    valid: Iterable[FieldDefinition],
+    stored: Iterable[RecipientField],
+) -> tuple[list[FieldDefinition], list[RefusedField]]:
     """Split the fields into those that can have a key, and those that are refused without one.
 
     A refused field does not occupy its variable, so another field can have it.
@@ -339,10 +330,11 @@ def _split_by_key(
     stored_names = {field.origin.esp_field_name for field in stored}
     with_key, refused = [], []
     for each in valid:
-        if each.keys or each.esp_name in stored_names:
+        name = str(each.origin.esp_field_name)
+        if name in stored_names or next(_keys(name, integration.id), None) is not None:
             with_key.append(each)
         else:
-            refused.append(RefusedField(str(each.esp_name), _no_free_key(())))
+            refused.append(RefusedField(name, _NO_KEY))
     return with_key, refused
 
 
@@ -352,7 +344,7 @@ def esp_identity(field: FieldDefinition) -> tuple[object, ...]:
 
 
 def _match_stored(
-    accepted: Iterable[_ValidField],
+    accepted: Iterable[FieldDefinition],
     stored: Iterable[RecipientField],
     refused_names: Container[str | None],
 ) -> list[_Match]:
@@ -361,13 +353,16 @@ def _match_stored(
     A stored field with a refused name matches only by identity, so it does not change.
     """
     unmatched = {esp_identity(field): field for field in stored}
-    by_identity = [(each, unmatched.pop(esp_identity(each.definition), None)) for each in accepted]
+    by_identity = [(each, unmatched.pop(esp_identity(each), None)) for each in accepted]
     by_name = {
         field.origin.esp_field_name: field
         for field in unmatched.values()
         if field.origin.esp_field_name not in refused_names
     }
-    return [(each, field or by_name.pop(each.esp_name, None)) for each, field in by_identity]
+    return [
+        (each, field or by_name.pop(each.origin.esp_field_name, None))
+        for each, field in by_identity
+    ]
 
 
 def _unreported(
@@ -385,29 +380,33 @@ def _unreported(
 
 
 def _with_free_keys(
-    new: Iterable[_ValidField], taken: Set[FieldKey]
+    new: Iterable[FieldDefinition], taken: Set[FieldKey], integration_id: IntegrationId
 ) -> tuple[list[FieldDefinition], list[RefusedField]]:
-    """Return the new fields with their first free keys, and those that are refused without one."""
+    """Return the new fields with their first free keys, and those that can't have a key."""
     occupied = set(taken)
+    # Names with the same keys share an iterator, so that thousands of them take linear time.
+    remaining: dict[str, Iterator[FieldKey]] = {}
     created, refused = [], []
     for each in new:
-        key = next((key for key in each.keys if key not in occupied), None)
+        name = str(each.origin.esp_field_name)
+        keys = remaining.setdefault(derive_key(name), _keys(name, integration_id))
+        key = next((key for key in keys if key not in occupied), None)
         if key is None:
-            refused.append(RefusedField(str(each.esp_name), _no_free_key(each.keys)))
+            refused.append(RefusedField(name, _NO_KEY))
         else:
             occupied.add(key)
-            created.append(evolve(each.definition, key=key))
+            created.append(evolve(each, key=key))
     return created, refused
 
 
 def _refuse_clashes(
     integration: Integration,
     stored: Iterable[RecipientField],
-    valid: Iterable[_ValidField],
+    valid: Iterable[FieldDefinition],
     refused_names: Set[str],
 ) -> Iterator[RefusedField]:
     """Yield the fields whose variable another field has. Stored fields have precedence."""
-    valid_names = [str(each.esp_name) for each in valid]
+    valid_names = [str(each.origin.esp_field_name) for each in valid]
     remaining = {*valid_names, *refused_names}
     stored_names = [str(field.origin.esp_field_name) for field in stored]
     names = [name for name in stored_names if name in remaining]

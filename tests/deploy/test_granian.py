@@ -1,4 +1,4 @@
-"""Two processes of Granian behind nginx, both as *Operating* says, of which one ends under load."""
+"""Two processes of Granian behind nginx, as on the page, of which one ends under load."""
 
 from __future__ import annotations
 

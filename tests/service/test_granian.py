@@ -1,4 +1,4 @@
-"""The promises that hold under Granian, started as *Operating* says, and those that do not."""
+"""The promises that hold under Granian, as *Other WSGI servers* starts it, and others."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ HOSTS = ("gunicorn", "granian")
 
 
 def command_of(host: str, port: int) -> list[str]:
-    """Return the command that *Operating* prints for this host, on this port."""
+    """Return the command that *Other WSGI servers* prints for this host, on this port."""
     [command] = printed_commands(host)
     if host == "granian":
         return replaced(command, {"--port": str(port)})

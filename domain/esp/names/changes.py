@@ -1,0 +1,79 @@
+"""The changes that a sync makes to ESP names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve, frozen
+
+from ...fields.field import RecipientField
+from ...identity import FieldId, IntegrationId
+from ..sync import SyncPlan
+from .esp_names import EspName, EspNames, NamedIntegration
+
+
+@frozen(kw_only=True)
+class NameChange:
+    """A field whose ESP name, or the state of it, changes at one integration."""
+
+    field: RecipientField
+    integration_id: IntegrationId
+    before: EspName | None
+    after: EspName | None
+
+
+def plan_name_changes(names: EspNames, plan: SyncPlan) -> tuple[NameChange, ...]:
+    """Return the changes that the sync makes to the ESP names of stored fields, by field and id.
+
+    A field that it creates or removes is not listed. If it removes a field, the names that were set
+    for it at other integrations can become those of other fields.
+    """
+    after = _names_after(names, plan)
+    affected = {plan.integration.id}
+    for field in plan.removed:
+        affected.update(
+            each.id for each in names.integrations.values() if field.id in each.set_names
+        )
+    return tuple(_changes(names, after, sorted(affected)))
+
+
+def _names_after(names: EspNames, plan: SyncPlan) -> EspNames:
+    gone = {field.id for field in plan.removed}
+    updated = {field.id: field for field in plan.updated}
+    kept = [updated.get(field.id, field) for field in names.fields if field.id not in gone]
+    next_id = max((field.id for field in names.fields), default=0) + 1
+    created = [
+        # The storage assigns other ids, in the same order.
+        definition.with_id(FieldId(field_id), plan.integration.organization_id)
+        for field_id, definition in enumerate(plan.created, start=next_id)
+    ]
+    synced = evolve(
+        names.integrations[plan.integration.id],
+        is_synced=True,
+        refused_names=frozenset(each.name for each in plan.refused),
+    )
+    integrations: Iterable[NamedIntegration] = {**names.integrations, synced.id: synced}.values()
+    return EspNames([*kept, *created], integrations)
+
+
+def _changes(
+    before: EspNames, after: EspNames, integration_ids: Iterable[IntegrationId]
+) -> Iterator[NameChange]:
+    old_fields = {field.id: field for field in before.fields}
+    for field in after.fields:
+        old = old_fields.get(field.id)
+        for integration_id in integration_ids:
+            if old is None or field.origin.integration_id == integration_id:
+                continue
+            old_name, new_name = before.find(old, integration_id), after.find(field, integration_id)
+            if _shown(old_name) != _shown(new_name):
+                yield NameChange(
+                    field=field,
+                    integration_id=integration_id,
+                    before=old_name,
+                    after=new_name,
+                )
+
+
+def _shown(name: EspName | None) -> object:
+    return None if name is None else (name.name, name.standard, name.state)

@@ -1,0 +1,257 @@
+"""Codes: how content and conditions refer to a field at one integration or ESP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from re import fullmatch
+
+from attrs import evolve, frozen
+
+from ...fields.field import RecipientField
+from ...identity import IntegrationId
+from ..content.preludes import Preludes
+from ..content.tags import is_certainly_foreign
+from ..dialects import DIALECTS, WORD, Esp
+from ..errors import NoSafeForm, NotInsertable
+from ..snippets import derive_snippet, find_reference, is_reference
+from .esp_names import EspName, EspNames, NameFrom, Target
+
+_HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
+"""The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
+
+
+@frozen(kw_only=True)
+class FieldCode:
+    """How code for one integration or ESP refers to a field.
+
+    `name_from` is FIELD for the field's own code, and None if the field has no ESP name. `esp_name`
+    is None in the second case, and if its own code does not say which field of the ESP it inserts.
+    For each code that is None, there is a refusal: sentences with the reason and what helps.
+    `preludes` contains code that must precede both codes, by the variable that it sets.
+    """
+
+    field: RecipientField
+    esp: Esp
+    integration_id: IntegrationId | None
+    name_from: NameFrom | None = None
+    esp_name: EspName | None = None
+    insertion_code: str | None = None
+    insertion_refusal: str | None = None
+    value_expression: str | None = None
+    expression_refusal: str | None = None
+    preludes: Mapping[str, str] = {}
+
+    @property
+    def refusal(self) -> str | None:
+        """The reasons why codes are missing, or None if none is."""
+        reasons = filter(None, (self.insertion_refusal, self.expression_refusal))
+        return " ".join(dict.fromkeys(reasons)) or None
+
+    def require_insertion_code(self, default: str | None = None) -> str:
+        """Return the code that inserts the field, or the default for recipients without a value.
+
+        Raises: NotInsertable, with the reason, if there is no such code.
+        """
+        if self.insertion_code is None:
+            raise NotInsertable(str(self.insertion_refusal))
+        return self.insertion_code if default is None else self._with_default(default)
+
+    def require_value_expression(self) -> str:
+        """Return the value expression. Raises: NotInsertable, with the reason, if there is none."""
+        if self.value_expression is None:
+            raise NotInsertable(str(self.expression_refusal))
+        return self.value_expression
+
+    def _with_default(self, default: str) -> str:
+        reference = find_reference(self.esp, self.value_expression or "")
+        counterpart = None
+        if self.esp_name is not None:
+            reference = self.esp_name.name, self.esp_name.standard
+            counterpart = self.esp_name.counterpart
+        if reference is None or not self._is_derived_from(*reference):
+            raise NotInsertable(
+                f"This field can't have a default: its insertion code is not the usual one of"
+                f" {DIALECTS[self.esp].title}. Write the default into the insertion code."
+            )
+        name, standard = reference
+        data_type = (counterpart or self.field).data_type
+        try:
+            snippet = derive_snippet(
+                self.esp, name, data_type=data_type, standard=standard, default=default
+            )
+        except NoSafeForm as error:
+            reasons = " ".join(violation.message for violation in error.violations)
+            raise NotInsertable(f"This default is not possible. {reasons}") from None
+        return snippet.insertion_code
+
+    def _is_derived_from(self, name: str, standard: bool) -> bool:  # noqa: FBT001
+        try:
+            snippet = derive_snippet(self.esp, name, standard=standard)
+        except NoSafeForm:
+            return False
+        same_code = _without_space(self.insertion_code or "") == _without_space(
+            snippet.insertion_code
+        )
+        return same_code and self.value_expression == snippet.value_expression
+
+
+class FieldCodes:
+    """The codes of the fields of one organization, at its integrations and at other ESPs.
+
+    Content, conditions, lists and all pages and commands that show codes use these.
+    """
+
+    def __init__(self, names: EspNames) -> None:
+        self.names = names
+        self._preludes: dict[Target, Preludes] = {}
+
+    def find(self, key: str, target: Target) -> FieldCode | None:
+        """Return the code that the key has at the target, or None if it means no field there."""
+        field = self.names.find_field(key, target)
+        return None if field is None else self.get(field, target)
+
+    def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
+        """Return the code at each integration, and then at each ESP without an integration."""
+        integrations = sorted(self.names.integrations)
+        connected = {self.names.get_esp(each) for each in integrations}
+        targets: list[Target] = [*integrations, *(esp for esp in Esp if esp not in connected)]
+        return tuple(self.get(field, target) for target in targets)
+
+    def get(self, field: RecipientField, target: Target) -> FieldCode:
+        """Return the code of the field at the target, the first of these.
+
+        The code that is derived from a name that was set; the field's own code, if its integration
+        is the target, or if it is an API or manual field whose code is not in another dialect; the
+        code of its counterpart; the code that is derived from its ESP name.
+        """
+        name = self.names.find(field, target)
+        code = FieldCode(
+            field=field,
+            esp=self.names.get_esp(target),
+            integration_id=None if isinstance(target, Esp) else target,
+            name_from=None if name is None else name.name_from,
+            esp_name=name,
+        )
+        if name is not None and name.name_from is NameFrom.INTEGRATION:
+            return _derived(code, name)
+        if field.origin.integration_id is None and _has_own_code(code.esp, field):
+            return self._own(code, target)
+        if name is None:
+            reason = self.names.explain_absence(field, target)
+            return evolve(code, insertion_refusal=reason, expression_refusal=reason)
+        source = field if field.origin.integration_id == target else name.counterpart
+        if source is None or not (source.custom_insertion_code and source.custom_value_expression):
+            return _derived(code, name)
+        codes = source.custom_insertion_code, source.custom_value_expression
+        return _with_codes(code, codes, self._find_preludes(source, target))
+
+    def _own(self, code: FieldCode, target: Target) -> FieldCode:
+        """Return the field's own two codes. The missing one is derived from the other."""
+        esp, field = code.esp, code.field
+        insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
+        reference = find_reference(esp, expression or _expression_in(esp, insertion_code or ""))
+        name = None
+        if reference is not None:
+            snippet = derive_snippet(esp, reference[0], standard=reference[1])
+            insertion_code = insertion_code or snippet.insertion_code
+            expression = expression or snippet.value_expression
+            if snippet.prelude is None:  # otherwise, the code has the name of a variable
+                name = EspName(
+                    name=reference[0],
+                    standard=reference[1],
+                    name_from=NameFrom.FIELD,
+                    state=None,
+                )
+        code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
+        codes = insertion_code, expression
+        return _with_codes(code, codes, self._find_preludes(field, target))
+
+    def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
+        """Return the preludes that the stored codes of the field require at the target."""
+        if DIALECTS[self.names.get_esp(target)].prelude is None:
+            return {}
+        if target not in self._preludes:
+            self._preludes[target] = Preludes(self.names.synced_fields(target), "")
+        return self._preludes[target].of(field)
+
+
+def _derived(code: FieldCode, name: EspName) -> FieldCode:
+    """Return the code that is derived from the ESP name, or the reasons why there is none."""
+    try:
+        snippet = derive_snippet(code.esp, name.name, standard=name.standard)
+    except NoSafeForm as error:
+        reason = (
+            f"{DIALECTS[code.esp].title} has no safe form for the name {name.name}."
+            f" {' '.join(violation.message for violation in error.violations)}"
+        )
+        return evolve(code, insertion_refusal=reason, expression_refusal=reason)
+    preludes = {}
+    if snippet.prelude is not None:
+        preludes[snippet.value_expression.lower()] = snippet.prelude
+    return _with_codes(code, (snippet.insertion_code, snippet.value_expression), preludes)
+
+
+def _with_codes(
+    code: FieldCode, codes: tuple[str | None, str | None], preludes: Mapping[str, str]
+) -> FieldCode:
+    """Return the code with an insertion code and a value expression, or the refusals of these."""
+    insertion_code, expression = codes
+    insertion_refusal = expression_refusal = None
+    title = DIALECTS[code.esp].title
+    if not code.field.insertable:
+        insertion_code, insertion_refusal = None, "This field is not insertable."
+    elif insertion_code is None:
+        insertion_refusal = (
+            "This field has no insertion code, and its value expression is not a plain reference"
+            f" of {title}. Add the insertion code, or remove the value expression."
+        )
+    if expression is None:
+        expression_refusal = (
+            "This field has no value expression, and its insertion code is not a plain reference"
+            f" of {title}. Add the value expression, or remove the insertion code."
+        )
+    return evolve(
+        code,
+        insertion_code=insertion_code,
+        insertion_refusal=insertion_refusal,
+        value_expression=expression,
+        expression_refusal=expression_refusal,
+        preludes=preludes,
+    )
+
+
+def _has_own_code(esp: Esp, field: RecipientField) -> bool:
+    """Return whether the field has a code, and neither is certainly in another dialect."""
+    insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
+    if insertion_code is None and expression is None:
+        return False
+    return not (
+        (insertion_code is not None and is_certainly_foreign(esp, insertion_code))
+        or (expression is not None and _is_certainly_foreign_expression(esp, expression))
+    )
+
+
+def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
+    """Return whether only other dialects refer to a field like this.
+
+    A word, or a path of Handlebars, can be a variable in every dialect.
+    """
+    if is_reference(esp, expression) or fullmatch(WORD, expression):
+        return False
+    dialects = {other for other in Esp if is_reference(other, expression)}
+    return not dialects <= _HANDLEBARS
+
+
+def _expression_in(esp: Esp, insertion_code: str) -> str:
+    """Return the value expression in a plain insertion code, or an empty text."""
+    dialect, code = DIALECTS[esp], insertion_code.strip()
+    slot = "EXPRESSION" if "EXPRESSION" in dialect.insertion else "NAME"
+    before, after = (part.strip() for part in dialect.insertion.split(slot))
+    if not (code.startswith(before) and code.endswith(after)):
+        return ""
+    inserted = code[len(before) : len(code) - len(after)].strip()
+    return inserted if slot == "EXPRESSION" else dialect.forms[0].expression.replace(slot, inserted)
+
+
+def _without_space(code: str) -> str:
+    return "".join(code.split())

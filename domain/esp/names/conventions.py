@@ -1,0 +1,139 @@
+"""What ESPs call fields by default: their own fields, and names that are derived from keys."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from contextlib import suppress
+from itertools import chain, count
+
+from attrs import frozen
+
+from ..dialects import Esp
+from ..errors import NoSafeForm
+from ..snippets import derive_snippet
+
+
+@frozen(kw_only=True)
+class Convention:
+    """How one ESP names fields.
+
+    `standard_fields` contains the names of the ESP's own fields, by the keys that mean them. The
+    API of the ESP does not list those that are `unlisted`, so a sync can't find them. Other names
+    are the key, in capital letters if `capitals` is true. `max_length` is the maximum of their
+    characters, if a key can be longer.
+    """
+
+    standard_fields: Mapping[str, str]
+    unlisted: frozenset[str] = frozenset()
+    capitals: bool = False
+    max_length: int | None = None
+
+    def derive_name(self, key: str) -> str:
+        """Return the name that is derived from the key. It is not checked."""
+        return key.upper() if self.capitals else key
+
+
+_BRAZE = {
+    "first_name": "first_name",
+    "last_name": "last_name",
+    "email": "email_address",
+    "phone": "phone_number",
+    "city": "city",
+    "country": "country",
+    "birthday": "date_of_birth",
+}
+_ACTIVECAMPAIGN = {
+    "first_name": "FIRSTNAME",
+    "last_name": "LASTNAME",
+    "email": "EMAIL",
+    "phone": "PHONE",
+}
+
+# Pages of the vendors establish the standard fields of SendGrid and Brevo, and secondary sources
+# those of Salesforce, Mailchimp, Klaviyo, Braze, Customer.io and ActiveCampaign. Without a source
+# for HubSpot and Iterable, their names are derived from the keys. No source says whether the API of
+# Brevo lists EMAIL, which each contact has.
+CONVENTIONS: Mapping[Esp, Convention] = {
+    Esp.SALESFORCE: Convention(
+        standard_fields={"email": "emailaddr"},
+        unlisted=frozenset({"emailaddr"}),
+    ),
+    Esp.MAILCHIMP: Convention(
+        standard_fields={
+            "first_name": "FNAME",
+            "last_name": "LNAME",
+            "email": "EMAIL",
+            "phone": "PHONE",
+            "birthday": "BIRTHDAY",
+        },
+        unlisted=frozenset({"EMAIL"}),
+        capitals=True,
+        max_length=10,
+    ),
+    Esp.KLAVIYO: Convention(
+        standard_fields={
+            "first_name": "first_name",
+            "last_name": "last_name",
+            "email": "email",
+            "phone": "phone_number",
+            "city": "City",
+            "country": "Country",
+            "company": "organization",
+        },
+    ),
+    Esp.BRAZE: Convention(standard_fields=_BRAZE, unlisted=frozenset(_BRAZE.values())),
+    Esp.CUSTOMER_IO: Convention(standard_fields={"email": "email", "phone": "phone"}),
+    Esp.HUBSPOT: Convention(standard_fields={}),
+    Esp.SENDGRID: Convention(
+        standard_fields={
+            "first_name": "first_name",
+            "last_name": "last_name",
+            "email": "email",
+            "phone": "phone_number",
+            "city": "city",
+            "country": "country",
+        },
+    ),
+    Esp.ITERABLE: Convention(standard_fields={}),
+    Esp.BREVO: Convention(
+        standard_fields={
+            "first_name": "FIRSTNAME",
+            "last_name": "LASTNAME",
+            "email": "EMAIL",
+            "phone": "SMS",
+        },
+        unlisted=frozenset({"EMAIL"}),
+        capitals=True,
+    ),
+    Esp.ACTIVECAMPAIGN: Convention(
+        standard_fields=_ACTIVECAMPAIGN,
+        unlisted=frozenset(_ACTIVECAMPAIGN.values()),
+        capitals=True,
+    ),
+}
+
+
+def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
+    """Return whether the dialect of the ESP can refer to a field with this name."""
+    with suppress(NoSafeForm):
+        derive_snippet(esp, name, standard=standard)
+        return True
+    return False
+
+
+def propose_name(esp: Esp, key: str, taken: Container[str]) -> str:
+    """Return a name for the key that has a safe form, and that is not `taken`.
+
+    This is the name that the convention derives, shortened if necessary, or else the first one with
+    a number: `LOYALTY_TI` or `LOYALTY_2`.
+    """
+    convention = CONVENTIONS[esp]
+    derived = convention.derive_name(key)
+
+    def with_suffix(suffix: str) -> str:
+        if convention.max_length is None:
+            return derived + suffix
+        return derived[: convention.max_length - len(suffix)].rstrip("_") + suffix
+
+    names = chain([with_suffix("")], (with_suffix(f"_{number}") for number in count(2)))
+    return next(name for name in names if name not in taken and has_safe_form(esp, name))

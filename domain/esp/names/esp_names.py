@@ -1,0 +1,393 @@
+"""ESP names: what the fields of an organization are called at each of its integrations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from itertools import chain
+from re import fullmatch
+from typing import TypeAlias
+
+from attrs import Factory, frozen
+
+from ...fields.field import RecipientField
+from ...fields.values import derive_key
+from ...identity import FieldId, IntegrationId
+from ..dialects import DIALECTS, Esp
+from ..errors import IntegrationNotFound
+from ..snippets import derive_snippet
+from .conventions import CONVENTIONS, has_safe_form, propose_name
+
+Target: TypeAlias = Esp | IntegrationId
+"""An integration, or an ESP with which the organization has none."""
+
+
+class NameFrom(Enum):
+    """Where an ESP name comes from. The values are the wire names."""
+
+    FIELD = "field"
+    INTEGRATION = "integration"
+    SYNC = "sync"
+    CONVENTION = "convention"
+
+
+class NameState(Enum):
+    """Whether an integration has a field with an ESP name. The values are the wire names.
+
+    FOUND: the last sync listed it. MISSING: the ESP lists all its fields, and not this one.
+    UNKNOWN: no sync has run, or the API of the ESP does not list every field.
+    """
+
+    FOUND = "found"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class SetName:
+    """A name that was set for a field at one integration.
+
+    `custom` is true if it is the name of a custom field although the ESP has a standard field with
+    the same name.
+    """
+
+    name: str
+    custom: bool = False
+
+
+@frozen(kw_only=True)
+class NamedIntegration:
+    """What an integration stores about ESP names.
+
+    `is_synced` is false before its first sync. `refused_names` are the names of the fields that its
+    last sync refused. `set_names` are the names that were set for fields.
+    """
+
+    id: IntegrationId
+    esp: Esp
+    is_synced: bool = False
+    refused_names: Collection[str] = frozenset()
+    set_names: Mapping[FieldId, SetName] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class EspName:
+    """What a field is called at one integration.
+
+    `standard` is true for one of the ESP's own fields, if its dialect writes them differently from
+    custom fields. `state` is None if the name comes from the field's own code. `counterpart` is the
+    integration's synced field with this name, if there is one and the field is not itself.
+    """
+
+    name: str
+    standard: bool = False
+    name_from: NameFrom
+    state: NameState | None
+    counterpart: RecipientField | None = None
+
+
+class EspNames:
+    """The ESP names of the fields of one organization.
+
+    `fields` are all its fields and `integrations` all its integrations. Each integration is indexed
+    when the first of its names is requested. Set names of other fields are ignored.
+    """
+
+    def __init__(
+        self, fields: Iterable[RecipientField], integrations: Iterable[NamedIntegration]
+    ) -> None:
+        self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
+        self.integrations: Mapping[IntegrationId, NamedIntegration] = {
+            each.id: each for each in integrations
+        }
+        self._by_key = {str(field.key): field for field in self.fields}
+        self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
+        for field in self.fields:
+            self._by_integration.setdefault(field.origin.integration_id, []).append(field)
+        self._indexes: dict[Target, _Index] = {}
+
+    def find_field(self, key: str, target: Target) -> RecipientField | None:
+        """Return the field that the key means at the target, or None.
+
+        A key that no field has means the synced field of the integration that would have the ESP
+        name of a field with this key.
+        """
+        return self._by_key.get(key) or self._index(target).find(key)
+
+    def find(self, field: RecipientField, target: Target) -> EspName | None:
+        """Return the ESP name of the field at the target, or None if there is none."""
+        index, own_name = self._index(target), field.origin.esp_field_name
+        if own_name is not None and field.origin.integration_id == target:
+            return EspName(
+                name=own_name,
+                standard=is_standard(index.esp, field),
+                name_from=NameFrom.SYNC,
+                state=NameState.FOUND,
+            )
+        if field.id in index.set_names:
+            return index.set_names[field.id]
+        counterpart = index.find(derived_key(field), own_name)
+        if counterpart is not None:
+            return index.name_of(counterpart)
+        return index.find_by_convention(derived_key(field))
+
+    def get_esp(self, target: Target) -> Esp:
+        """Return the ESP of the target. Raises: IntegrationNotFound if it does not exist."""
+        return self._index(target).esp
+
+    def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
+        """Return the synced fields of the target, by ascending id."""
+        return tuple(self._index(target).synced)
+
+    def counterparts(self, field: RecipientField) -> Mapping[IntegrationId, RecipientField]:
+        """Return the counterparts for which the field stands in lists, by integration.
+
+        An API or manual field stands for all its counterparts. Of the synced fields of different
+        integrations with the same derived key, for which no API or manual field exists, one stands
+        for those that are its counterparts.
+        """
+        return self._counterparts.get(field.id, {})
+
+    def definition_of(self, field: RecipientField) -> RecipientField | None:
+        """Return the field that stands for this synced field in lists, or None.
+
+        If there are several, this is the one whose key is derived from the name of the synced
+        field, or else the one with the lowest id.
+        """
+        return self._definitions.get(field.id)
+
+    def explain_absence(self, field: RecipientField, target: Target) -> str:
+        """Return the sentences that say why the field has no ESP name, and what helps."""
+        index, key = self._index(target), derived_key(field)
+        title = DIALECTS[index.esp].title
+        name = CONVENTIONS[index.esp].derive_name(key)
+        if has_safe_form(index.esp, name):
+            reason = f"At this integration, the name {name} is set for another field."
+        else:
+            rule = DIALECTS[index.esp].name_rule
+            reason = f"{title} has no safe form for the name {name}. {rule}"
+        if index.is_synced:
+            reason = f"The last sync found no field for the key {key}. {reason}"
+        proposed = propose_name(index.esp, key, self._taken_names(target))
+        if isinstance(target, Esp):
+            return (
+                f"{reason} Create an integration with {title}, and set a name such as {proposed}."
+            )
+        command = f"integrations names {target} --set {field.key}={proposed}"
+        return f"{reason} Set a name for this field: `{command}`."
+
+    def _taken_names(self, target: Target) -> Collection[str]:
+        """Return the names that another field has, or can have, at the target."""
+        index = self._index(target)
+        if index.taken_names is None:
+            found = (self.find(field, target) for field in self.fields)
+            index.taken_names = index.listed_names.union(each.name for each in found if each)
+        return index.taken_names
+
+    def _index(self, target: Target) -> _Index:
+        if target not in self._indexes:
+            if isinstance(target, Esp):
+                self._indexes[target] = _Index(target)
+            elif target in self.integrations:
+                integration = self.integrations[target]
+                known = {field.id for field in self.fields}
+                set_names = {i: name for i, name in integration.set_names.items() if i in known}
+                synced = self._by_integration.get(target, ())
+                self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
+            else:
+                raise IntegrationNotFound
+        return self._indexes[target]
+
+    @cached_property
+    def _counterparts(self) -> Mapping[FieldId, Mapping[IntegrationId, RecipientField]]:
+        defined = self._by_integration.get(None, [])
+        found = {field.id: dict(self._find_counterparts(field)) for field in defined}
+        served = {each.id for each in chain.from_iterable(map(dict.values, found.values()))}
+        groups: dict[str, list[RecipientField]] = {}
+        for integration_id in self.integrations:
+            for field in self._by_integration.get(integration_id, ()):
+                if field.id not in served:
+                    groups.setdefault(derived_key(field), []).append(field)
+        for key, group in groups.items():
+            holder = self._by_key.get(key)
+            if holder is not None and holder.origin.integration_id is None:
+                continue
+            members = {each.id for each in group}
+            if holder is not None and holder.id in members:
+                stand_in = holder
+            else:
+                stand_in = min(group, key=lambda each: each.id)
+            found[stand_in.id] = {
+                integration_id: counterpart
+                for integration_id, counterpart in self._find_counterparts(stand_in)
+                if counterpart.id in members
+            }
+        return found
+
+    @cached_property
+    def _definitions(self) -> Mapping[FieldId, RecipientField]:
+        by_id = {field.id: field for field in self.fields}
+        definitions: dict[FieldId, RecipientField] = {}
+        for field_id in sorted(self._counterparts):
+            definition = by_id[field_id]
+            for counterpart in self._counterparts[field_id].values():
+                if definition.key == derived_key(counterpart):
+                    definitions[counterpart.id] = definition
+                else:
+                    definitions.setdefault(counterpart.id, definition)
+        return definitions
+
+    def _find_counterparts(
+        self, field: RecipientField
+    ) -> Iterator[tuple[IntegrationId, RecipientField]]:
+        for integration_id in self.integrations:
+            if integration_id != field.origin.integration_id:
+                counterpart = self._find_counterpart(field, self._index(integration_id))
+                if counterpart is not None:
+                    yield integration_id, counterpart
+
+    def _find_counterpart(self, field: RecipientField, index: _Index) -> RecipientField | None:
+        if field.id in index.set_names:
+            return index.set_names[field.id].counterpart
+        return index.find(derived_key(field), field.origin.esp_field_name)
+
+
+def derived_key(field: RecipientField) -> str:
+    """Return the key from which the field's ESP names are derived.
+
+    A synced field has the key that is derived from its name at its own ESP, even if its key has a
+    suffix because that key was taken.
+    """
+    name = field.origin.esp_field_name
+    return str(field.key) if name is None else derive_key(name) or str(field.key)
+
+
+def is_standard(esp: Esp, field: RecipientField) -> bool:
+    """Return whether the synced field is one of the ESP's own fields with a form of their own."""
+    name = str(field.origin.esp_field_name)
+    if not any(fullmatch(form.pattern, name) for form in DIALECTS[esp].standard):
+        return False
+    if not has_safe_form(esp, name, standard=True):
+        return False
+    standard = derive_snippet(esp, name, standard=True)
+    return field.custom_value_expression == standard.value_expression
+
+
+class _Index:
+    """The names at one integration, indexed, or at an ESP without an integration.
+
+    `find` and `find_by_convention` skip the names that are set: they are called for fields without
+    a set name only, so each of these names is set for another field.
+    """
+
+    def __init__(
+        self,
+        esp: Esp,
+        synced: Collection[RecipientField] = (),
+        integration: NamedIntegration | None = None,
+        set_names: Mapping[FieldId, SetName] | None = None,
+    ) -> None:
+        self.esp, self.synced = esp, synced
+        self.is_synced = integration is not None and integration.is_synced
+        self.taken_names: Collection[str] | None = None
+        self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
+        self._convention = CONVENTIONS[esp]
+        self._refused_names = frozenset(integration.refused_names if integration else ())
+        self._by_name: dict[str, list[RecipientField]] = {}
+        for field in synced:
+            self._by_name.setdefault(str(field.origin.esp_field_name), []).append(field)
+        for fields in self._by_name.values():
+            if len(fields) > 1:  # the standard field first
+                fields.sort(key=lambda field: (not is_standard(esp, field), field.id))
+        self.listed_names: frozenset[str] = self._refused_names.union(self._by_name)
+        self.set_names: Mapping[FieldId, EspName] = {
+            field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
+        }
+        self._set_forms: dict[str, set[bool]] = {}
+        for each in self.set_names.values():
+            self._set_forms.setdefault(each.name, set()).add(each.standard)
+        self._free_by_name: dict[str, RecipientField] = {}
+        self._free_by_key: dict[str, RecipientField] = {}
+        for name, fields in self._by_name.items():
+            free = next(filter(self._is_free, fields), None)
+            if free is not None:
+                self._free_by_name[name] = free
+        for field in filter(self._is_free, synced):
+            self._free_by_key.setdefault(derive_key(str(field.origin.esp_field_name)), field)
+
+    def find(self, key: str, own_name: str | None = None) -> RecipientField | None:
+        """Return the synced field for the key, or for the name at another ESP, or None."""
+        convention = self._convention
+        names = (own_name, key, convention.standard_fields.get(key), convention.derive_name(key))
+        for name in names:
+            if name is not None and name in self._free_by_name:
+                return self._free_by_name[name]
+        return self._free_by_key.get(key)
+
+    def find_by_convention(self, key: str) -> EspName | None:
+        """Return the name by the convention of the ESP, or None if it is set or has no form."""
+        for name in (self._convention.standard_fields.get(key), self._convention.derive_name(key)):
+            if name is None:
+                continue
+            standard = self._is_standard_name(name)
+            is_set = standard in self._set_forms.get(name, ())
+            if not is_set and has_safe_form(self.esp, name, standard=standard):
+                return self._with_state(name, NameFrom.CONVENTION, standard=standard)
+        return None
+
+    def name_of(self, counterpart: RecipientField) -> EspName:
+        """Return the name of a synced field, as the ESP name of another field."""
+        return EspName(
+            name=str(counterpart.origin.esp_field_name),
+            standard=is_standard(self.esp, counterpart),
+            name_from=NameFrom.SYNC,
+            state=NameState.FOUND,
+            counterpart=counterpart,
+        )
+
+    def _set_name(self, set_name: SetName) -> EspName:
+        fields = self._by_name.get(set_name.name, [])
+        if set_name.custom:
+            standard = False
+        elif fields:
+            standard = is_standard(self.esp, fields[0])
+        else:
+            standard = self._is_standard_name(set_name.name)
+        counterparts = (each for each in fields if is_standard(self.esp, each) is standard)
+        return self._with_state(
+            set_name.name,
+            NameFrom.INTEGRATION,
+            standard=standard,
+            counterpart=next(counterparts, None),
+        )
+
+    def _is_free(self, field: RecipientField) -> bool:
+        forms = self._set_forms.get(str(field.origin.esp_field_name))
+        return forms is None or is_standard(self.esp, field) not in forms
+
+    def _is_standard_name(self, name: str) -> bool:
+        has_form = bool(DIALECTS[self.esp].standard)
+        return has_form and name in self._convention.standard_fields.values()
+
+    def _with_state(
+        self,
+        name: str,
+        name_from: NameFrom,
+        *,
+        standard: bool,
+        counterpart: RecipientField | None = None,
+    ) -> EspName:
+        is_unlisted = name in self._convention.unlisted and standard is self._is_standard_name(name)
+        state = NameState.MISSING
+        if counterpart is not None or name in self._refused_names:
+            state = NameState.FOUND
+        elif not self._lists_all_fields or is_unlisted:
+            state = NameState.UNKNOWN
+        return EspName(
+            name=name,
+            standard=standard,
+            name_from=name_from,
+            state=state,
+            counterpart=counterpart,
+        )

@@ -1,0 +1,128 @@
+"""The check of a list: its columns and its report."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from recipient_fields.application.recipients.files import FileOptions
+from recipient_fields.application.recipients.lists import ListOptions, RecipientList
+from recipient_fields.domain import (
+    Author,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    TextFormats,
+    sync_channel,
+)
+from recipient_fields.entrypoints.service.selection import open_recipients
+
+from ...support.recipient_lists import Lists
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+SEVEN = IntegrationId(7)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("tier,comment,tier\n", "Columns 1 and 3 have the same name, tier."),
+        ("tier,born,Tier\n", "Columns 1 and 3 are the same field, tier."),
+        ("tier,\n", "Column 2 has no name in the header."),
+        (
+            "teir,shoesize,xyz\n",
+            (
+                "These columns are not recipient fields: teir (did you mean tier?), shoesize (did"
+                " you mean shoe_size?), xyz. Remove them, or add them."
+            ),
+        ),
+    ],
+    ids=["repeated", "same-field", "unnamed", "unknown"],
+)
+def test_columns_that_are_not_different_fields_are_rejected(
+    lists: Lists, content: str, message: str
+) -> None:
+    assert lists.refusal(content, additional_advice="add them") == f"list.csv:1: {message}"
+
+
+def test_additional_columns_are_accepted_on_request(lists: Lists) -> None:
+    assert lists.check("tier,xyz\ngold,1\n", additional=True).numbers == (1, 0)
+
+
+def test_the_header_can_have_the_names_of_fields(lists: Lists) -> None:
+    assert lists.check('Tier,"Shoe\nsize",born\ngold,42,\n').numbers == (1, 0)
+
+
+def test_the_header_can_have_the_names_of_an_esp(lists: Lists) -> None:
+    draft = FieldDraft(name="First name", data_type=DataType.NUMBER, esp_field_name="FNAME")
+    author = Author(sync_channel(SEVEN))
+    lists.core.fields.by(author).create_field(lists.organization_id, draft)
+    checked = lists.check("FNAME\n1\nx\n", integration=SEVEN)
+    assert checked.lines == ["3: first_name: Write a number like 1234.5."]
+    assert "are not recipient fields: tier" in lists.refusal("tier\n", integration=SEVEN)
+
+
+def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:
+    formats = TextFormats(decimal_mark=",", date_format="D.M.YYYY", true=("ja",), false=("nein",))
+    content = "shoe_size;born;vip\n42,5;31.1.1990;Ja\n43;1.2.1991;nein\n"
+    assert lists.check(content, formats=formats).numbers == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_suggested"),
+    [
+        ("tier;shoe_size\ngold;42,5\n", True),
+        ("tier;shoe_size\ngolf;42\n", False),
+        ('tier,shoe_size\ngold,"42,5"\n', False),
+    ],
+    ids=["number", "other-rule", "comma"],
+)
+def test_decimal_commas_are_suggested_if_they_can_be_the_cause(
+    lists: Lists, content: str, is_suggested: bool
+) -> None:
+    assert lists.check(content).report.suggests_decimal_commas is is_suggested
+    commas = lists.check("tier;shoe_size\ngold;x\n", formats=TextFormats(decimal_mark=","))
+    assert not commas.report.suggests_decimal_commas
+
+
+class TestReport:
+    def test_equal_violations_of_equal_values_are_one_finding(self, lists: Lists) -> None:
+        checked = lists.check("tier,born\n" + "golf,\n" * 2060 + "gold,never\nGold,\n")
+        assert checked.lines == [
+            f'2: tier: "golf" {TIMES} 2,060: Use one of gold, silver. Did you mean gold?',
+            "2062: born: Write a date like 2026-11-20.",
+            "2063: tier: Use one of gold, silver. Did you mean gold?",
+        ]
+
+    def test_equal_violations_of_rows_are_one_finding(self, lists: Lists) -> None:
+        checked = lists.check("tier,born\n" + "gold\n" * 3)
+        assert checked.lines == ["2: 3 times: The row has 1 cell, and the header has 2."]
+
+    def test_only_the_first_100_findings_are_kept_and_all_violations_counted(
+        self, lists: Lists
+    ) -> None:
+        report = lists.check("tier\n" + "".join(f"x{n}\n" for n in range(102))).report
+        assert len(report.findings) == 100
+        assert report.hidden == 2
+        assert report.table() == [("tier", "unknown_value", "102")]
+
+    def test_the_summary_has_the_numbers_of_rows(self, lists: Lists) -> None:
+        report = lists.check("tier\n" + "gold\n" * 1_000 + "golf\n").report
+        assert report.summary == "Checked 1,001 recipients: 1,000 valid, 1 invalid."
+
+
+def test_a_caller_can_end_the_check_after_any_row(lists: Lists) -> None:
+    rejects = io.BytesIO()
+
+    def end_after_line_2() -> None:
+        if rejects.getvalue().count(b"\n") == 2:
+            raise TimeoutError
+
+    catalog = lists.core.fields.list_fields(lists.organization_id)
+    content = io.BytesIO(b"tier\n" + b"golf\n" * 3)
+    with open_recipients(content, "list.csv", FileOptions()) as reader:
+        recipients = RecipientList.of(reader, catalog, ListOptions())
+        with reader.open_writer(rejects, rejects=True) as writer, pytest.raises(TimeoutError):
+            recipients.check(rejects=writer, on_row=end_after_line_2)
+    assert rejects.getvalue().count(b"golf") == 1

@@ -1,0 +1,254 @@
+"""The rules of ESP names and of codes as they are specified: naive, and without an index.
+
+Each function returns plain values. `fields` and `integrations` are those of one organization.
+"""
+
+from __future__ import annotations
+
+import re
+
+from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_snippet
+from recipient_fields.domain.esp.content.tags import is_certainly_foreign
+from recipient_fields.domain.esp.names import CONVENTIONS
+from recipient_fields.domain.esp.snippets import find_reference, is_reference
+from recipient_fields.domain.fields.values import derive_key
+
+
+def key_of(field):
+    """Return the key, or for a synced field the one that its name at its own ESP derives."""
+    if field.origin.esp_field_name is None:
+        return field.key
+    return derive_key(field.origin.esp_field_name) or field.key
+
+
+def synced(integration, fields):
+    return sorted(
+        (each for each in fields if each.origin.integration_id == integration.id),
+        key=lambda each: each.id,
+    )
+
+
+def name(field):
+    return field.origin.esp_field_name
+
+
+def in_standard_form(esp, field):
+    if not DIALECTS[esp].standard:
+        return False
+    try:
+        snippet = derive_snippet(esp, name(field), standard=True)
+    except NoSafeForm:
+        return False
+    return snippet.value_expression == field.custom_value_expression
+
+
+def in_table(esp, esp_name):
+    return bool(DIALECTS[esp].standard) and esp_name in CONVENTIONS[esp].standard_fields.values()
+
+
+def with_name(integration, fields, esp_name):
+    """Return the synced fields with this name: the standard one first, then by id."""
+    found = [each for each in synced(integration, fields) if name(each) == esp_name]
+    return sorted(found, key=lambda each: not in_standard_form(integration.esp, each))
+
+
+def set_name(integration, fields, field):
+    """Return the set name, its form and its counterpart, or None."""
+    if field.id not in integration.set_names:
+        return None
+    chosen = integration.set_names[field.id]
+    found = with_name(integration, fields, chosen.name)
+    if chosen.custom:
+        standard = False
+    elif found:
+        standard = in_standard_form(integration.esp, found[0])
+    else:
+        standard = in_table(integration.esp, chosen.name)
+    same_form = [e for e in found if in_standard_form(integration.esp, e) == standard]
+    return chosen.name, standard, same_form[0] if same_form else None
+
+
+def names_set_for_others(integration, fields, field):
+    others = [each for each in fields if field is None or each.id != field.id]
+    found = [set_name(integration, fields, each) for each in others]
+    return {(each[0], each[1]) for each in found if each is not None}
+
+
+def convention(esp, key):
+    return key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+
+
+def rule_2(integration, fields, key, field=None):
+    """Return the synced field of the integration with the ESP name of the key."""
+    taken = names_set_for_others(integration, fields, field)
+    free = [
+        each
+        for each in synced(integration, fields)
+        if (name(each), in_standard_form(integration.esp, each)) not in taken
+    ]
+    free.sort(key=lambda each: not in_standard_form(integration.esp, each))
+    wanted = [
+        name(field) if field is not None and name(field) is not None else None,
+        key,
+        CONVENTIONS[integration.esp].standard_fields.get(key),
+        convention(integration.esp, key),
+    ]
+    for each in wanted:
+        for candidate in free:
+            if name(candidate) == each:
+                return candidate
+    same_key = [each for each in free if derive_key(name(each)) == key]
+    return min(same_key, key=lambda each: each.id) if same_key else None
+
+
+def state(integration, fields, esp_name, standard, counterpart):
+    if integration is None:
+        return "unknown"
+    if counterpart is not None or esp_name in integration.refused_names:
+        return "found"
+    if not integration.is_synced or integration.esp in {Esp.KLAVIYO, Esp.CUSTOMER_IO}:
+        return "unknown"
+    is_of_table = standard or not DIALECTS[integration.esp].standard
+    if esp_name in CONVENTIONS[integration.esp].unlisted and is_of_table:
+        return "unknown"
+    return "missing"
+
+
+def has_form(esp, esp_name, standard):
+    try:
+        derive_snippet(esp, esp_name, standard=standard)
+    except NoSafeForm:
+        return False
+    return True
+
+
+def rule_3(esp, integration, fields, key, field):
+    taken = set() if integration is None else names_set_for_others(integration, fields, field)
+    for each in (CONVENTIONS[esp].standard_fields.get(key), convention(esp, key)):
+        if each is not None:
+            standard = in_table(esp, each)
+            if (each, standard) not in taken and has_form(esp, each, standard):
+                return each, standard
+    return None
+
+
+def esp_name(field, esp, integration, fields):
+    """Return (name, is standard, from, state, id of the counterpart), or None."""
+    if integration is not None and field.origin.integration_id == integration.id:
+        return name(field), in_standard_form(esp, field), "sync", "found", None
+    if integration is not None:
+        chosen = set_name(integration, fields, field)
+        if chosen is not None:
+            text, standard, counterpart = chosen
+            counterpart_id = None if counterpart is None else counterpart.id
+            known = state(integration, fields, text, standard, counterpart)
+            return text, standard, "integration", known, counterpart_id
+        found = rule_2(integration, fields, key_of(field), field)
+        if found is not None:
+            return name(found), in_standard_form(esp, found), "sync", "found", found.id
+    derived = rule_3(esp, integration, fields, key_of(field), field)
+    if derived is None:
+        return None
+    text, standard = derived
+    return text, standard, "convention", state(integration, fields, text, standard, None), None
+
+
+def all_counterparts(field, integrations, fields):
+    """Return the id of the field's counterpart, by integration."""
+    return {
+        each.id: found[4]
+        for each in integrations
+        for found in [esp_name(field, each.esp, each, fields)]
+        if found is not None and found[4] is not None
+    }
+
+
+def counterparts(field, integrations, fields):
+    """Return the id of the counterpart for which the field stands in lists, by integration."""
+    found = all_counterparts(field, integrations, fields)
+    defined = [each for each in fields if each.origin.integration_id is None]
+    if field in defined:
+        return found
+    if any(each.key == key_of(field) for each in defined):
+        return {}
+    served = {i for each in defined for i in all_counterparts(each, integrations, fields).values()}
+    group = [
+        each
+        for each in fields
+        if each not in defined and key_of(each) == key_of(field) and each.id not in served
+    ]
+    with_key = [each for each in group if each.key == key_of(field)]
+    if field not in (with_key or [min(group, key=lambda each: each.id)] if group else []):
+        return {}
+    members = {each.id for each in group}
+    return {place: counterpart for place, counterpart in found.items() if counterpart in members}
+
+
+def find_field(key, integration, fields):
+    for each in fields:
+        if each.key == key:
+            return each
+    return None if integration is None else rule_2(integration, fields, key)
+
+
+def code(field, esp, integration, fields):
+    """Return the insertion code and the value expression. One that is refused is None."""
+    found = esp_name(field, esp, integration, fields)
+    insertion, expression = _codes(field, esp, integration, fields, found)
+    return (insertion if field.insertable else None), expression
+
+
+def _codes(field, esp, integration, fields, found):
+    if found is not None and found[2] == "integration":
+        return derived(esp, found[0], found[1])
+    stored = field.custom_insertion_code, field.custom_value_expression
+    codes = [each for each in stored if each is not None]
+    is_foreign = any(foreign(esp, each) for each in codes)
+    if field.origin.integration_id is None and codes and not is_foreign:
+        return completed(esp, *stored)
+    if found is None:
+        return None, None
+    if integration is not None and field.origin.integration_id == integration.id:
+        return stored if None not in stored else derived(esp, found[0], found[1])
+    counterparts = [each for each in fields if each.id == found[4]]
+    if counterparts:
+        stored = counterparts[0].custom_insertion_code, counterparts[0].custom_value_expression
+        return stored if None not in stored else derived(esp, found[0], found[1])
+    return derived(esp, found[0], found[1])
+
+
+def derived(esp, esp_name, standard):
+    try:
+        snippet = derive_snippet(esp, esp_name, standard=standard)
+    except NoSafeForm:
+        return None, None
+    return snippet.insertion_code, snippet.value_expression
+
+
+def foreign(esp, code):
+    if is_certainly_foreign(esp, code):
+        return True
+    readers = [each for each in Esp if is_reference(each, code)]
+    if esp in readers or re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", code):
+        return False
+    return any(each not in {Esp.SENDGRID, Esp.ITERABLE} for each in readers)
+
+
+PLAIN = {
+    Esp.SALESFORCE: r"%%=v\(\s*(.*?)\s*\)=%%",
+    Esp.MAILCHIMP: r"\*\|\s*(.*?)\s*\|\*",
+    Esp.ACTIVECAMPAIGN: r"%\s*(.*?)\s*%",
+}
+
+
+def completed(esp, insertion, expression):
+    """Return both codes. A missing one is derived from the other if that is a plain reference."""
+    if insertion is not None and expression is not None:
+        return insertion, expression
+    if expression is not None:
+        reference = find_reference(esp, expression)
+        return None if reference is None else derived(esp, *reference)[0], expression
+    plain = re.fullmatch(PLAIN.get(esp, r"\{\{\s*(.*?)\s*\}\}"), insertion.strip())
+    inside = "" if plain is None else plain[1]
+    reference = find_reference(esp, f"${inside}" if esp is Esp.ACTIVECAMPAIGN else inside)
+    return insertion, None if reference is None else derived(esp, *reference)[1]

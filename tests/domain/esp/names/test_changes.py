@@ -1,0 +1,59 @@
+"""The changes of ESP names that a sync plans, by example."""
+
+from __future__ import annotations
+
+from recipient_fields.domain import IntegrationId
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp.names import plan_name_changes
+
+from .catalogs import Organization
+
+ONE, TWO = IntegrationId(1), IntegrationId(2)
+
+
+def planned(organization, integration_id, *reported):
+    """Return the changes: key, integration, and the name and the state before and after."""
+
+    def shown(name):
+        return name and (name.name, name.state.value)
+
+    plan = organization.plan(integration_id, *reported)
+    return [
+        (each.field.key, each.integration_id, shown(each.before), shown(each.after))
+        for each in plan_name_changes(organization.names, plan)
+    ]
+
+
+def test_the_first_sync_changes_names_and_states():
+    organization = Organization(Esp.ITERABLE)
+    organization.define("tier")
+    organization.define("shop")
+    assert planned(organization, ONE, "Tier") == [
+        ("tier", ONE, ("tier", "unknown"), ("Tier", "found")),
+        ("shop", ONE, ("shop", "unknown"), ("shop", "missing")),
+    ]
+
+
+def test_a_sync_with_the_same_report_changes_none():
+    organization = Organization(Esp.ITERABLE)
+    organization.define("tier")
+    organization.sync(ONE, "Tier")
+    assert planned(organization, ONE, "Tier") == []
+
+
+def test_a_sync_that_loses_a_field_says_so():
+    organization = Organization(Esp.MAILCHIMP)
+    field = organization.define("loyalty_tier")
+    organization.set_name(ONE, field, "TIER")
+    organization.sync(ONE, "TIER", "FNAME")
+    assert planned(organization, ONE, "FNAME") == [
+        ("loyalty_tier", ONE, ("TIER", "found"), ("TIER", "missing")),
+    ]
+
+
+def test_a_removed_field_releases_the_names_that_were_set_for_it():
+    organization = Organization(Esp.ITERABLE, Esp.BRAZE)
+    organization.define("tier")
+    organization.sync(ONE, "Level")
+    organization.set_name(TWO, organization.get("level"), "tier")
+    assert planned(organization, ONE, "Other") == [("tier", TWO, None, ("tier", "unknown"))]

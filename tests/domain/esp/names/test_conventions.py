@@ -1,0 +1,90 @@
+"""The ESPs' own fields, and the names that are derived from keys."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
+from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet
+from recipient_fields.domain.esp.names import CONVENTIONS
+from recipient_fields.domain.esp.names.conventions import has_safe_form, propose_name
+
+EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+
+
+def test_every_esp_has_a_convention():
+    assert list(CONVENTIONS) == list(Esp)
+
+
+@EVERY_ESP
+def test_every_standard_field_has_a_code(esp):
+    for key, name in CONVENTIONS[esp].standard_fields.items():
+        assert FieldKey(key) == key
+        assert derive_snippet(esp, name, standard=True).insertion_code
+
+
+@EVERY_ESP
+def test_only_standard_fields_are_unlisted(esp):
+    convention = CONVENTIONS[esp]
+    assert convention.unlisted <= set(convention.standard_fields.values())
+
+
+@pytest.mark.parametrize(
+    ("esp", "key", "code"),
+    [
+        (Esp.SALESFORCE, "email", "%%=v(@emailaddr)=%%"),
+        (Esp.MAILCHIMP, "first_name", "*|FNAME|*"),
+        (Esp.KLAVIYO, "phone", "{{ person.phone_number }}"),
+        (Esp.KLAVIYO, "city", "{{ person.City }}"),
+        (Esp.BRAZE, "birthday", "{{${date_of_birth}}}"),
+        (Esp.CUSTOMER_IO, "phone", "{{customer.phone}}"),
+        (Esp.SENDGRID, "phone", "{{phone_number}}"),
+        (Esp.BREVO, "phone", "{{ contact.SMS }}"),
+        (Esp.ACTIVECAMPAIGN, "first_name", "%FIRSTNAME%"),
+    ],
+)
+def test_a_standard_field_has_the_code_of_the_sources(esp, key, code):
+    name = CONVENTIONS[esp].standard_fields[key]
+    assert derive_snippet(esp, name, standard=True).insertion_code == code
+
+
+def test_only_three_esps_use_capital_letters():
+    names = {esp: CONVENTIONS[esp].derive_name("loyalty_tier") for esp in Esp}
+    capitals = [esp for esp, name in names.items() if name == "LOYALTY_TIER"]
+    assert capitals == [Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN]
+    assert set(names.values()) == {"LOYALTY_TIER", "loyalty_tier"}
+
+
+@EVERY_ESP
+def test_the_maximum_length_is_that_of_the_dialect(esp):
+    convention = CONVENTIONS[esp]
+    length = convention.max_length or MAX_KEY_LENGTH
+    name = convention.derive_name("k" * length)
+    assert has_safe_form(esp, name)
+    if convention.max_length is not None:
+        assert not has_safe_form(esp, name + name[0])
+
+
+@pytest.mark.parametrize(
+    ("esp", "key", "taken", "proposed"),
+    [
+        (Esp.MAILCHIMP, "loyalty_tier", [], "LOYALTY_TI"),
+        (Esp.MAILCHIMP, "loyalty_tier", ["LOYALTY_TI"], "LOYALTY_2"),
+        (Esp.MAILCHIMP, "loyalty_tier", ["LOYALTY_TI", "LOYALTY_2"], "LOYALTY_3"),
+        (Esp.MAILCHIMP, "preferred_shop", [], "PREFERRED"),
+        (Esp.MAILCHIMP, "date", [], "DATE_2"),
+        (Esp.BRAZE, "size", [], "size_2"),
+        (Esp.KLAVIYO, "tier", ["tier"], "tier_2"),
+        (Esp.ITERABLE, "profile", [], "profile_2"),
+    ],
+)
+def test_a_proposed_name_fits_and_is_free(esp, key, taken, proposed):
+    assert propose_name(esp, key, taken) == proposed
+
+
+@EVERY_ESP
+def test_a_name_is_proposed_for_every_key(esp):
+    words = {word for dialect in DIALECTS.values() for word in dialect.reserved}
+    keys = {word.lower() for word in words} - RESERVED_KEYS | {"f_1", "k" * MAX_KEY_LENGTH}
+    for key in keys:
+        assert has_safe_form(esp, propose_name(esp, key, ()))

@@ -1,0 +1,162 @@
+"""ESP names and codes follow their specification, for generated organizations."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp.names import FieldCodes, plan_name_changes
+from recipient_fields.domain.esp.names.conventions import has_safe_form
+
+from . import specification
+from .catalogs import NAMES, organizations, reports
+from .specification import has_form
+
+EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "50"))
+THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+
+
+def targets(organization):
+    """Return each target with its ESP and its integration, if it has one."""
+    integrations = [(each.id, each.esp, each) for each in organization.integrations.values()]
+    return [*integrations, *((esp, esp, None) for esp in Esp)]
+
+
+def summary(name):
+    if name is None:
+        return None
+    counterpart_id = None if name.counterpart is None else name.counterpart.id
+    return name.name, name.standard, name.name_from.value, name.state.value, counterpart_id
+
+
+@THOROUGHLY
+@given(organizations())
+def test_each_field_has_the_specified_name_at_each_target(organization):
+    names, fields = organization.names, organization.fields
+    for target, esp, integration in targets(organization):
+        for field in fields:
+            expected = specification.esp_name(field, esp, integration, fields)
+            assert summary(names.find(field, target)) == expected
+
+
+@THOROUGHLY
+@given(organizations())
+def test_each_key_has_the_specified_codes_at_each_target(organization):
+    codes, fields = FieldCodes(organization.names), organization.fields
+    for target, esp, integration in targets(organization):
+        for key in {*organization.theme.keys, *(field.key for field in fields)}:
+            code = codes.find(key, target)
+            expected = specification.find_field(key, integration, fields)
+            assert (code and code.field) == expected
+            if code is not None:
+                found = code.insertion_code, code.value_expression
+                assert found == specification.code(expected, esp, integration, fields)
+                assert (code.insertion_code is None) is (code.insertion_refusal is not None)
+                assert (code.value_expression is None) is (code.expression_refusal is not None)
+
+
+@THOROUGHLY
+@given(organizations(), st.data())
+def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, data):
+    before = FieldCodes(organization.names)
+    worked = {
+        (key, target): code
+        for target, _, _ in targets(organization)
+        for key in {*organization.theme.keys, *(field.key for field in organization.fields)}
+        if (code := before.find(key, target)) is not None and code.insertion_code is not None
+    }
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
+    lost = {field.id for field in plan.removed}
+    after = FieldCodes(organization.names)
+    for (key, target), code in worked.items():
+        counterpart = code.esp_name and code.esp_name.counterpart
+        if not lost.isdisjoint({code.field.id, counterpart and counterpart.id}):
+            continue
+        now = after.find(key, target)
+        assert now is not None
+        assert now.insertion_code is not None
+
+
+@THOROUGHLY
+@given(organizations(), st.data())
+def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    plan = organization.plan(integration_id, *data.draw(reports(organization.theme)))
+
+    def shown():
+        fields = organization.fields
+        return {
+            (field.id, each.id): found and (found[0], found[1], found[3])
+            for each in organization.integrations.values()
+            for field in fields
+            for found in [specification.esp_name(field, each.esp, each, fields)]
+            if field.origin.integration_id != each.id
+        }
+
+    planned = plan_name_changes(organization.names, plan)
+    before = shown()
+    organization.store(plan)
+    after = shown()
+    changed = {place for place in before.keys() & after.keys() if before[place] != after[place]}
+    assert {(each.field.id, each.integration_id) for each in planned} == changed
+    for each in planned:
+        place = each.field.id, each.integration_id
+        for name, expected in ((each.before, before[place]), (each.after, after[place])):
+            assert (name and (name.name, name.standard, name.state.value)) == expected
+
+
+@THOROUGHLY
+@given(organizations(Esp.MAILCHIMP), st.data())
+def test_the_proposed_name_serves_a_field_that_has_none(organization, data):
+    organization.define("loyalty_tier_of_last_year")
+    names = organization.names
+    without = [
+        (field, each.id)
+        for each in organization.integrations.values()
+        for field in organization.fields
+        if names.find(field, each.id) is None
+    ]
+    field, integration_id = data.draw(st.sampled_from(without))
+    sentences = names.explain_absence(field, integration_id)
+    proposed = sentences.rpartition("=")[2].rstrip("`.")
+    others = {
+        each.id: summary(names.find(each, integration_id))
+        for each in organization.fields
+        if each.id != field.id
+    }
+    organization.set_name(integration_id, field, proposed)
+    after = organization.names
+    code = FieldCodes(after).get(field, integration_id)
+    assert code.value_expression is not None
+    assert others == {
+        each.id: summary(after.find(each, integration_id))
+        for each in organization.fields
+        if each.id != field.id
+    }
+
+
+@THOROUGHLY
+@given(organizations())
+def test_each_field_stands_for_the_specified_counterparts(organization):
+    names, integrations = organization.names, organization.integrations.values()
+    definitions = {}
+    for field in sorted(organization.fields, key=lambda each: each.id):
+        expected = specification.counterparts(field, integrations, organization.fields)
+        found = names.counterparts(field)
+        assert {place: each.id for place, each in found.items()} == expected
+        for counterpart in found.values():
+            definitions.setdefault(counterpart.id, []).append(field)
+    for field in organization.fields:
+        standing = definitions.get(field.id, [])
+        standing.sort(key=lambda each: each.key != specification.key_of(field))
+        assert names.definition_of(field) == (standing[0] if standing else None)
+        assert not (standing and names.counterparts(field))
+
+
+@given(st.sampled_from(Esp), st.sampled_from(NAMES), st.booleans())
+def test_a_name_has_a_safe_form_if_its_snippet_can_be_derived(esp, name, standard):
+    assert has_safe_form(esp, name, standard=standard) is has_form(esp, name, standard)
