@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     API,
@@ -72,13 +72,16 @@ class RecipientFieldService(RecipientFields):
     records the author of each change.
     """
 
-    _fields: FieldRepository
-    _history: HistoryRepository
-    _clock: Clock = system_clock
+    # pyright does not know that attrs removes the underscore from the names of arguments.
+    _fields: FieldRepository = field(alias="fields")
+    _history: HistoryRepository = field(alias="history")
+    _clock: Clock = field(default=system_clock, alias="clock")
     author: Author = _API_CLIENT
-    _limit: int = DEFAULT_FIELD_LIMIT
+    _limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="limit")
     size_limit: int = DEFAULT_CATALOG_SIZE
-    _note_change: Callable[[OrganizationId], None] = ignore_change
+    _note_change: Callable[[OrganizationId], None] = field(
+        default=ignore_change, alias="note_change"
+    )
     """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
@@ -65,8 +65,8 @@ class EspCodeService:
     several integrations. `integrations` is None if the storage has none.
     """
 
-    _fields: FieldRepository
-    _integrations: IntegrationRepository | None
+    _fields: FieldRepository = field(alias="fields")
+    _integrations: IntegrationRepository | None = field(alias="integrations")
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.

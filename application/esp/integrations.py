@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     Author,
@@ -73,12 +73,14 @@ class IntegrationService:
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
-    _integrations: IntegrationRepository
-    _fields: FieldRepository
-    _history: HistoryRepository
-    _clock: Clock = system_clock
-    _size_limit: int = DEFAULT_CATALOG_SIZE
-    _note_change: Callable[[OrganizationId], None] = ignore_change
+    _integrations: IntegrationRepository = field(alias="integrations")
+    _fields: FieldRepository = field(alias="fields")
+    _history: HistoryRepository = field(alias="history")
+    _clock: Clock = field(default=system_clock, alias="clock")
+    _size_limit: int = field(default=DEFAULT_CATALOG_SIZE, alias="size_limit")
+    _note_change: Callable[[OrganizationId], None] = field(
+        default=ignore_change, alias="note_change"
+    )
     """Called after each call that can have changed fields."""
     author: Author = OPERATOR_AUTHOR
 
