@@ -26,13 +26,13 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
     RecipientField,
+    Replacement,
     Source,
     StagedBatch,
     format_instant,
@@ -149,12 +149,12 @@ class RecipientFieldService(RecipientFields):
         self,
         organization_id: OrganizationId,
         key: FieldKey | str,
-        replacement: FieldReplacement,
+        replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
         require_reference(key)
-        require_type(FieldReplacement, replacement=replacement)
+        require_type(Replacement, replacement=replacement)
         require_type(Precondition, precondition=precondition)
         field, applied = self._change(
             organization_id, lambda staged: staged.replace(key, replacement, precondition)

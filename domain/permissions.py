@@ -1,6 +1,6 @@
 """Permissions: every channel reads every field, and changes only fields that came through it.
 
-HTTP contract, section 3.
+docs/permissions.md has the table.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def require(channel: Channel, operation: Operation, origin: Origin) -> None:
 
 
 _CHANGED_WHERE = {
-    Source.API: "API-managed fields are changed through the API",
+    Source.API: "API-managed fields are changed through the API or with `recipient-fields apply`",
     Source.MANUAL: (
         "Manual fields are changed by administrators, in the web application or on the command line"
     ),

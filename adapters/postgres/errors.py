@@ -64,6 +64,12 @@ _CHECK_LOGIN = (
     f". Check the user and the password in the URL of the storage ({VARIABLE_PREFIX}STORAGE), or in"
     " PGPASSWORD or PGPASSFILE if the URL has no password."
 )
+_FROM_SERVER = "FATAL: "
+"""The server's own messages begin with it if it rejects a connection."""
+_CHECK_SERVER = (
+    f". Check the host and the port in the URL of the storage ({VARIABLE_PREFIX}STORAGE), that the"
+    " server runs, and that it accepts connections from this machine"
+)
 _SHARD = r"(_[0-9]+)?"
 """What Citus appends to the name of a constraint in the errors of workers."""
 _INVALID = {
@@ -94,8 +100,14 @@ def every_error_translated() -> Iterator[None]:
         yield
     except psycopg.Error as error:
         message = one_line(error)
-        hint = _CHECK_LOGIN if _REFUSED_LOGIN in message else ""
-        raise StorageUnavailable(f"PostgreSQL: {message}{hint}") from error
+        raise StorageUnavailable(f"PostgreSQL: {message}{_hint(error, message)}") from error
+
+
+def _hint(error: psycopg.Error, message: str) -> str:
+    if _REFUSED_LOGIN in message:
+        return _CHECK_LOGIN
+    is_unreachable = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    return _CHECK_SERVER if is_unreachable and _FROM_SERVER not in message else ""
 
 
 def retry_once(attempt: Callable[[], T]) -> T:

@@ -12,8 +12,12 @@ from typing import BinaryIO, TextIO
 
 from attrs import evolve, frozen
 
-from recipient_fields.application.ports.recipients import RecipientWriter
-from recipient_fields.application.recipients.files import FileOptions, Row, UnreadableFile
+from recipient_fields.application.ports.recipients import (
+    FileOptions,
+    RecipientWriter,
+    Row,
+    UnreadableFile,
+)
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import Rule, Violation
 

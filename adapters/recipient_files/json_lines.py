@@ -11,8 +11,7 @@ from attrs import frozen
 
 from recipient_fields.application import NotJson, TooManyValues
 from recipient_fields.application.documents.strict_json import parse_json
-from recipient_fields.application.ports.recipients import RecipientWriter
-from recipient_fields.application.recipients.files import Row
+from recipient_fields.application.ports.recipients import RecipientWriter, Row
 from recipient_fields.domain import Rule, Violation
 
 from .rows import LINE, REASONS

@@ -10,8 +10,7 @@ from typing import BinaryIO, TypeAlias, cast
 from attrs import define, evolve, field, frozen, mutable
 
 from recipient_fields.application.extras import requires_extra
-from recipient_fields.application.ports.recipients import RecipientWriter
-from recipient_fields.application.recipients.files import Row, UnreadableFile
+from recipient_fields.application.ports.recipients import RecipientWriter, Row, UnreadableFile
 from recipient_fields.application.wording import counted
 from recipient_fields.domain.instants import format_instant, from_epoch_milliseconds
 

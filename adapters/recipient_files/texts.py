@@ -11,7 +11,7 @@ from typing import BinaryIO, TextIO, cast
 
 from attrs import frozen, mutable
 
-from recipient_fields.application.recipients.files import Row, UnreadableFile
+from recipient_fields.application.ports.recipients import Row, UnreadableFile
 
 from .rows import MAX_ROW_LENGTH
 

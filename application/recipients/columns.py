@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .files import UnreadableFile
+from ..ports.recipients import UnreadableFile
 
 
 def require_names(place: str, names: Sequence[str]) -> None:

@@ -16,9 +16,8 @@ from recipient_fields.domain import (
     column_name,
 )
 
-from ..ports.recipients import ColumnReader, RecipientReader, TextReader
+from ..ports.recipients import ColumnReader, RecipientReader, Row, TextReader, UnreadableFile
 from .columns import require_names
-from .files import Row, UnreadableFile
 
 
 @frozen(kw_only=True)

@@ -12,6 +12,7 @@ from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
     Catalog,
+    DataType,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -22,10 +23,16 @@ from recipient_fields.domain import (
     match_columns,
 )
 
-from ..ports.recipients import ColumnReader, RecipientReader, RecipientWriter, TextReader
+from ..ports.recipients import (
+    ColumnReader,
+    RecipientReader,
+    RecipientWriter,
+    Row,
+    TextReader,
+    UnreadableFile,
+)
 from ..wording import counted
 from .columns import require_different, require_names
-from .files import Row, UnreadableFile
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
@@ -39,6 +46,12 @@ _MAX_VALUE_LENGTH = 60
 _MAX_COUNTS = 1_000
 """Pairs of a field and a rule that are counted apart: more than fields of an organization."""
 _OTHER = "(other)"
+_UNREAD = {
+    DataType.BOOLEAN: Rule.TYPE,
+    DataType.DATE: Rule.FORMAT,
+    DataType.NUMBER: Rule.TYPE,
+}
+"""The rule that a text of a field violates if it is not in the format of the options."""
 _MAX_TITLES = 10
 """Unknown columns in a message."""
 
@@ -88,8 +101,8 @@ class Finding:
 class CheckReport:
     """The first findings of a check, and the counts of all violations."""
 
-    may_have_decimal_commas: bool = False
-    """Whether the list is checked for decimal points, and can have decimal commas."""
+    _formatted: Mapping[str, DataType] = field(factory=dict)
+    """The types of the fields whose texts can be in another format than that of the options."""
     valid: int = 0
     invalid: int = 0
     counts: Counter[tuple[str, str]] = field(factory=Counter)
@@ -151,11 +164,13 @@ class CheckReport:
         self.counts[count] += 1
 
     @property
-    def suggests_decimal_commas(self) -> bool:
-        """Whether decimal commas can be the cause of a violation."""
-        return self.may_have_decimal_commas and any(
-            rule == Rule.TYPE.value for _, rule in self.counts
-        )
+    def unread_types(self) -> Collection[DataType]:
+        """The data types with texts that are in none of the formats, but can be in other ones."""
+        return {
+            data_type
+            for key, data_type in self._formatted.items()
+            if (key, _UNREAD[data_type].value) in self.counts
+        }
 
     def table(self) -> list[tuple[str, str, str]]:
         """Return a row of texts for each field and rule."""
@@ -168,7 +183,7 @@ class RecipientList:
 
     reader: RecipientReader
     _check_row: _RowCheck
-    _may_have_decimal_commas: bool = False
+    _formatted: Mapping[str, DataType] = field(factory=dict)
 
     @classmethod
     def of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
@@ -185,9 +200,7 @@ class RecipientList:
             return cls(
                 reader,
                 lambda row, suggest: rows.violations(row.source, suggest=suggest),
-                may_have_decimal_commas=(
-                    options.formats.decimal_mark == "." and reader.delimiter != ","
-                ),
+                formatted=_formatted_fields(schema, options.formats),
             )
         return cls(
             reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
@@ -207,7 +220,7 @@ class RecipientList:
 
         Raises: UnreadableFile if the rest of the file can't be read.
         """
-        report = CheckReport(self._may_have_decimal_commas)
+        report = CheckReport(self._formatted)
         for row in self.reader:
             violations = self._violations(row, suggest=False)
             if violations:
@@ -226,6 +239,15 @@ class RecipientList:
 
     def _violations(self, row: Row, *, suggest: bool) -> Sequence[Violation]:
         return (row.violation,) if row.violation else self._check_row(row, suggest)
+
+
+def _formatted_fields(schema: RecipientSchema, formats: TextFormats) -> Mapping[str, DataType]:
+    has_point = formats.decimal_mark == "."
+    return {
+        key: each.data_type
+        for key, each in schema.fields.items()
+        if each.data_type in _UNREAD and (has_point or each.data_type is not DataType.NUMBER)
+    }
 
 
 def _violation_key(violation: Violation) -> str:

@@ -1,4 +1,4 @@
-"""API keys: format, lifetime, access, rotation (HTTP contract, section 5)."""
+"""API keys: format, lifetime, access, rotation."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Rejection:
     `key_id` is the id of an expired or revoked key, otherwise None. `since` is the time since which
     the key has this reason, or None if the validator does not know it.
 
-    The log contains the reason and the id. A client learns the reason and the date only if there is
+    The log contains the reason and the id. A client learns the reason and the time only if there is
     `since`: whoever presents the full key may know it. Otherwise, all responses are equal.
     """
 

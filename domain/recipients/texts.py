@@ -20,8 +20,12 @@ DecimalMark: TypeAlias = Literal[".", ","]
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,399})(\.[0-9]{1,399})?([eE][-+]?[0-9]{1,3})?")
 """Matches the numbers of JSON. No finite number needs more digits."""
 _SWAPPED_MARKS = str.maketrans(",.", ".,")
-_NOT_DECIMAL_POINT = Violation(Rule.TYPE, "Write a number like 1234.5.")
-_NOT_DECIMAL_COMMA = Violation(Rule.TYPE, "Write a number like 1234,5.")
+_NOT_DECIMAL_POINT = Violation(
+    Rule.TYPE, "Write a number like 1234.5, without thousands separators."
+)
+_NOT_DECIMAL_COMMA = Violation(
+    Rule.TYPE, "Write a number like 1234,5, without thousands separators."
+)
 _NO_DATE = Violation(Rule.FORMAT, "There is no such date.")
 _DATE_PART = re.compile("YYYY|MM?|DD?")
 _DATE_PATTERNS = {

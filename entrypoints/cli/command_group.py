@@ -8,6 +8,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from recipient_fields.domain import CatalogTooLarge
+
 from ..service.selection import shown_storage
 from .options import setting_option
 from .output import note, one_line
@@ -64,7 +66,17 @@ class Command(click.Command):
             require_known_variables(ctx)
         if self.changes_storage and not ctx.params.get("as_json"):
             ctx.invoke(_print_storage, ctx)  # With usage errors as those of the command.
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except CatalogTooLarge as error:
+            raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
+
+
+def larger_catalogs(ctx: click.Context) -> str:
+    """Return how to permit a larger list of an organization's fields."""
+    if selects_service(ctx):
+        return "The operator of the service can permit more with `serve --catalog-size`."
+    return "To permit more, add --catalog-size, and use the same value for `serve`."
 
 
 def _print_storage(ctx: click.Context) -> None:

@@ -7,7 +7,7 @@ import logging
 import click
 from setproctitle import setproctitle
 
-from recipient_fields.domain import RecipientFieldsError, StorageNotFound
+from recipient_fields.domain import RecipientFieldsError, StorageNotFound, StorageUnavailable
 
 from ..service.selection import migrate_storage
 from .accounts.administrators import administrators
@@ -46,7 +46,11 @@ class _Commands(CommandGroup):
         except StorageNotFound as error:
             raise click.ClickException(printable(f"{error} {_FIRST_STEPS}")) from error
         except RecipientFieldsError as error:
-            raise click.ClickException(printable(" ".join(str(error).split()))) from error
+            message = " ".join(str(error).split())
+            # Our own messages say what to do; those of a driver have no period.
+            if isinstance(error, StorageUnavailable) and not message.endswith("."):
+                message += ". `recipient-fields doctor` checks the storage and says what to do."
+            raise click.ClickException(printable(message)) from error
 
 
 @click.group(

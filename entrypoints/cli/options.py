@@ -22,7 +22,13 @@ from recipient_fields.application.environment import (
     read_secret,
 )
 from recipient_fields.application.fields.references import is_id
-from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged, parse_instant
+from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
+    DataType,
+    Unchanged,
+    closest_match,
+    parse_instant,
+)
 from recipient_fields.domain.esp import Esp
 
 from ..service.selection import existing_storage, open_core
@@ -212,7 +218,15 @@ class OneOf(click.Choice[str]):
         self, value: str | Enum, param: click.Parameter | None, ctx: click.Context | None
     ) -> Enum:
         """Return the member. Another text is a usage error."""
-        return value if isinstance(value, Enum) else self._kind(super().convert(value, param, ctx))
+        if isinstance(value, Enum):
+            return value
+        try:
+            return self._kind(super().convert(value, param, ctx))
+        except click.BadParameter as error:
+            similar = closest_match(value, self.choices)
+            if similar is None:
+                raise
+            self.fail(f"{error.message} Did you mean {similar}?", param, ctx)
 
 
 class ValueList(click.ParamType[list[object] | str | Unchanged | None]):

@@ -18,7 +18,7 @@ def is_at_terminal() -> bool:
 
 
 def confirm(question: str, *listed: str) -> None:
-    """Print the lines of `listed` and the question, and abort the command unless the answer is yes.
+    """Print the lines of `listed` and the question, and end the command unless the answer is yes.
 
     Raises: click.ClickException if standard input is not a terminal.
     """
@@ -29,4 +29,16 @@ def confirm(question: str, *listed: str) -> None:
         )
     for line in listed:
         note(line)
-    click.confirm(printable(question), abort=True, err=True)
+    confirm_at_terminal(question)
+
+
+def confirm_at_terminal(question: str, *, default: bool = False) -> None:
+    """Print the question, and end the command with status 1 unless the answer is yes."""
+    try:
+        is_confirmed = click.confirm(printable(question), default=default, err=True)
+    except click.Abort:
+        is_confirmed = False
+        note("")  # The line of the question has no end.
+    if not is_confirmed:
+        note("Nothing was changed.")
+        click.get_current_context().exit(1)

@@ -85,6 +85,11 @@ def selects_service(ctx: click.Context) -> bool:
     return False
 
 
+def is_on_command_line(ctx: click.Context, name: str) -> bool:
+    """Return whether the command line has the option, after the command or before it."""
+    return _is_set(ctx, name, ParameterSource.COMMANDLINE)
+
+
 def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bool:
     """Return whether the option of the command, or of a group before it, is from this source."""
     if ctx is None:
@@ -96,8 +101,8 @@ def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bo
 def _open_storage(
     storage: str, organization: str, **settings: Any
 ) -> Iterator[tuple[RecipientFields, OrganizationId]]:
-    with open_for_organization(storage, organization, **settings) as (core, tenant):
-        yield core.fields.by(_AUTHOR), tenant.id
+    with open_for_organization(storage, organization, **settings) as (core, chosen):
+        yield core.fields.by(_AUTHOR), chosen.id
 
 
 @contextmanager

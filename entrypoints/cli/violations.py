@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import click
 
+from recipient_fields.application import NotJson
+from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.documents.violations import render_violation
 from recipient_fields.application.wording import excerpt
 from recipient_fields.domain import InvalidInput, Violation
@@ -19,12 +22,17 @@ _MAX_REPORTED = 100
 
 @contextmanager
 def reporting_violations(
-    summary: str, *, source: str | None = None, as_json: bool = False
+    summary: str,
+    *,
+    file: str | None = None,
+    source: str | None = None,
+    as_json: bool = False,
 ) -> Iterator[None]:
     """Report invalid input in the block: one line per violation, and exit status 1.
 
-    With `source`, the text that the violations are in, each one is followed by its line. As JSON,
-    all violations are one document on standard output.
+    With `file`, the name of the file that the violations are in, each line begins with it. With
+    `source`, its text, each one is followed by its line. As JSON, all violations are one document
+    on standard output.
     """
     try:
         yield
@@ -34,10 +42,23 @@ def reporting_violations(
             click.get_current_context().exit(1)
         lines = [] if source is None else source.split("\n")
         for violation in invalid.violations[:_MAX_REPORTED]:
-            _report(violation, lines)
+            _report(violation, file, lines)
         if len(invalid.violations) > _MAX_REPORTED:
             note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
         raise click.ClickException(summary) from None
+
+
+def name_of(file: BinaryIO) -> str:
+    """Return the name of the file on one line."""
+    return one_line(str(getattr(file, "name", "<stdin>")))
+
+
+def parse_json_file(file: BinaryIO) -> object:
+    """Return the value of a JSON file. An error names the file."""
+    try:
+        return parse_json(file.read())
+    except NotJson as error:
+        raise click.ClickException(f"{name_of(file)}: {error}") from None
 
 
 def note_warning(line: int, column: int, message: str) -> None:
@@ -45,11 +66,11 @@ def note_warning(line: int, column: int, message: str) -> None:
     note(f"Warning: Line {line}, column {column}: {message}")
 
 
-def _report(violation: Violation, lines: list[str]) -> None:
+def _report(violation: Violation, file: str | None, lines: list[str]) -> None:
     """Print the violation, and the line that it is in if there are lines."""
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     pointer = str(render_violation(violation)["pointer"])
-    place = f"{pointer}: " if pointer else ""
+    place = "".join(f"{each}: " for each in (file, pointer) if each)
     note(one_line(f"{place}{violation.message}{hint}"))
     if lines and isinstance(violation, LocatedViolation):
         line, column = lines[violation.position.line - 1], violation.position.column

@@ -1,19 +1,20 @@
-"""The checks before a resource handles a request, in the contract's order.
+"""The checks before a resource handles a request, in the order of docs/http-api.md.
 
-HTTP contract, section 6: size, authentication, route, method, `Accept`, read-only key, parameters,
-content type. A client without a key learns nothing about routes.
+Its section *Errors* lists them: size, authentication, route, method, `Accept`, read-only key,
+parameters, content type. A client without a key learns nothing about routes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import falcon
 from attrs import frozen
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, Rejection, RejectionReason
+from recipient_fields.domain import Credential, Rejection, RejectionReason, format_instant
 
 from .bodies import require_size
 from .media_types import require_acceptable, require_json
@@ -90,10 +91,9 @@ class RequestGuard:
         if header is not None:
             challenge += ', error="invalid_token"'
         # Validators of applications can return None.
-        explanation = None if result is None else result.explanation
-        if explanation is not None:
-            challenge += f', error_description="{explanation}"'
-            message = f"{explanation} A valid API key is required."
+        if result is not None and result.explanation is not None:
+            challenge += f', error_description="{result.explanation}"'
+            message = " ".join(_sentences(result.explanation, result))
         raise RequestRejected("unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
@@ -117,6 +117,14 @@ class ResponseHeaders:
             resp.set_header("Cache-Control", "no-store")
         if is_protected:
             resp.set_header("Vary", "Authorization, Accept")
+
+
+def _sentences(explanation: str, rejection: Rejection) -> Iterator[str]:
+    yield explanation
+    if rejection.since is not None:
+        yield f"The exact time is {format_instant(rejection.since)}."
+    yield "An administrator creates API keys in the console or with `recipient-fields keys create`."
+    yield "A valid API key is required."
 
 
 def _validate(header: str | None, validator: KeyValidator) -> Credential | Rejection:

@@ -1,4 +1,4 @@
-"""Advice about the deployment that the log and `recipient-fields doctor` share, as log formats."""
+"""Advice about the deployment that the log and commands share, as log formats."""
 
 SMALL_POOL = (
     "The storage has %d connections for %d threads, so requests can wait for a connection."

@@ -22,8 +22,7 @@ from recipient_fields.application import (
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
-from recipient_fields.application.ports.recipients import RecipientReader
-from recipient_fields.application.recipients.files import FileFormat, FileOptions
+from recipient_fields.application.ports.recipients import FileFormat, FileOptions, RecipientReader
 from recipient_fields.domain import (
     HistoryLimit,
     InvalidStorageUrl,

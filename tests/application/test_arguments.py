@@ -153,7 +153,7 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         ),
         (
             lambda core, ours: core.fields.replace_or_create_field(ours, "city", {}),
-            "replacement must be a FieldReplacement, not dict.",
+            "replacement must be a Replacement, not dict.",
         ),
         (
             lambda core, ours: core.fields.delete_field(ours, "city", "v1"),
@@ -180,11 +180,15 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             "author must be an Author, not str.",
         ),
         (
-            lambda core, ours: core.esp_code.export_content(ours, "Hello", Esp.BRAZE),
+            lambda core, ours: core.content.export_content(ours, "Hello", Esp.BRAZE),
             "content must be a Content, not str. Pass parse_content(text).",
         ),
         (
-            lambda core, ours: core.esp_code.compile_condition(ours, "a = 1", "braze", then=""),
+            lambda core, ours: core.content.check_content(ours, "Hello"),
+            "content must be a Content, not str. Pass parse_content(text).",
+        ),
+        (
+            lambda core, ours: core.content.compile_condition(ours, "a = 1", "braze", then=""),
             "condition must be a Condition, not str. Pass parse_condition(text).",
         ),
     ],
@@ -202,7 +206,7 @@ def test_an_esp_can_be_a_text(core):
     ours = core.administration.create_organization("Acme").id
 
     assert core.integrations.create_integration(ours, esp="braze", name="Main").esp is Esp.BRAZE
-    assert core.esp_code.export_content(ours, parse_content("Hi"), "braze").content == "Hi"
+    assert core.content.export_content(ours, parse_content("Hi"), "braze").content == "Hi"
 
 
 def test_a_text_of_no_esp_is_rejected(core):
@@ -211,4 +215,4 @@ def test_a_text_of_no_esp_is_rejected(core):
     with pytest.raises(ValueError, match=r"'brase' is no ESP\. Use one of sfmc, mailchimp, "):
         core.integrations.create_integration(ours, esp="brase", name="Main")
     with pytest.raises(ValueError, match="'brase' is no ESP"):
-        core.esp_code.export_content(ours, parse_content("Hi"), "brase")
+        core.content.export_content(ours, parse_content("Hi"), "brase")

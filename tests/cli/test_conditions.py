@@ -150,7 +150,10 @@ def test_a_caveat_is_refused_in_strict_mode(compiled, core, acme):
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
     core.fields.create_field(acme, FieldDraft(name="Plan", data_type=DataType.TEXT))
-    reason = "plan: this field has no value expression."
+    reason = (
+        "plan: this field has no value expression. Set it through the API or with"
+        " `recipient-fields apply`."
+    )
     run = compiled('plan = "pro"')
     assert (run.status, run.out, run.err) == (REFUSED, "", f"Braze: {reason}\n")
     as_json = compiled('plan = "pro"', "--json")

@@ -65,6 +65,13 @@ def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]
     return run
 
 
+def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, tmp_path):
+    file = tmp_path / "recipient.json"
+    file.write_text("{")
+    failure = content("{{recipient.shop}}", "preview", "--recipient", file).failure()
+    assert failure == f"{file}: The document is not JSON: line 1, column 2."
+
+
 def test_a_check_prints_the_keys_of_the_fields(content):
     run = content(
         '{{recipient.shop}}{{#if recipient.fname = "A"}}{{/if}}{{recipient.shop}}', "check"

@@ -106,7 +106,9 @@ def test_the_reply_at_a_terminal_confirms_or_aborts_the_command(
     confirmed = reply == "y\n"
     assert "of organization 1, Acme? [y/N]" in shown
     assert status == (0 if confirmed else 1)
-    assert shown.endswith("Deleted field 1, Preferred shop.\r\n" if confirmed else "Aborted!\r\n")
+    assert shown.endswith(
+        "Deleted field 1, Preferred shop.\r\n" if confirmed else "Nothing was changed.\r\n"
+    )
     assert len(core.fields.list_fields(acme).fields) == (0 if confirmed else 1)
 
 

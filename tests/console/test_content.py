@@ -115,7 +115,10 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
     page = dana.submit(page, {"value.visits": "many", "value.first_name": "Ada"})
 
     assert page.status == 422
-    assert "There is no preview: correct 1 value visits: Write a number like 1234.5." in page.text
+    assert (
+        "There is no preview: correct 1 value visits: Write a number like 1234.5, without"
+        " thousands separators." in page.text
+    )
     assert page.form().value("value.visits") == "many"
     assert "custom_attribute" in shown(page, "exported-title")
     page = dana.submit(page, {"value.visits": "4"})

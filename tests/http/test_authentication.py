@@ -1,4 +1,4 @@
-"""API keys, and the responses to requests without a valid one (HTTP contract, section 5)."""
+"""API keys, and the responses to requests without a valid one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 
 from recipient_fields.application import StoredKeyValidator
-from recipient_fields.domain import Access, OrganizationId
+from recipient_fields.domain import Access, OrganizationId, format_instant
 
 from .api import FIELDS, Api, ApiResponse, enveloped
 from .conftest import Clock, Harness
@@ -96,7 +96,10 @@ def test_every_invalid_key_gets_the_same_response(api: Api):
 def test_a_401_says_that_a_valid_key_is_required(harness: Harness):
     response = harness.client().list()
     assert response.status_and_code == (401, "unauthorized")
-    assert "valid API key is required" in response.error["message"]
+    assert response.error["message"] == (
+        "A valid API key is required. Send the whole key as `Authorization: Bearer <API_KEY>`."
+        " Check that it belongs to this service, or ask an administrator for a new one."
+    )
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
@@ -121,15 +124,19 @@ def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(
     revoked = harness.issue_key(bakery)
     harness.administration.revoke_key(bakery, revoked.api_key.id)
     expired = harness.issue_key(bakery, lifetime=timedelta(days=1))
-    today, tomorrow = clock().date(), clock().date() + timedelta(days=1)
+    today, tomorrow = clock(), clock() + timedelta(days=1)
     clock.advance(days=30)
-    for key, sentence in (
-        (revoked, f"The API key was revoked on {today}."),
-        (expired, f"The API key expired on {tomorrow}."),
+    for key, time, sentence in (
+        (revoked, today, f"The API key was revoked on {today.date()}."),
+        (expired, tomorrow, f"The API key expired on {tomorrow.date()}."),
     ):
         response = harness.client().with_key(key.plain.reveal()).list()
         assert response.status_and_code == (401, "unauthorized")
-        assert response.error["message"] == f"{sentence} A valid API key is required."
+        assert response.error["message"] == (
+            f"{sentence} The exact time is {format_instant(time)}. An administrator creates API"
+            " keys in the console or with `recipient-fields keys create`. A valid API key is"
+            " required."
+        )
         challenge = response.headers["www-authenticate"]
         assert challenge == f'{INVALID}, error_description="{sentence}"'
 

@@ -1,4 +1,4 @@
-"""The table of errors, and responses to internal errors and outages (HTTP contract, section 6)."""
+"""The table of errors, and responses to internal errors and outages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recipient_fields.application import (
     TooManyValues,
 )
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
-from recipient_fields.application.recipients.files import UnreadableFile
+from recipient_fields.application.ports.recipients import UnreadableFile
 from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,

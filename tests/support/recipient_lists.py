@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
-from recipient_fields.application.recipients.files import FileOptions, UnreadableFile
+from recipient_fields.application.ports.recipients import FileOptions, UnreadableFile
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import AllowedValues, DataType, FieldDraft, OrganizationId
 from recipient_fields.entrypoints.service.selection import open_recipients

@@ -14,9 +14,10 @@ from attrs import Factory, evolve, frozen
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
 from ...fields.field import RecipientField
 from ...fields.values import DataType
+from ..checks import missing_member
+from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from ..snippets import is_reference
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .language import Feature, Language
 from .literals import write_literal
@@ -176,7 +177,7 @@ class Translation:
     def _operand(self, field: RecipientField) -> str:
         expression = field.custom_value_expression
         if expression is None:
-            raise NotExpressible("this field has no value expression.")
+            raise NotExpressible(f"this field {missing_member(field, 'value expression')}")
         if not is_reference(self.esp, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self._title}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from time import monotonic
@@ -10,8 +11,7 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application import Core, InvalidDocument
-from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application import Core
 from recipient_fields.application.fields.documents import (
     parse_report,
     render_fields,
@@ -31,12 +31,14 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...service.selection import esp_variables, open_field_source
+from ...service.selection import esp_variables, open_field_source, storage_kind
 from ..command_group import CommandGroup
 from ..options import Identifier, esp_option, json_option, option, setting_option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table, table_lines
 from ..prompts import confirm, is_at_terminal, yes_option
+from ..target_options import is_on_command_line
+from ..violations import name_of, parse_json_file, reporting_violations
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 _PROGRESS_INTERVAL = 2.0
@@ -55,8 +57,8 @@ def integrations() -> None:
 @click.pass_obj
 def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        integration = core.integrations.create_integration(tenant.id, esp=esp, name=name)
+    with open_for_organization(storage, organization) as (core, chosen):
+        integration = core.integrations.create_integration(chosen.id, esp=esp, name=name)
     _show(integration, "Created", as_json=as_json)
 
 
@@ -66,8 +68,8 @@ def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: boo
 @click.pass_obj
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        listed = core.integrations.list_integrations(tenant.id)
+    with open_for_organization(storage, organization) as (core, chosen):
+        listed = core.integrations.list_integrations(chosen.id)
     rendered = [render_integration(integration) for integration in listed]
     if as_json:
         print_json({"integrations": rendered})
@@ -88,9 +90,9 @@ def rename(
     storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
 ) -> None:
     """Rename an integration."""
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         renamed = core.integrations.rename_integration(
-            tenant.id, IntegrationId(integration_id), name
+            chosen.id, IntegrationId(integration_id), name
         )
     _show(renamed, "Renamed", as_json=as_json)
 
@@ -102,10 +104,10 @@ def rename(
 @click.pass_obj
 def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete an integration and the fields that it synced."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        expected = None if yes else _confirm_deletion(core, tenant, integration)
-        deleted = core.integrations.delete_integration(tenant.id, integration.id, expected=expected)
+    with open_for_organization(storage, organization) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        expected = None if yes else _confirm_deletion(core, chosen, integration)
+        deleted = core.integrations.delete_integration(chosen.id, integration.id, expected=expected)
     with_fields = f"with {counted(len(deleted), 'field')}"
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
@@ -155,13 +157,13 @@ def sync(
     """
     if yes and allow_removals is not None:
         raise click.UsageError("Use either --yes or --allow-removals.")
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         began_at = core.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         sync_fields = partial(
             core.integrations.sync_fields,
-            tenant.id,
+            chosen.id,
             integration.id,
             tuple(_with_progress(reported)),
             began_at=began_at,
@@ -172,7 +174,7 @@ def sync(
                 _print_planned(sync_fields(dry_run=True), as_json=as_json)
             else:
                 permitted = None if yes else allow_removals or 0
-                _sync_confirmed(sync_fields, tenant, permitted, as_json=as_json)
+                _sync_confirmed(sync_fields, chosen, permitted, as_json=as_json)
         except EmptyReport as error:
             raise click.ClickException(
                 f"{error} If the account has no fields, add --allow-empty."
@@ -192,16 +194,16 @@ def restore(
     The command restores all of them, or none. If it is repeated, it restores those of the sync
     before. To restore one field, use `fields restore`.
     """
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        removals = core.integrations.list_removals(tenant.id, integration.id)
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        removals = core.integrations.list_removals(chosen.id, integration.id)
         if not removals:
             raise click.ClickException(
                 "There is nothing to restore: no sync has removed a field of this integration, or"
                 " all were restored."
             )
         ids = [removal.field_id for removal in removals[0]]
-        restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
+        restored = core.integrations.restore_fields(chosen.id, integration.id, ids)
     fields = counted(len(restored), "field")
     note(f"Restored {fields} of integration {integration.id}, {integration.name}.")
     if as_json:
@@ -239,18 +241,35 @@ def _sync_confirmed(
     integration = plan.integration
     note(f"Synced {_summary(plan)}")
     if plan.removed:
-        ids = f"{integration.id} --organization {organization.id}"
-        note(f"To undo the removals: recipient-fields integrations restore {ids}")
+        note(f"To undo the removals{_undo_command(integration)}")
     if as_json:
         print_json({"sync": render_sync(plan)})
     elif confirmed is None:
         print_table(_TITLES, _rows(plan))
 
 
+def _undo_command(integration: Integration) -> str:
+    """Return the command with the options of this command line that it needs.
+
+    It does not contain the URL of a storage that can contain a password.
+    """
+    ctx, hint = click.get_current_context(), ""
+    command = f"recipient-fields integrations restore {integration.id}"
+    command += f" --organization {integration.organization_id}"
+    if is_on_command_line(ctx, "storage"):
+        if storage_kind(ctx.obj) == "postgresql":
+            hint = ", with the same --storage"
+        else:
+            command += f" --storage {shlex.quote(ctx.obj)}"
+    if is_on_command_line(ctx, "catalog_size"):
+        command += f" --catalog-size {ctx.params['catalog_size']}"
+    return f"{hint}: {command}"
+
+
 def _confirm_removals(
     error: SyncNotConfirmed, organization: Organization, permitted: int | None, *, as_json: bool
 ) -> None:
-    """Print the plan. Abort the command unless its removals are permitted, or then confirmed."""
+    """Print the plan. End the command unless its removals are permitted, or then confirmed."""
     plan, integration = error.plan, error.plan.integration
     removed = counted(len(plan.removed), "field")
     if isinstance(error, SyncPlanChanged):
@@ -309,11 +328,11 @@ def _read_from_esp(esp: Esp) -> Iterator[ReportedField]:
 
 
 def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
-    document = parse_json(file.read())
-    try:
-        return parse_report(document)
-    except InvalidDocument as invalid:
-        raise click.ClickException(f"{invalid} A report looks like {_REPORT}.") from invalid
+    name = name_of(file)
+    with reporting_violations(
+        f"{name} is not a valid report. A report looks like {_REPORT}.", file=name
+    ):
+        return parse_report(parse_json_file(file))
 
 
 def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:

@@ -29,6 +29,7 @@ from recipient_fields.domain import (
     Batch,
     BatchRejected,
     CatalogChanged,
+    CatalogTooLarge,
     FieldDraft,
     FieldKey,
     InvalidField,
@@ -36,11 +37,12 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from ..command_group import Command
+from ..command_group import Command, larger_catalogs
 from ..options import json_option, option, setting_option
 from ..output import note, one_line, print_json, print_line
 from ..prompts import confirm, yes_option
 from ..target_options import open_fields, target_options
+from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3
 """The exit status of `plan` if there is something to apply."""
@@ -172,7 +174,11 @@ def apply(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
     content = file.read()
-    batch = parse_plan(content)
+    with reporting_violations(
+        f"{name_of(file)} is not a valid plan. Write it with `recipient-fields plan --out`.",
+        file=name_of(file),
+    ):
+        batch = parse_plan(content)
     if batch is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
     drafts = () if batch is not None else _read_document(file.name, content, replace)
@@ -199,8 +205,9 @@ def _apply(fields: RecipientFields, organization_id: OrganizationId, batch: Batc
     try:
         fields.apply_batch(organization_id, batch)
     except StorageUnavailable as error:
+        cause = str(error).removesuffix(".")
         raise click.ClickException(
-            one_line(f"{error} The changes may be applied. To see whether they are, plan again.")
+            one_line(f"{cause}. The changes may be applied. To see whether they are, plan again.")
         ) from error
 
 
@@ -270,8 +277,11 @@ def _reporting_rejection(batch: Batch) -> Iterator[None]:
         failures = error.failures.items()
         _note_all(f"{batch.operations[index].reference}: {each}" for index, each in failures)
         count = counted(len(failures), "change")
+        advice = "Plan again."
+        if any(isinstance(each, CatalogTooLarge) for each in error.failures.values()):
+            advice = larger_catalogs(click.get_current_context())
         raise click.ClickException(
-            f"{count} can't be applied. Nothing was changed. Plan again."
+            f"{count} can't be applied. Nothing was changed. {advice}"
         ) from None
 
 

@@ -11,10 +11,14 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application.ports.recipients import RecipientReader, RecipientWriter
-from recipient_fields.application.recipients.files import FileFormat, FileOptions
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    RecipientWriter,
+)
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
-from recipient_fields.domain import TextFormats
+from recipient_fields.domain import DataType, TextFormats
 
 from ...service.selection import open_recipients
 from ..command_group import Command
@@ -27,6 +31,17 @@ from .options import file_options
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
+_ADVICE = {
+    DataType.NUMBER: "If the numbers have decimal commas, add --decimal ','.",
+    DataType.DATE: (
+        "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY."
+    ),
+    DataType.BOOLEAN: (
+        "If other words mean true and false, add --true and --false, for example --true ja --false"
+        " nein."
+    ),
+}
+"""What to do if the texts of a data type can't be read."""
 _OUTPUT = click.Path(dir_okay=False, writable=True)
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
@@ -98,8 +113,9 @@ def check(
     reader = ctx.with_resource(open_recipients(file, file.name, file_options))
     report = _check(RecipientList.of(reader, catalog, options), file, out, rejects)
     _print_report(report, file.name)
-    if report.suggests_decimal_commas:
-        note("If the numbers have decimal commas, add --decimal ','.")
+    for data_type, advice in _ADVICE.items():
+        if data_type in report.unread_types:
+            note(advice)
     ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
 
 

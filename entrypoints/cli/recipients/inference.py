@@ -8,7 +8,7 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application.fields.fields_as_code import render_draft_document
-from recipient_fields.application.recipients.files import FileFormat, FileOptions, Row
+from recipient_fields.application.ports.recipients import FileFormat, FileOptions, Row
 from recipient_fields.application.recipients.inference import infer_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (

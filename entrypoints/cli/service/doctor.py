@@ -43,7 +43,8 @@ _CERTIFICATE_MARGIN = timedelta(days=14)
 """ACME clients renew a certificate 30 days before its end."""
 _CONSOLE_TIMEOUT = 5.0
 """Seconds for a connection, and for each read from it."""
-_UNREACHABLE = "Check that its server runs, and that this machine may connect to it."
+
+_RUN_AS_SERVICE = "Run doctor as the user of the service, and with its variables."
 
 
 @frozen
@@ -120,12 +121,11 @@ def _check_storage(url: str, threads: int, *, console: bool) -> Iterator[_Result
         shown = shown_storage(url)
         difference = _clock_difference(url)
     except StorageNotFound as error:
-        advice = "Check the storage URL, and run doctor as the user of the service."
-        yield _problem("storage", f"{error} {advice}")
+        yield _problem("storage", f"{error} Check the storage URL. {_RUN_AS_SERVICE}")
         return
     except RecipientFieldsError as error:
         # Our own messages say what to do; those of a driver have no period.
-        advice = "" if str(error).endswith(".") else f". {_UNREACHABLE}"
+        advice = "" if str(error).endswith(".") else f". {_RUN_AS_SERVICE}"
         yield _problem("storage", f"{error}{advice}")
         return
     yield _ok("storage", f"{shown} responds, and its schema is current.")

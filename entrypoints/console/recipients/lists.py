@@ -13,8 +13,12 @@ import falcon
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.application.ports.recipients import RecipientReader
-from recipient_fields.application.recipients.files import FileFormat, FileOptions, UnreadableFile
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    UnreadableFile,
+)
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, TextFormats
 from recipient_fields.domain.esp import DIALECTS, Integration
@@ -164,6 +168,7 @@ class RecipientListCheck(Page):
             rejects=_REJECTS,
             max_size=MAX_FILE_SIZE,
             result=result,
+            unread=[] if result is None else [each.value for each in result.report.unread_types],
             errors=errors,
         )
 

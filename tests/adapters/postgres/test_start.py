@@ -43,7 +43,7 @@ def refusal(url: str) -> str:
         assert secret not in output
     line = str(raised.value)
     assert "\n" not in line
-    assert len(line) < 600
+    assert len(line) < 700
     return line
 
 

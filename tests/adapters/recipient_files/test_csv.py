@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from recipient_fields.application.recipients.files import FileOptions
+from recipient_fields.application.ports.recipients import FileOptions
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.recipient_lists import Lists

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from recipient_fields.application.recipients.files import FileOptions
+from recipient_fields.application.ports.recipients import FileOptions
 
 from ...support.recipient_lists import Lists
 

@@ -18,8 +18,12 @@ from recipient_fields.application.fields.fields_as_code import (
     parse_field_document,
     render_draft_document,
 )
-from recipient_fields.application.ports.recipients import TextReader
-from recipient_fields.application.recipients.files import FileOptions, Row, UnreadableFile
+from recipient_fields.application.ports.recipients import (
+    FileOptions,
+    Row,
+    TextReader,
+    UnreadableFile,
+)
 from recipient_fields.application.recipients.inference import InferredFields, infer_fields
 from recipient_fields.domain import (
     DecimalMark,

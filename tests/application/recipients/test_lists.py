@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from recipient_fields.application.recipients.files import FileOptions
+from recipient_fields.application.ports.recipients import FileOptions
 from recipient_fields.application.recipients.lists import ListOptions, RecipientList
 from recipient_fields.domain import (
     Author,
@@ -59,7 +59,9 @@ def test_the_header_can_have_the_names_of_an_esp(lists: Lists) -> None:
     author = Author(sync_channel(SEVEN))
     lists.core.fields.by(author).create_field(lists.organization_id, draft)
     checked = lists.check("FNAME\n1\nx\n", integration=SEVEN)
-    assert checked.lines == ["3: first_name: Write a number like 1234.5."]
+    assert checked.lines == [
+        "3: first_name: Write a number like 1234.5, without thousands separators."
+    ]
     assert "are not recipient fields: tier" in lists.refusal("tier\n", integration=SEVEN)
 
 
@@ -70,20 +72,20 @@ def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "is_suggested"),
+    ("content", "types"),
     [
-        ("tier;shoe_size\ngold;42,5\n", True),
-        ("tier;shoe_size\ngolf;42\n", False),
-        ('tier,shoe_size\ngold,"42,5"\n', False),
+        ("tier;shoe_size\ngold;42,5\n", {DataType.NUMBER}),
+        ("tier;shoe_size\ngolf;42\n", set()),
+        ("born;vip\n20.11.1990;ja\n", {DataType.DATE, DataType.BOOLEAN}),
     ],
-    ids=["number", "other-rule", "comma"],
+    ids=["number", "other-rule", "date-and-boolean"],
 )
-def test_decimal_commas_are_suggested_if_they_can_be_the_cause(
-    lists: Lists, content: str, is_suggested: bool
+def test_types_whose_texts_can_have_another_format_are_named(
+    lists: Lists, content: str, types: set[DataType]
 ) -> None:
-    assert lists.check(content).report.suggests_decimal_commas is is_suggested
+    assert lists.check(content).report.unread_types == types
     commas = lists.check("tier;shoe_size\ngold;x\n", formats=TextFormats(decimal_mark=","))
-    assert not commas.report.suggests_decimal_commas
+    assert not commas.report.unread_types
 
 
 class TestReport:

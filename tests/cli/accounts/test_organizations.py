@@ -85,7 +85,7 @@ def test_delete_describes_the_organization_and_prompts(cli: CommandLine, confirm
     run = cli("organizations", "delete", "Acme", reply="y\n" if confirmed else "n\n")
 
     assert run.err.startswith(f"Delete {DESCRIBED}?")
-    assert run.err.endswith(f"Deleted {DESCRIBED}.\n" if confirmed else "Aborted!\n")
+    assert run.err.endswith(f"Deleted {DESCRIBED}.\n" if confirmed else "Nothing was changed.\n")
     assert run.status == (0 if confirmed else 1)
     rows = [] if confirmed else ["1   Acme"]
     assert cli("organizations", "list").table() == ["ID  NAME", *rows]

@@ -143,6 +143,9 @@ class TestSync:
         sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--catalog-size")
         failure = cli(*sync, 1, stdin=report(*tiers)).failure()
         assert "The list of all fields would have more than 1,048,576 bytes" in failure
+        assert failure.endswith(
+            "To permit more, add --catalog-size, and use the same value for `serve`."
+        )
         assert core.fields.list_fields(acme).fields == ()
         assert "20 created" in cli(*sync, 2, stdin=report(*tiers)).messages()
         field = cli(
@@ -176,36 +179,67 @@ class TestSync:
     @pytest.mark.parametrize(
         ("stdin", "failure"),
         [
-            ("", "The document is not JSON: line 1, column 1."),
-            ("[]", 'This must be an object. A report looks like {"fields": [{"name": '),
-            ("{}", "fields: Add this member. A report looks like "),
-            ('{"fields": [], "next": 2}', "next: There is no such member. A report looks like "),
-            ('{"fields": {}}', "fields: This must be an array. A report looks like "),
-            (r'{"fields": [], "\u0000": 1}', "There is no such member."),
-            (report(FNAME, "TIER"), "fields.1: This must be an object."),
+            ("", "Error: <stdin>: The document is not JSON: line 1, column 1."),
+            ("[]", "<stdin>: This must be an object.\n"),
+            ("{}", "<stdin>: /fields: Add this member.\n"),
+            ('{"fields": [], "next": 2}', "<stdin>: /next: There is no such member.\n"),
+            ('{"fields": {}}', "<stdin>: /fields: This must be an array.\n"),
+            (r'{"fields": [], "\u0000": 1}', "<stdin>: /\\x00: There is no such member.\n"),
+            (report(FNAME, "TIER"), "<stdin>: /fields/1: This must be an object.\n"),
             (
                 report({**FNAME, "nmae": 1}),
-                "fields.0.nmae: There is no such member. Did you mean name?",
+                "<stdin>: /fields/0/nmae: There is no such member. Did you mean name?\n",
             ),
-            (report({"data_type": "text"}), "fields.0.name: Add this member."),
-            (report({**FNAME, "name": 5}), "fields.0.name: This must be a string."),
-            (report({**FNAME, "data_type": "txt"}), "fields.0.data_type: "),
-            (report({**FNAME, "standard": "no"}), "fields.0.standard: This must be true or false."),
-            (report({**FNAME, "allowed_values": "ab"}), "fields.0.allowed_values: This must be a"),
-            ('{"fields": [{"name": "A", "name": "B"}]}', "the same member twice"),
+            (report({"data_type": "text"}), "<stdin>: /fields/0/name: Add this member.\n"),
+            (report({**FNAME, "name": 5}), "<stdin>: /fields/0/name: This must be a string.\n"),
+            (report({**FNAME, "data_type": "txt"}), "<stdin>: /fields/0/data_type: "),
+            (
+                report({**FNAME, "standard": "no"}),
+                "<stdin>: /fields/0/standard: This must be true or false.\n",
+            ),
+            (
+                report({**FNAME, "allowed_values": "ab"}),
+                "<stdin>: /fields/0/allowed_values: This must be a",
+            ),
+            (
+                '{"fields": [{"name": "A", "name": "B"}]}',
+                "Error: <stdin>: An object in the JSON document has the same member twice.",
+            ),
         ],
     )
     def test_the_error_locates_an_invalid_member_and_nothing_is_changed(
         self, cli: CommandLine, core: Core, acme, audience, stdin, failure
     ):
         run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=stdin)
-        assert failure in run.failure()
+        assert (run.status, run.out) == (1, "")
+        assert run.err.startswith(failure)
         assert core.integrations.list_integrations(acme) == (audience,)
 
-    def test_at_most_ten_violations_are_reported(self, cli: CommandLine, audience):
+    def test_each_violation_is_one_line_with_the_name_of_the_file(
+        self, cli: CommandLine, audience, tmp_path
+    ):
+        path = tmp_path / "audience.json"
+        path.write_text(report({"name": 5, "data_type": "text"}, {"name": "AGE"}))
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", path)
+        assert (run.status, run.out) == (1, "")
+        assert run.err.replace(f"{tmp_path}/", "").splitlines() == [
+            "audience.json: /fields/0/name: This must be a string.",
+            "audience.json: /fields/1/data_type: Add this member.",
+            (
+                "Error: audience.json is not a valid report. A report looks like"
+                ' {"fields": [{"name": "FNAME", "data_type": "text"}]}.'
+            ),
+        ]
+
+    def test_a_misspelled_esp_has_a_suggestion(self, cli: CommandLine):
+        run = cli("integrations", "create", *ACME, "--esp", "brase", "--name", "Main")
+        assert run.usage_error().endswith(" Did you mean braze?")
+
+    def test_at_most_a_hundred_violations_are_reported(self, cli: CommandLine, audience):
         invalid = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
         run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=invalid)
-        assert run.failure().count("This must be a string.") == 10
+        assert run.err.count("This must be a string.") == 100
+        assert "… and 900 more." in run.err
 
     def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
         self, cli: CommandLine, audience
@@ -238,16 +272,16 @@ class TestSync:
         )
 
 
-class TestSnippets:
+class TestCodes:
     def test_every_esp_is_listed(self, cli: CommandLine):
         listed = cli("esp", "list", "--json").document()["esps"]
         assert [each["id"] for each in listed] == [esp.value for esp in DIALECTS]
         assert len(cli("esp", "list").table()) == 11
 
-    def test_a_snippet_is_derived_from_the_name(self, cli: CommandLine):
-        snippet = cli("esp", "snippet", "--esp", "sfmc", "First Name", "--json").document()
-        assert snippet == {
-            "snippet": {
+    def test_the_codes_are_derived_from_the_name(self, cli: CommandLine):
+        codes = cli("esp", "codes", "--esp", "sfmc", "First Name", "--json").document()
+        assert codes == {
+            "codes": {
                 "insertion_code": "%%=v(@First_Name)=%%",
                 "value_expression": "@First_Name",
                 "prelude": '%%[ SET @First_Name = AttributeValue("First Name") ]%%',
@@ -255,16 +289,16 @@ class TestSnippets:
         }
 
     def test_standard_fields_data_types_and_defaults_are_supported(self, cli: CommandLine):
-        standard = cli("esp", "snippet", "--esp", "braze", "first_name", "--standard")
+        standard = cli("esp", "codes", "--esp", "braze", "first_name", "--standard")
         assert "insertion_code    {{${first_name}}}" in standard.table()
         default = ("--default", "there")
-        assert "'there'" in cli("esp", "snippet", "--esp", "brevo", "X", *default).out
+        assert "'there'" in cli("esp", "codes", "--esp", "brevo", "X", *default).out
         number = ("--data-type", "number")
-        failure = cli("esp", "snippet", "--esp", "brevo", "X", *number, *default).failure()
+        failure = cli("esp", "codes", "--esp", "brevo", "X", *number, *default).failure()
         assert failure.startswith("default: ")
 
-    def test_a_field_without_a_safe_snippet_is_rejected(self, cli: CommandLine):
-        assert "SendGrid" in cli("esp", "snippet", "--esp", "sendgrid", "First Name").failure()
+    def test_a_field_without_a_safe_code_is_rejected(self, cli: CommandLine):
+        assert "SendGrid" in cli("esp", "codes", "--esp", "sendgrid", "First Name").failure()
 
 
 class TestCheck:

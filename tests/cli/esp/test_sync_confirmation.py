@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,20 @@ def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(
     assert stored(core, acme) == before
     again = cli(*undo.split()[1:])
     assert again.failure().startswith("There is nothing to restore: ")
+
+
+def test_the_undo_has_the_options_that_the_sync_had(
+    cli: CommandLine, core: Core, acme: OrganizationId, audience: Integration
+) -> None:
+    before = stored(core, acme)
+    options = ("--yes", "--storage", cli.storage, "--catalog-size", 9)
+
+    synced = cli(*sync_command(audience, *options), stdin=report(range(1)))
+
+    undo = synced.err.partition("To undo the removals: recipient-fields ")[2]
+    assert shlex.split(undo)[-4:] == ["--storage", cli.storage, "--catalog-size", "9"]
+    cli(*shlex.split(undo))
+    assert stored(core, acme) == before
 
 
 @pytest.mark.parametrize("removals", [0, 1, 9, 10, 50])
@@ -170,10 +185,11 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
     report_file.write_text(report(range(1, FIELDS + 1)))
     shown = []
 
-    def confirm_later(question: str, **_: object) -> None:
+    def confirm_later(question: str, **_: object) -> bool:
         shown.append(question)
         if len(shown) == 1:
             core.fields.create_field(acme, FieldDraft(name="F50", data_type="text"))
+        return True
 
     monkeypatch.setattr(click, "confirm", confirm_later)
     options = ("--json",) if as_json else ()

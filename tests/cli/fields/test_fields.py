@@ -366,7 +366,9 @@ def test_delete_prompts_and_deletes_the_field_only_if_the_reply_is_yes(
         "Delete field 1, Preferred shop, with the key preferred_shop, of organization 1, Acme?"
         " [y/N]: "
     ) in run.err
-    assert run.err.endswith("Deleted field 1, Preferred shop.\n" if confirmed else "Aborted!\n")
+    assert run.err.endswith(
+        "Deleted field 1, Preferred shop.\n" if confirmed else "Nothing was changed.\n"
+    )
     assert (run.status, run.out) == (0 if confirmed else 1, "")
     assert stored(core, acme) == ([] if confirmed else [rendered(manual)])
 

@@ -222,13 +222,20 @@ def test_a_deleted_field_is_shown_and_restored_with_its_id(
     assert restored["id"] == manual.id
 
 
-@pytest.mark.parametrize("command", [("history", "show"), ("fields", "restore")])
-def test_a_missing_field_is_reported(
-    cli: CommandLine, acme: OrganizationId, command: tuple[str, ...]
-) -> None:
-    failure = cli(*command, 999, "--organization", acme).failure()
+def test_a_missing_field_is_reported(cli: CommandLine, acme: OrganizationId) -> None:
+    failure = cli("history", "show", 999, "--organization", acme).failure()
 
     assert failure == "There is no such recipient field in this organization."
+
+
+def test_a_field_that_never_existed_is_not_restored(cli: CommandLine, acme: OrganizationId) -> None:
+    failure = cli("fields", "restore", 999, "--organization", acme).failure()
+
+    assert failure == (
+        "No deleted field of this organization has the id 999. To see the ids: recipient-fields"
+        f" history list --operation deleted --organization {acme}"
+    )
+    assert cli(*failure.partition(": recipient-fields ")[2].split()).status == 0
 
 
 def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(

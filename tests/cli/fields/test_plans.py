@@ -363,6 +363,38 @@ def test_a_plan_above_the_limit_of_operations_is_refused(plan, apply, document, 
     assert defined() == {}
 
 
+def test_a_document_above_the_limit_of_bytes_is_refused_with_the_option(
+    cli, acme, document, defined
+):
+    values = [f"{number:03}{'x' * 240}" for number in range(250)]
+    field = {"name": "Large", "data_type": "text", "allowed_values": values}
+    document.write_text(json.dumps({"fields": {f"large_{n}": field for n in range(18)}}))
+
+    run = cli("apply", document, "--organization", acme, "--yes", "--catalog-size", 1)
+
+    assert run.status == 1
+    assert run.err.endswith(
+        "can't be applied. Nothing was changed. To permit more, add --catalog-size, and use the"
+        " same value for `serve`.\n"
+    )
+    assert defined() == {}
+
+
+def test_an_invalid_plan_has_one_line_per_error_with_the_name_of_the_file(apply, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text('{"operations": [{"operation": "delete"}, {"operation": "create"}, 5]}')
+
+    run = apply(path)
+
+    assert (run.status, run.out) == (1, "")
+    *lines, error = run.err.splitlines()
+    assert len(lines) > 2
+    assert all(line.startswith(f"{path}: /") for line in lines)
+    assert error == (
+        f"Error: {path} is not a valid plan. Write it with `recipient-fields plan --out`."
+    )
+
+
 def test_a_thousand_fields_can_be_created_changed_and_deleted(apply, document, defined):
     document.write_text(many(1_000))
     assert apply(document).status == 0

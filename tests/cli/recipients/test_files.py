@@ -31,6 +31,14 @@ from ...support.waiting import TIMEOUT
 INVALID = 3
 TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
+NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
+DATES = (
+    "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY.\n"
+)
+BOOLEANS = (
+    "If other words mean true and false, add --true and --false, for example --true ja --false"
+    " nein.\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +81,7 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
     assert checked.status == INVALID
     assert checked.out.replace(f"{path}:", "") == (
         "3: tier: Use one of gold, silver. Did you mean gold?\n"
-        "4: shoe_size: Write a number like 1234.5.\n"
+        "4: shoe_size: Write a number like 1234.5, without thousands separators.\n"
         "4: born: Write a date like 2026-11-20.\n"
         "\n"
         "FIELD      RULE           VIOLATIONS\n"
@@ -81,7 +89,7 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
         "shoe_size  type           1\n"
         "tier       unknown_value  1\n"
     )
-    assert checked.err == summary(1, 2)
+    assert checked.err == summary(1, 2) + NUMBERS + DATES
 
 
 @pytest.mark.parametrize(

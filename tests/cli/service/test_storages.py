@@ -12,9 +12,11 @@ import pytest
 
 from ...docs.reference import commands
 from ...support.command_line import CommandLine, Script
+from ...support.network import free_port
 
 LIST = ("organizations", "list", "--json")
 ACME = ("--organization", 1)
+DOCTOR = ". `recipient-fields doctor` checks the storage and says what to do."
 
 
 def test_the_default_is_a_file_in_the_working_directory(
@@ -42,6 +44,16 @@ def test_an_absolute_path_can_begin_with_three_slashes(cli: CommandLine, file: P
     CommandLine(f"sqlite://{file}")("organizations", "create", "Acme")
 
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_a_server_that_does_not_respond_is_reported_with_what_to_check() -> None:
+    port = free_port()
+
+    failure = Script(f"postgresql://me:s3cret@127.0.0.1:{port}/fields")(*LIST).failure()
+
+    assert f'"127.0.0.1", port {port} failed: Connection refused. Check the host' in failure
+    assert failure.endswith(DOCTOR)
+    assert "s3cret" not in failure
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
@@ -204,7 +216,7 @@ def test_a_path_that_can_not_be_created_is_reported_on_one_line(
     # Not even root can create a file in /proc.
     message = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
 
-    assert message == f"SQLite: unable to open database file: {tmp_path / path}"
+    assert message == f"SQLite: unable to open database file: {tmp_path / path}{DOCTOR}"
 
 
 @pytest.mark.parametrize("content", [b"Recipient fields\n" * 100, bytes(4096)])
@@ -213,7 +225,7 @@ def test_a_file_that_is_not_a_database_is_reported_on_one_line_and_not_changed(
 ) -> None:
     file.write_bytes(content)
 
-    assert cli(*LIST).failure() == f"SQLite: file is not a database: {file}"
+    assert cli(*LIST).failure() == f"SQLite: file is not a database: {file}{DOCTOR}"
     assert file.read_bytes() == content
 
 
@@ -241,7 +253,7 @@ def test_a_locked_file_is_reported_on_one_line(cli: CommandLine, file: Path) -> 
         connection.execute("BEGIN IMMEDIATE")
 
         message = cli("organizations", "create", "Acme").failure()
-        assert message == f"SQLite: database is locked: {file}"
+        assert message == f"SQLite: database is locked: {file}{DOCTOR}"
         connection.execute("ROLLBACK")
 
     assert cli(*LIST).document() == {"organizations": []}

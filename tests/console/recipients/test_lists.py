@@ -70,7 +70,7 @@ def test_violations_are_reported_by_line_field_and_rule(upload: Upload) -> None:
 
     assert "Checked 4 recipients: 1 valid, 3 invalid." in page.text
     assert "3 tier Use one of gold, silver. Did you mean gold?" in page.text
-    assert "4 shoe_size Write a number like 1234.5." in page.text
+    assert "4 shoe_size Write a number like 1234.5, without thousands separators." in page.text
     assert "5 Row The row has 1 cell, and the header has 2." in page.text
     assert "tier unknown_value 1" in page.text
 
@@ -92,7 +92,7 @@ def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload: Upload) -> None:
     assert response.html == (
         "tier;shoe_size;_line;_violations\n"
         "golf;large;3;tier: Use one of gold, silver. Did you mean gold? shoe_size: Write a number"
-        " like 1234.5.\n"
+        " like 1234.5, without thousands separators.\n"
     )
 
 
@@ -140,6 +140,17 @@ def test_decimal_commas_are_suggested(upload: Upload) -> None:
     page = upload("tier;shoe_size\ngold;42,5\n")
 
     assert "If the numbers have decimal commas, choose Comma" in page.text
+    assert "If the dates" not in page.text
+
+
+def test_other_dates_and_words_are_suggested(console: Console, upload: Upload) -> None:
+    console.add_field(name="Born", data_type=DataType.DATE)
+    console.add_field(name="VIP", data_type=DataType.BOOLEAN)
+
+    page = upload("born;vip\n20.11.1990;ja\n")
+
+    assert "If the dates have another format, choose it under Dates below" in page.text
+    assert "If other words mean true and false, enter them under Words for true" in page.text
 
 
 def test_a_header_can_contain_the_names_of_an_esp(console: Console, upload: Upload) -> None:

@@ -20,7 +20,7 @@ from recipient_fields.domain.content import MAX_WARNINGS, InvalidContent, parse_
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
-    derive_snippet,
+    derive_codes,
     export_content,
 )
 from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
@@ -40,13 +40,13 @@ def synced(make_field):
 
     def make(esp: Esp, key: str, name: str = "", *, by: int = 7, **members: object):
         name = name or (key.upper() if esp in UPPER_CASE else key)
-        snippet = derive_snippet(esp, name)
+        codes = derive_codes(esp, name)
         field = make_field(
             sync_channel(IntegrationId(by)),
             key=key,
             esp_field_name=name,
-            custom_insertion_code=snippet.insertion_code,
-            custom_value_expression=snippet.value_expression,
+            custom_insertion_code=codes.insertion_code,
+            custom_value_expression=codes.value_expression,
             **members,
         )
         return evolve(field, id=FieldId(by))
@@ -132,6 +132,9 @@ def test_a_field_of_another_integration_is_refused(synced):
         export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
 
 
+SET_BY = "An administrator sets it in the console or with `recipient-fields fields update`."
+
+
 def test_every_reason_is_reported_with_its_position(refusal, manual):
     fields = [manual("bare", None), manual("secret", "x", insertable=False)]
     assert refusal(Esp.BRAZE, "{{recipient.tie}}\n {{recipient.bare}}", *fields) == [
@@ -142,9 +145,9 @@ def test_every_reason_is_reported_with_its_position(refusal, manual):
         "{{recipient.bare}}\n {{recipient.secret}}{{recipient.bare | expression}}",
         *fields,
     ) == [
-        "Line 1, column 1: This field has no insertion code.",
+        f"Line 1, column 1: This field has no insertion code. {SET_BY}",
         "Line 2, column 2: This field is not insertable.",
-        "Line 2, column 22: This field has no value expression.",
+        f"Line 2, column 22: This field has no value expression. {SET_BY}",
     ]
 
 
@@ -166,7 +169,7 @@ def test_braces_can_touch_code_without_braces(esp, code, export):
 @pytest.mark.parametrize("esp", BRACES)
 def test_a_brace_after_code_is_separated(esp, export):
     content = export(esp, ".a{color:{{recipient.tier}}}").content
-    code = derive_snippet(esp, "TIER" if esp in UPPER_CASE else "tier").insertion_code
+    code = derive_codes(esp, "TIER" if esp in UPPER_CASE else "tier").insertion_code
     separator = content.removeprefix(".a{color:" + code).removesuffix("}")
     assert separator in {"{# #}", "{{! }}", "{% if true %}{% endif %}"}
 
@@ -416,9 +419,9 @@ def test_a_variable_that_another_field_of_the_content_sets_is_refused(refusal, s
 @EVERY_ESP
 def test_a_default_has_the_form_of_the_esp(esp, export):
     name = "TIER" if esp in UPPER_CASE else "tier"
-    snippet = derive_snippet(esp, name, default="you")
+    codes = derive_codes(esp, name, default="you")
     content = export(esp, 'Hi {{recipient.tier | default: "you"}}!').content
-    assert content == f"{snippet.prelude or ''}Hi {snippet.insertion_code}!"
+    assert content == f"{codes.prelude or ''}Hi {codes.insertion_code}!"
 
 
 @pytest.mark.parametrize("esp", [Esp.KLAVIYO, Esp.ITERABLE, Esp.BREVO])

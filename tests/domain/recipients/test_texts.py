@@ -60,7 +60,9 @@ def test_a_text_is_converted_to_the_type_of_its_field(
 
 @pytest.mark.parametrize("text", ["1,5", "007", "+1", " 1", "1 ", "NaN", "٣", "0x1", "9" * 5000])
 def test_other_texts_are_no_numbers(text: str) -> None:
-    violation = Violation(Rule.TYPE, "Write a number like 1234.5.", ("value",))
+    violation = Violation(
+        Rule.TYPE, "Write a number like 1234.5, without thousands separators.", ("value",)
+    )
     assert check_one(DataType.NUMBER, text).violations == (violation,)
 
 

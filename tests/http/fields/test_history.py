@@ -1,4 +1,4 @@
-"""The history of the fields, restorations, and lists as they were (HTTP contract, section 4)."""
+"""The history of the fields, restorations, and lists as they were."""
 
 from __future__ import annotations
 
@@ -200,8 +200,15 @@ class TestRestoration:
         api.delete("city")
         response = api.send("POST", f"{FIELDS}/{reference}/restore")
         assert response.status_and_code == (404, "not_found")
-        by_id = response.error["message"].startswith("A deleted field is restored by its id")
-        assert by_id is (reference != "999")
+        assert response.error["message"].startswith("A deleted field is restored by its id")
+
+    def test_the_message_for_a_key_leads_to_the_id(self, api: Api, city):
+        api.delete("city")
+        message = api.send("POST", f"{FIELDS}/city/restore").error["message"]
+        path = message.partition("`GET ")[2].partition("`")[0]
+        deleted = records(api.send("GET", path.replace("KEY", "city")))
+        assert [each["before"]["id"] for each in deleted] == [city["id"]]
+        assert records(api.send("GET", path.replace("KEY", "never"))) == []
 
     def test_a_field_of_another_origin_is_not_restored(
         self, api: Api, harness: Harness, bakery: OrganizationId, foreign: RecipientField

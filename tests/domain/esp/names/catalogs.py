@@ -26,7 +26,7 @@ from recipient_fields.domain.esp import (
     NoSafeForm,
     RefusedField,
     SyncRun,
-    derive_snippet,
+    derive_codes,
 )
 from recipient_fields.domain.esp.names import EspNames, NamedIntegration, SetName
 
@@ -77,7 +77,7 @@ class Organization:
             IntegrationId(i): NamedIntegration(id=IntegrationId(i), esp=esp)
             for i, esp in enumerate(esps, start=1)
         }
-        self.theme = THEMES[0]
+        self.theme, self.other_esp = THEMES[0], Esp.BRAZE
         self._ids = count(1)
 
     @property
@@ -152,8 +152,8 @@ def own_codes(draw, names):
     """Draw no codes, or one or two: plain references of any dialect, or others."""
     esp, name = draw(st.sampled_from(Esp)), draw(st.sampled_from(names))
     try:
-        snippet = derive_snippet(esp, name, standard=draw(st.booleans()))
-        plain = snippet.insertion_code, snippet.value_expression
+        derived = derive_codes(esp, name, standard=draw(st.booleans()))
+        plain = derived.insertion_code, derived.value_expression
     except NoSafeForm:
         plain = None, None
     insertion_codes = st.sampled_from([None, plain[0], plain[0], *ODD_CODES])
@@ -169,10 +169,11 @@ def reports(theme):
         EspField,
         name=st.sampled_from(theme.names),
         data_type=st.just(DataType.TEXT),
-        standard=st.booleans(),
+        standard=st.sampled_from([False, False, True]),
     )
     refused = st.builds(RefusedField, st.sampled_from(theme.names), st.just("It is a list."))
-    return st.lists(reported | reported | reported | refused, max_size=5)
+    fields = st.lists(reported, max_size=6, unique_by=lambda each: each.name)
+    return st.builds(lambda some, others: [*some, *others], fields, st.lists(refused, max_size=1))
 
 
 def act(draw, organization, theme):
@@ -206,6 +207,9 @@ def organizations(draw, *first):
     esps = st.sampled_from(frequent) | st.sampled_from(Esp)
     organization = Organization(*first, *draw(st.lists(esps, min_size=1, max_size=3)))
     organization.theme = theme = draw(st.sampled_from(THEMES))
-    for _ in range(draw(st.integers(1, 12))):
+    organization.other_esp = draw(st.sampled_from(Esp))
+    for key in draw(st.lists(st.sampled_from(theme.keys), max_size=2)):
+        organization.define(key)
+    for _ in range(draw(st.integers(0, 12))):
         act(draw, organization, theme)
     return organization

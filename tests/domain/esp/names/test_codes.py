@@ -135,8 +135,8 @@ class TestOwnCodes:
             str(refused.value)
             == inserted.refusal
             == (
-                "This field has no value expression, and its insertion code is not a plain reference"
-                " of Klaviyo. Add the value expression, or remove the insertion code."
+                "This field has no value expression, and its insertion code is not a plain"
+                " reference of Klaviyo. Add the value expression, or remove the insertion code."
             )
         )
         assert compared.require_value_expression() == "tier|lower"

@@ -225,6 +225,23 @@ class TestTheDefinition:
         organization.delete(gone)
         assert organization.names.definition_of(organization.get("tier_2")).key == "tier_1"
 
+    def test_is_the_synced_field_with_the_key_even_if_its_id_is_higher(self):
+        organization = Organization(Esp.BRAZE, Esp.KLAVIYO)
+        gone = organization.define("tier")
+        organization.sync(ONE, "tier")
+        organization.delete(gone)
+        organization.sync(TWO, "tier")
+        assert organization.names.definition_of(organization.get("tier_1")).key == "tier"
+
+    def test_of_a_synced_field_is_not_another_one_if_an_api_field_stands_for_it(self):
+        organization = Organization(Esp.BRAZE, Esp.KLAVIYO)
+        field = organization.define("email")
+        organization.sync(TWO, "email_address")
+        organization.sync(ONE, "email_address")
+        names = organization.names
+        assert names.counterparts(field) == {ONE: organization.get("email_address_1")}
+        assert names.counterparts(organization.get("email_address")) == {}
+
     def test_is_not_another_field_of_the_same_integration(self):
         organization = Organization(Esp.KLAVIYO)
         organization.sync(ONE, "Loyalty Tier", "loyalty_tier")

@@ -20,9 +20,9 @@ THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.
 
 
 def targets(organization):
-    """Return each target with its ESP and its integration, if it has one."""
+    """Return each integration and one other ESP, each with its ESP and its integration."""
     integrations = [(each.id, each.esp, each) for each in organization.integrations.values()]
-    return [*integrations, *((esp, esp, None) for esp in Esp)]
+    return [*integrations, (organization.other_esp, organization.other_esp, None)]
 
 
 def summary(name):

@@ -1,4 +1,4 @@
-"""The use cases of code for ESPs, which refers to the fields of an organization."""
+"""The use cases of content and conditions that refer to the fields of an organization."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..arguments import require_condition, require_content, require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "EspCodeService", "Target", "TargetFields"]
+__all__ = ["ConditionSupport", "ContentService", "Target", "TargetFields"]
 
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
@@ -57,8 +57,8 @@ class ConditionSupport:
 
 
 @frozen(kw_only=True)
-class EspCodeService:
-    """The use cases of code for ESPs. They store nothing.
+class ContentService:
+    """The use cases of content and conditions. They store nothing.
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
@@ -149,6 +149,7 @@ class EspCodeService:
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
+        require_content(content)
         check_content(content, self._fields_for(organization_id))
 
     def export_content(
@@ -164,7 +165,6 @@ class EspCodeService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
-        require_content(content)
         require_content(content)
         fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)

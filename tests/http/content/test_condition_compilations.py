@@ -161,7 +161,10 @@ def test_a_refusal_states_the_reason(reader: Api, api: Api):
     api.put("plan", {"name": "Plan", "data_type": "text"})
     response = compile_condition(reader, 'plan = "pro"')
     assert response.status_and_code == (422, "not_expressible")
-    reason = "plan: this field has no value expression."
+    reason = (
+        "plan: this field has no value expression. Set it through the API or with"
+        " `recipient-fields apply`."
+    )
     (detail,) = response.error["details"]
     assert detail == {"pointer": "/condition", "code": "not_applicable", "message": reason}
     assert response.error["message"] == reason
