@@ -3,6 +3,7 @@
 from . import (
     accounts,
     clock,
+    content,
     copying,
     core,
     documents,
@@ -19,13 +20,13 @@ from .accounts.administrators import *
 from .accounts.audit import *
 from .accounts.key_validation import *
 from .clock import *
+from .content.content import *
+from .content.documents import *
 from .copying import *
 from .core import *
 from .documents.conversion import *
 from .documents.strict_json import *
 from .environment import *
-from .esp.code import *
-from .esp.code_documents import *
 from .esp.integrations import *
 from .extras import *
 from .fields.documents import *
@@ -55,8 +56,8 @@ __all__ = [
     *documents.conversion.__all__,
     *documents.strict_json.__all__,
     *environment.__all__,
-    *esp.code.__all__,
-    *esp.code_documents.__all__,
+    *content.content.__all__,
+    *content.documents.__all__,
     *esp.integrations.__all__,
     *extras.__all__,
     *fields.documents.__all__,

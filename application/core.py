@@ -12,7 +12,7 @@ from .accounts.administration import AdministrationService
 from .accounts.administrators import AdministratorService
 from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .esp.code import EspCodeService
+from .content.content import ContentService
 from .esp.integrations import IntegrationService
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .ports.clock import Clock
@@ -47,7 +47,7 @@ class Core:
     _integrations: IntegrationService | None
     administration: AdministrationService
     _administrators: AdministratorService | None
-    esp_code: EspCodeService
+    content: ContentService
     _validator: KeyValidator | None
     clock: Clock
 
@@ -131,7 +131,7 @@ class Core:
                 organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
             administrators=administrators,
-            esp_code=EspCodeService(fields=storage.fields, integrations=repository),
+            content=ContentService(fields=storage.fields, integrations=repository),
             validator=validator,
             clock=clock,
         )

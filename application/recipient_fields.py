@@ -26,13 +26,13 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
     RecipientField,
+    Replacement,
     Source,
     StagedBatch,
     format_instant,
@@ -141,7 +141,7 @@ class RecipientFieldService(RecipientFields):
         self,
         organization_id: OrganizationId,
         key: FieldKey,
-        replacement: FieldReplacement,
+        replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Rule(Enum):
-    """The rules for values. The enum values are the HTTP contract's member codes (section 6)."""
+    """The rules for values. Programs recognize a violation by the value of its rule."""
 
     REQUIRED = "required"
     TYPE = "type"

@@ -1,4 +1,4 @@
-"""Rules for text: Unicode normalization, length and characters (HTTP contract, section 2)."""
+"""Rules for text: Unicode normalization, length and characters."""
 
 from __future__ import annotations
 

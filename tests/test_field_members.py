@@ -60,8 +60,8 @@ def test_the_names_are_split_by_who_sets_the_members() -> None:
     ("kind", "members"),
     [
         (FieldDraft, {*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS, "esp_field_name"}),
-        (FieldChanges, {*WRITABLE_MEMBERS, "read_only_members"}),
-        (FieldReplacement, {*WRITABLE_MEMBERS, "data_type", "read_only_members"}),
+        (FieldChanges, {*WRITABLE_MEMBERS, "data_type"}),
+        (FieldReplacement, {*WRITABLE_MEMBERS, "data_type"}),
         (FieldDefinition, {*NAMES, "origin"} - {*ORIGIN_MEMBERS, "id", "updated_at"}),
         (RecipientField, {*NAMES, "origin", "organization_id", "version"} - {*ORIGIN_MEMBERS}),
         (Origin, {*ORIGIN_MEMBERS}),

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet, export_content
+from recipient_fields.domain.esp import DIALECTS, Esp, derive_codes, export_content
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text("utf-8")
@@ -98,14 +98,14 @@ def _number(text: str) -> int:
 
 def _field(esp: Esp, number: int, key: str, data_type: DataType) -> RecipientField:
     """Return a field of the integration, with the same name at the ESP."""
-    snippet = derive_snippet(esp, key)
+    codes = derive_codes(esp, key)
     draft = FieldDraft(
         name=key,
         key=key,
         data_type=data_type,
         esp_field_name=key,
-        custom_insertion_code=snippet.insertion_code,
-        custom_value_expression=snippet.value_expression,
+        custom_insertion_code=codes.insertion_code,
+        custom_value_expression=codes.value_expression,
     )
     definition = draft.define(by=sync_channel(INTEGRATION), at=datetime.now(UTC))
     return definition.with_id(FieldId(number), OrganizationId(1))

@@ -33,7 +33,6 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
@@ -42,6 +41,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Precondition,
     RecipientField,
+    Replacement,
     StorageUnavailable,
     format_instant,
     view_of,
@@ -206,10 +206,10 @@ class RecipientFieldsClient(RecipientFields):
         self,
         organization_id: OrganizationId,
         key: FieldKey,
-        replacement: FieldReplacement,
+        replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        body = input_body(replacement)
+        body = input_body(replacement.changes())
         response = self._call(
             OrganizationNotFound, organization_id, "PUT", _item(key), body, precondition
         )

@@ -1,4 +1,4 @@
-"""The conversion of error responses to the errors of the domain (HTTP contract, section 6)."""
+"""The conversion of error responses to the errors of the domain (*Errors* in docs/http-api.md)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ from ..network import Response, describe
 from .responses import InvalidResponse, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
 _EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 _OPERATION = re.compile(r"/operations/(0|[1-9][0-9]{0,6})((?:/.*)?)", re.DOTALL)
@@ -138,7 +137,7 @@ def _convert(
         case "key_already_exists":
             return _key_taken(_details(error))
         case "field_limit_reached":
-            return _limit_reached(message)
+            return _limit_reached(error.limit)
         case "history_removed":
             return HistoryRemoved()
         case "catalog_too_large":
@@ -191,7 +190,7 @@ def _failure(details: Sequence[_Detail], operation: BatchOperation) -> Recipient
         case "key_already_exists":
             return _key_taken(details)
         case "field_limit_reached":
-            return _limit_reached(first.message)
+            return _limit_reached(first.limit)
         case "catalog_too_large":
             return _catalog_too_large(first.limit, first.used)
         case "precondition_failed":
@@ -236,9 +235,9 @@ def _key_taken(details: Sequence[_Detail]) -> KeyTaken:
     return KeyTaken(detail.existing_key, detail.existing_id, detail.message)
 
 
-def _limit_reached(message: str) -> FieldLimitReached:
-    limit = _LIMIT.search(message)
-    return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
+def _limit_reached(limit: object) -> FieldLimitReached:
+    """Return the error with the limit, or with 0 if an older service does not send it."""
+    return FieldLimitReached(limit if isinstance(limit, int) else 0)
 
 
 def _catalog_too_large(limit: object, used: object) -> CatalogTooLarge:

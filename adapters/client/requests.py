@@ -1,4 +1,4 @@
-"""Requests to a service: bodies, headers and query strings (HTTP contract, section 4).
+"""Requests to a service: bodies, headers and query strings.
 
 The client rejects values that JSON can't contain, with the same error as the service.
 """
@@ -12,12 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from attrs import fields_dict
-
 from recipient_fields.application import system_clock
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.batch_documents import render_batch
-from recipient_fields.application.fields.documents import render_input
+from recipient_fields.application.fields.inputs import render_input
 from recipient_fields.domain import (
     ANY_VERSION,
     API,
@@ -29,7 +27,6 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldQuery,
-    FieldReplacement,
     HistoryQuery,
     InvalidField,
     Precondition,
@@ -40,16 +37,14 @@ from recipient_fields.domain import (
     Versions,
     Violation,
     character_violation,
-    read_only_violations,
 )
 
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
 _MAX_QUERY = 4_000
 """Maximum length in characters. Proxies may reject longer URLs."""
-_CHANGEABLE = fields_dict(FieldChanges).keys()
 
 
-def input_body(values: FieldDraft | FieldChanges | FieldReplacement) -> bytes:
+def input_body(values: FieldDraft | FieldChanges) -> bytes:
     """Return the body of a POST, PATCH or PUT. Raises: InvalidField if JSON can't contain it."""
     _require_sendable(values)
     return _encode(render_input(values))
@@ -138,19 +133,19 @@ def _tags(versions: Versions) -> str:
     return ", ".join(f'"{tag}"' for tag in sorted(versions) if _TAG.fullmatch(tag))
 
 
-def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | FieldReplacement | None:
+def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | None:
     match operation:
         case CreateField(draft):
             return draft
         case UpdateField(changes=changes):
             return changes
         case ReplaceField(replacement=replacement):
-            return replacement
+            return replacement.changes()
         case DeleteField():
             return None
 
 
-def _require_sendable(values: FieldDraft | FieldChanges | FieldReplacement | None) -> None:
+def _require_sendable(values: FieldDraft | FieldChanges | None) -> None:
     """Check the rules that the service could not check in the JSON document.
 
     Raises: InvalidField if the values break one of these rules.
@@ -163,9 +158,6 @@ def _require_sendable(values: FieldDraft | FieldChanges | FieldReplacement | Non
     document: Any = render_input(values)
     members = document["recipient_field"]
     violations = [v for name, value in members.items() for v in _not_json(value, (name,))]
-    read_only = values.read_only_members
-    changeable = {name: value for name, value in read_only.items() if name in _CHANGEABLE}
-    violations += read_only_violations(changeable, by=API)
     if violations:
         raise InvalidField(violations)
 

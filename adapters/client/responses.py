@@ -1,4 +1,4 @@
-"""Fields, catalogs, pages and records in the responses of a service (HTTP contract, 2 and 4).
+"""Fields, catalogs, pages and records in the responses of a service.
 
 Members that later versions of the service add are ignored.
 """
@@ -49,7 +49,7 @@ _LINK = re.compile(r'<([^<>]*)>; *rel="next"')
 
 
 class InvalidResponse(Exception):
-    """A response does not match the HTTP contract. The message says how, without its content."""
+    """A response is not one of the API. The message says why, but does not contain the response."""
 
 
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:

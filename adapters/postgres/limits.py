@@ -3,7 +3,7 @@
 CALL_TIMEOUT = 2.0
 """Seconds for a call without another timeout."""
 CHECK_TIMEOUT = 0.5
-"""Seconds for the readiness check: the limit of `/readyz` in the HTTP contract (section 4)."""
+"""Seconds for the readiness check. If the storage has not responded then, `/readyz` is 503."""
 LOCK_TIMEOUT = "1s"
 """The time for which a statement waits for a lock, in the syntax of PostgreSQL.
 

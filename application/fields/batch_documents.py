@@ -37,13 +37,12 @@ from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_docume
 from ..documents.schemas import NamedSchema, Reference, described, extended
 from ..documents.strict_json import render_json
 from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE
-from .documents import (
-    FieldDocument,
+from .documents import FieldDocument, render_field
+from .inputs import (
     bad_characters,
     parse_changes,
-    parse_draft,
+    parse_new_field,
     parse_replacement,
-    render_field,
     render_input,
 )
 
@@ -127,7 +126,9 @@ def _render_operation(operation: BatchOperation) -> dict[str, object]:
         case UpdateField(reference, changes, version):
             return _render_change("update", reference, version) | render_input(changes)
         case ReplaceField(reference, replacement, version):
-            return _render_change("replace", reference, version) | render_input(replacement)
+            return _render_change("replace", reference, version) | render_input(
+                replacement.changes()
+            )
         case DeleteField(reference, version):
             return _render_change("delete", reference, version)
 
@@ -167,7 +168,7 @@ def _parse_operation(value: object) -> BatchOperation:
         expected_version = _parse_tag(document.if_match)
     operation = None
     if "recipient_field" not in {violation.path[0] for violation in violations}:
-        with violations.collect():
+        with violations.collect("recipient_field"):
             operation = kind.parse(document, reference, expected_version)
     if violations or operation is None:
         raise InvalidInput(violations)
@@ -211,28 +212,26 @@ _IF_MATCH = extended(
 )
 
 
-def _field(document: _Operation) -> Mapping[str, object]:
-    return {"recipient_field": document.recipient_field}
-
-
 def _parse_replacement(
     document: _Operation, reference: FieldReference, expected_version: str | None
 ) -> ReplaceField:
     key = str(reference) if isinstance(reference, str) else None
-    return ReplaceField(reference, parse_replacement(_field(document), key), expected_version)
+    return ReplaceField(
+        reference, parse_replacement(document.recipient_field, key), expected_version
+    )
 
 
 _KINDS: Mapping[str, _Kind] = {
     "create": _Kind(
         "Creates a field.",
         {"recipient_field": FieldDraft},
-        lambda document, *_: CreateField(parse_draft(_field(document))),
+        lambda document, *_: CreateField(parse_new_field(document.recipient_field)),
     ),
     "update": _Kind(
         "Changes some members of a field.",
         {"reference": FIELD_REFERENCE, "recipient_field": FieldChanges},
         lambda document, reference, version: UpdateField(
-            reference, parse_changes(_field(document)), version
+            reference, parse_changes(document.recipient_field), version
         ),
     ),
     "replace": _Kind(

@@ -30,7 +30,7 @@ from ..documents.value_schemas import (
     sent_member,
     values_by_type,
 )
-from .documents import parse_draft, render_input
+from .inputs import parse_draft, render_input
 
 _MEMBERS = tuple(
     each
@@ -147,19 +147,15 @@ def _parse_field(key: str, members: object) -> FieldDraft:
     violations = Violations()
     known = {name: value for name, value in members.items() if name in _DEFAULTS}
     try:
-        draft = parse_draft({"recipient_field": {**known, "key": key}})
+        draft = parse_draft({**known, "key": key})
     except InvalidDocument as error:
-        violations += [_without_envelope(violation) for violation in error.violations]
+        violations += [_of_field(violation) for violation in error.violations]
     violations += unknown_members(members, _DEFAULTS)
     if violations:
         raise InvalidInput(violations)
     return draft
 
 
-def _without_envelope(violation: Violation) -> Violation:
-    """Return the violation with a path that begins at the field.
-
-    The path is empty for a violation of the key, which is not a member of the field here.
-    """
-    path = violation.path[1:]
-    return evolve(violation, path=() if path == ("key",) else path)
+def _of_field(violation: Violation) -> Violation:
+    """Return the violation, at the field itself if it is about the key, which is no member here."""
+    return evolve(violation, path=()) if violation.path == ("key",) else violation

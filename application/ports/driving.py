@@ -17,12 +17,12 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
     Precondition,
     RecipientField,
+    Replacement,
 )
 
 from ..fields.publication import PublishedCatalog
@@ -98,7 +98,7 @@ class RecipientFields(Protocol):
         self,
         organization_id: OrganizationId,
         key: FieldKey,
-        replacement: FieldReplacement,
+        replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         """Replace the field with this key, or create it. Return it, and whether it was created.

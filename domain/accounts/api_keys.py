@@ -1,4 +1,4 @@
-"""API keys: format, lifetime, access, rotation (HTTP contract, section 5)."""
+"""API keys: format, lifetime, access, rotation."""
 
 from __future__ import annotations
 

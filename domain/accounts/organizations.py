@@ -1,4 +1,4 @@
-"""Organizations: the tenants. No organization can see the fields of another."""
+"""Organizations. None can see the fields of another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse_organization_name(text: str) -> str:
 
 @frozen(kw_only=True)
 class Organization:
-    """One tenant."""
+    """A customer of the service, whose fields, integrations and keys no other one can see."""
 
     id: OrganizationId
     name: str = field(converter=parse_organization_name)

@@ -4,25 +4,25 @@ from . import (
     checks,
     conditions,
     content,
+    derived_codes,
     dialects,
     errors,
     integrations,
     recognition,
     resolution,
     restoration,
-    snippets,
     sync,
 )
 from .checks import *
 from .conditions import *
 from .content import *
+from .derived_codes import *
 from .dialects import *
 from .errors import *
 from .integrations import *
 from .recognition import *
 from .resolution import *
 from .restoration import *
-from .snippets import *
 from .sync import *
 
 __all__ = [
@@ -35,6 +35,6 @@ __all__ = [
     *recognition.__all__,
     *resolution.__all__,
     *restoration.__all__,
-    *snippets.__all__,
+    *derived_codes.__all__,
     *sync.__all__,
 ]

@@ -8,7 +8,7 @@ from enum import Enum
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
-__all__ = ["SnippetWarning", "field_warnings", "snippet_warnings"]
+__all__ = ["CodeWarning", "code_warnings", "field_warnings"]
 
 _SET_BY = {
     Source.API: "Set it through the API or with `recipient-fields apply`.",
@@ -19,7 +19,7 @@ _SET_BY = {
 }
 
 
-class SnippetWarning(Enum):
+class CodeWarning(Enum):
     """The warnings about an insertion code. The values are messages."""
 
     EXPRESSION_MISSING = "The insertion code does not contain the value expression."
@@ -33,16 +33,16 @@ def missing_member(field: RecipientField, member: str) -> str:
     return f"has no {member}. {_SET_BY[field.origin.source]}"
 
 
-def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:
+def field_warnings(field: RecipientField) -> tuple[CodeWarning, ...]:
     """Return the warnings for an API or manual field. Synced fields have none."""
     if field.origin.source is Source.INTEGRATION:
         return ()
-    return snippet_warnings(field.custom_insertion_code, field.custom_value_expression)
+    return code_warnings(field.custom_insertion_code, field.custom_value_expression)
 
 
-def snippet_warnings(
+def code_warnings(
     insertion_code: str | None, value_expression: str | None
-) -> tuple[SnippetWarning, ...]:
+) -> tuple[CodeWarning, ...]:
     """Return the warnings for an insertion code and a value expression.
 
     Without an insertion code there are none.
@@ -51,9 +51,9 @@ def snippet_warnings(
         return ()
     warnings = []
     if value_expression is not None and not _contains(insertion_code, value_expression):
-        warnings.append(SnippetWarning.EXPRESSION_MISSING)
+        warnings.append(CodeWarning.EXPRESSION_MISSING)
     if not _balanced(insertion_code):
-        warnings.append(SnippetWarning.UNBALANCED_DELIMITERS)
+        warnings.append(CodeWarning.UNBALANCED_DELIMITERS)
     return tuple(warnings)
 
 

@@ -1,4 +1,4 @@
-"""Recognition of the dialects in which a snippet can be written."""
+"""Recognition of the dialects in which an insertion code can be written."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .dialects import Esp
 __all__ = ["recognize_dialects"]
 
 
-def recognize_dialects(snippet: str) -> tuple[Esp, ...]:
-    """Return the ESPs in whose dialects the snippet can be written, the most likely first.
+def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
+    """Return the ESPs in whose dialects the code can be written, the most likely first.
 
     The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
     Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable.
     """
-    opening = _OPENING.search(snippet)
+    opening = _OPENING.search(insertion_code)
     if opening is None:
         return ()
     # The contents of strings and of square brackets do not identify a dialect.
-    code = _STRING.sub("''", snippet[opening.start() :])
+    code = _STRING.sub("''", insertion_code[opening.start() :])
     if opening[0] == "{":
         code = _BRACKETS.sub("[]", code)
     return tuple(esp for esp, pattern in _PATTERNS[opening[0]].items() if pattern.search(code))

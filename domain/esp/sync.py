@@ -27,10 +27,10 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable
+from .derived_codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
-from .snippets import derive_snippet, variable_clashes
 
 __all__ = [
     "EspField",
@@ -274,7 +274,7 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> Fie
     Raises: NoSafeForm if its dialect has no safe form for it; InvalidField if it breaks the rules
     of recipient fields.
     """
-    snippet = derive_snippet(
+    codes = derive_codes(
         integration.esp,
         reported.name,
         data_type=reported.data_type,
@@ -294,8 +294,8 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> Fie
         key=_PLACEHOLDER_KEY,
         data_type=reported.data_type,
         allowed_values=allowed,
-        custom_insertion_code=snippet.insertion_code,
-        custom_value_expression=snippet.value_expression,
+        custom_insertion_code=codes.insertion_code,
+        custom_value_expression=codes.value_expression,
         esp_field_name=reported.name,
     )
     return draft.define(by=integration.channel, at=at)

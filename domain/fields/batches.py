@@ -21,8 +21,8 @@ from .field import (
     FieldDefinition,
     FieldDraft,
     FieldReference,
-    FieldReplacement,
     RecipientField,
+    Replacement,
 )
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
@@ -82,7 +82,7 @@ class ReplaceField:
     """
 
     reference: FieldReference
-    replacement: FieldReplacement
+    replacement: Replacement
     expected_version: str | None = None
 
 
@@ -243,7 +243,7 @@ class StagedBatch:
     def replace(
         self,
         reference: FieldReference,
-        replacement: FieldReplacement,
+        replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """Replace a field, or create it if the reference is a free key. Return the field.
@@ -256,7 +256,7 @@ class StagedBatch:
         if not isinstance(reference, str):
             raise FieldNotFound
         precondition.require(None)
-        return self._create(replacement.draft(reference, by=self._by), None)
+        return self._create(replacement.draft(reference), None)
 
     def delete(
         self, reference: FieldReference, precondition: Precondition = UNCONDITIONAL

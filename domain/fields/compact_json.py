@@ -1,4 +1,4 @@
-"""The size of values as JSON in UTF-8, without white space and unnecessary escapes."""
+"""The measure of sizes: bytes of JSON in UTF-8, without white space and unnecessary escapes."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class VersionConflict(RecipientFieldsError):
     """A precondition does not hold.
 
     `current` is the version tag of the field. It is None if the field does not exist, and for an
-    operation of a batch that a client sent over HTTP.
+    operation of a batch whose result another process has reported.
     """
 
     def __init__(

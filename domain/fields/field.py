@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
@@ -15,14 +15,7 @@ from ..identity import FieldId, OrganizationId
 from ..instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from ..permissions import Operation, require
 from .errors import FieldNotFound
-from .members import (
-    FIELD_MEMBERS,
-    IMMUTABLE_MEMBERS,
-    ORIGIN_MEMBERS,
-    WRITABLE_MEMBERS,
-    Mutability,
-    member_reader,
-)
+from .members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
 from .origins import Channel, Origin
 from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import definition_size, id_size, list_size
@@ -46,9 +39,10 @@ __all__ = [
     "FieldReference",
     "FieldReplacement",
     "RecipientField",
+    "Replacement",
     "Unchanged",
     "catalog_version_tag",
-    "read_only_violations",
+    "immutable_violation",
 ]
 
 A = TypeVar("A")
@@ -92,6 +86,10 @@ def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
     return _at("insertable", require_boolean, value)
 
 
+def _expected_data_type(value: DataType | str | Unchanged) -> DataType | Unchanged:
+    return value if isinstance(value, Unchanged) else _data_type(value)
+
+
 def _changed_insertable(value: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
     return value if isinstance(value, Unchanged) else _insertable(value)
 
@@ -126,14 +124,20 @@ def _changed_value_expression(
     return _value_expression(expression)
 
 
+def _unconverted(values: AllowedValues | Sequence[object] | None) -> AllowedValues | None:
+    """Return the values for `__attrs_post_init__`: a converter does not know the data type."""
+    return cast("AllowedValues | None", values)
+
+
 @frozen(kw_only=True)
 class FieldDraft:
     """The input to create a field. If it has no key, the key is derived from the name.
 
-    The data type can be its name, and the allowed values can be any sequence: `define` checks them
-    against the data type. Only sync runs set `esp_field_name`.
+    The data type can be passed by its name, and the allowed values as a sequence. Only sync runs
+    set `esp_field_name`.
 
-    Raises: InvalidField if a member is invalid, or if no key can be derived from the name.
+    Raises: InvalidField if a member is invalid, if the data type does not permit the allowed
+    values, if these are too large, or if no key can be derived from the name.
     """
 
     name: FieldName = field(converter=_name)
@@ -142,7 +146,7 @@ class FieldDraft:
         converter=_key,
         default=Factory(lambda self: _derived_key(self.name), takes_self=True),
     )
-    allowed_values: AllowedValues | Sequence[object] | None = None
+    allowed_values: AllowedValues | None = field(converter=_unconverted, default=None)
     insertable: bool = field(converter=_insertable, default=True)
     custom_insertion_code: InsertionCode | None = field(
         converter=optional(_insertion_code), default=None
@@ -152,24 +156,27 @@ class FieldDraft:
     )
     esp_field_name: str | None = None
 
+    def __attrs_post_init__(self) -> None:
+        if self.allowed_values is not None:
+            permitted = _at("allowed_values", self._permit, self.allowed_values)
+            object.__setattr__(self, "allowed_values", permitted)
+
     def define(self, *, by: Channel, at: datetime) -> FieldDefinition:
         """Return the definition of this field, with the channel's origin, created at this time.
 
-        Raises: OperationForbidden if the channel may not create it; InvalidField if the data type
-        does not permit the allowed values, or if they are too large.
+        Raises: OperationForbidden if the channel may not create it; InvalidField if the origin of
+        the channel requires an ESP field name, or permits none.
         """
         origin = by.origin(self.esp_field_name)
         require(by, Operation.CREATE, origin)
-        allowed_values = self.allowed_values
-        if allowed_values is not None:
-            allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
         members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
-        members["allowed_values"] = allowed_values
         return FieldDefinition(**members, origin=origin, created_at=at)
 
-    def _parse_allowed_values(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
+    def _permit(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
         if not isinstance(values, AllowedValues):
             values = AllowedValues(self.data_type, values)
+        elif values.data_type is not self.data_type:
+            raise InvalidField([_other_type(self.data_type)])
         return values.require_size()
 
 
@@ -177,9 +184,8 @@ class FieldDraft:
 class FieldChanges:
     """The input to change a field. Members that are UNCHANGED keep their values.
 
-    `allowed_values` are checked against the stored data type. `read_only_members` contains the
-    values, in wire form, that the caller sent for members that can't be changed: each must equal
-    the stored value.
+    `allowed_values` are checked against the data type of the field. That type never changes:
+    `data_type` is the one that the field must have.
     """
 
     name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
@@ -191,19 +197,38 @@ class FieldChanges:
     custom_value_expression: ValueExpression | Unchanged | None = field(
         converter=_changed_value_expression, default=UNCHANGED
     )
-    read_only_members: Mapping[str, object] = Factory(dict)
+    data_type: DataType | Unchanged = field(converter=_expected_data_type, default=UNCHANGED)
+
+    def contradictions(self, stored: RecipientField) -> Iterable[Violation]:
+        """Return a violation for each fact about the field that these changes assume wrongly.
+
+        A subclass can assume more than the data type. A change of the field collects these
+        violations with those of the new values, inside its transaction.
+        """
+        if self.data_type in (UNCHANGED, stored.data_type):
+            return ()
+        return (immutable_violation("data_type"),)
+
+
+class Replacement(Protocol):
+    """What replaces a field, or creates it if there is none: a FieldReplacement, for example."""
+
+    def changes(self) -> FieldChanges:
+        """Return the changes to an existing field: a value for each writable member."""
+
+    def draft(self, key: FieldKey) -> FieldDraft:
+        """Return the draft that creates the field. Raises: InvalidField with all violations."""
 
 
 @frozen(kw_only=True)
 class FieldReplacement:
     """The input to replace a field, or to create it. Omitted members get their default values.
 
-    `data_type` and `read_only_members` are in wire form. If the field exists, they must equal the
-    stored values: any other data type breaks the rule `immutable`, even if it is malformed.
+    An existing field must have the data type. `allowed_values` are checked against it.
     """
 
     name: FieldName = field(converter=_name)
-    data_type: object
+    data_type: DataType = field(converter=_data_type)
     allowed_values: Sequence[object] | None = None
     insertable: bool = field(converter=_insertable, default=True)
     custom_insertion_code: InsertionCode | None = field(
@@ -212,34 +237,17 @@ class FieldReplacement:
     custom_value_expression: ValueExpression | None = field(
         converter=optional(_value_expression), default=None
     )
-    read_only_members: Mapping[str, object] = Factory(dict)
 
     def changes(self) -> FieldChanges:
         """Return the changes that this replacement makes to an existing field."""
-        return FieldChanges(
-            **_values(self, WRITABLE_MEMBERS),
-            read_only_members={**self.read_only_members, "data_type": self.data_type},
-        )
+        return FieldChanges(**_values(self, (*WRITABLE_MEMBERS, "data_type")))
 
-    def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
+    def draft(self, key: FieldKey) -> FieldDraft:
         """Return the draft that creates this field if the key is free.
 
-        Raises: InvalidField, with all violations, if the data type or the allowed values are
-        invalid, or if a read-only member differs from the value that the new field would have.
+        Raises: InvalidField if the data type does not permit the allowed values.
         """
-        stored = {"key": str(key), **_origin_members(by.origin())}
-        violations = Violations(_differences(self.read_only_members, stored))
-        allowed_values = None
-        with violations.collect("data_type"):
-            data_type = DataType.parse(self.data_type)
-            with violations.collect("allowed_values"):
-                if self.allowed_values is not None:
-                    allowed_values = AllowedValues(data_type, self.allowed_values).require_size()
-        if violations:
-            raise InvalidField(violations)
-        members = _values(self, WRITABLE_MEMBERS)
-        members["allowed_values"] = allowed_values
-        return FieldDraft(**members, key=key, data_type=data_type)
+        return FieldDraft(**_values(self, (*WRITABLE_MEMBERS, "data_type")), key=key)
 
 
 @frozen(kw_only=True)
@@ -258,8 +266,7 @@ class FieldDefinition:
 
     def __attrs_post_init__(self) -> None:
         if self.allowed_values is not None and self.allowed_values.data_type is not self.data_type:
-            message = f"A {self.data_type.value} field permits {self.data_type.value} values only."
-            raise InvalidField([Violation(Rule.TYPE, message, ("allowed_values",))])
+            raise InvalidField([_other_type(self.data_type).prefixed("allowed_values")])
 
     def with_id(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
         """Return the field to store under the id that the storage assigns."""
@@ -282,7 +289,7 @@ class RecipientField(FieldDefinition):
     """A stored recipient field.
 
     `version` starts at 1 and increases with each change; `updated_at` strictly increases with it.
-    A field that was read over HTTP has version 0, because responses do not contain the version.
+    A field that another process has reported has version 0: only storages know the version.
     """
 
     id: FieldId
@@ -312,11 +319,11 @@ class RecipientField(FieldDefinition):
 
         Raises, in this order: OperationForbidden if the channel may not update it; VersionConflict
         if the precondition does not hold; InvalidField, with all violations, if the allowed values
-        are invalid or a read-only member differs from the stored value.
+        are invalid or the changes assume something wrong about the field.
         """
         require(by, Operation.UPDATE, self.origin)
         precondition.require(self.version_tag)
-        violations = Violations(_differences(changes.read_only_members, self._fixed_members()))
+        violations = Violations(changes.contradictions(self))
         members = _values(changes, WRITABLE_MEMBERS)
         with violations.collect("allowed_values"):
             if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
@@ -365,10 +372,6 @@ class RecipientField(FieldDefinition):
         at = max(at, self.updated_at + MILLISECOND)
         return evolve(self, updated_at=at, version=self.version + 1)
 
-    def _fixed_members(self) -> dict[str, object]:
-        """Return the members that no request can change, in the types of JSON."""
-        return {**_read_fixed_members(self), "key": str(self.key)}
-
 
 @frozen
 class Catalog:
@@ -404,33 +407,10 @@ def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:
     return f"{organization_id}-{revision:x}"
 
 
-def read_only_violations(
-    read_only_members: Mapping[str, object], *, by: Channel
-) -> list[Violation]:
-    """Return a violation for each read-only member that a new field of the channel can't have."""
-    if not read_only_members:
-        return []
-    return _differences(read_only_members, _origin_members(by.origin()))
-
-
-def _differences(
-    read_only_members: Mapping[str, object], stored: Mapping[str, object]
-) -> list[Violation]:
-    """Return a violation for each member whose value differs from the stored value."""
-    return [
-        _IMMUTABLE.get(member, _READ_ONLY).prefixed(member)
-        for member, value in read_only_members.items()
-        if member not in stored or not _same(value, stored[member])
-    ]
-
-
-def _origin_members(origin: Origin) -> dict[str, object]:
-    return {**_values(origin, ORIGIN_MEMBERS), "source": origin.source.value}
-
-
-def _same(one: object, other: object) -> bool:
-    """Compare the values and their types: 1 is neither 1.0 nor True."""
-    return type(one) is type(other) and one == other
+def immutable_violation(member: str) -> Violation:
+    """Return the violation of an input that assumes another value of an immutable member."""
+    message = f"The {member.replace('_', ' ')} of a field can't be changed."
+    return Violation(Rule.IMMUTABLE, message, (member,))
 
 
 def _values(source: object, names: Iterable[str]) -> dict[str, Any]:
@@ -438,15 +418,7 @@ def _values(source: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
-_read_fixed_members = member_reader(
-    each for each in FIELD_MEMBERS if each.mutability is not Mutability.WRITABLE
-)
-
-
-_READ_ONLY = Violation(
-    Rule.READ_ONLY, "This member can't be set. Leave it out, or send what is stored."
-)
-_IMMUTABLE = {
-    member: Violation(Rule.IMMUTABLE, f"The {title} of a field can't be changed.")
-    for member, title in (("key", "key"), ("data_type", "data type"))
-}
+def _other_type(data_type: DataType) -> Violation:
+    """Return the violation of allowed values that are for another data type."""
+    message = f"A {data_type.value} field permits {data_type.value} values only."
+    return Violation(Rule.TYPE, message)

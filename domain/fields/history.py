@@ -54,7 +54,7 @@ MAX_HISTORY_PAGE = 1_000
 
 
 class RecordedOperation(Enum):
-    """What a change did to a field. The values are the wire names."""
+    """What a change did to a field. The values are the names in documents and columns."""
 
     CREATED = "created"
     UPDATED = "updated"

@@ -14,8 +14,8 @@ __all__ = ["MemberChange", "changed_members"]
 class MemberChange:
     """A member of a field before and after a change.
 
-    `member` is the wire name. Allowed values are a tuple, other values are scalars. A value is None
-    if the member is null, or if there was no field.
+    `member` is its name. Allowed values are a tuple, other values are scalars. A value is None if
+    the member is null, or if there was no field.
     """
 
     member: str

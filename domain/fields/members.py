@@ -1,4 +1,4 @@
-"""The members of a field, each described once (HTTP contract, section 2).
+"""The members of a field, each described once.
 
 Rows, records of the history, documents, plans and the OpenAPI document loop over these
 descriptions. The classes of fields are explicit, and a test compares them with the descriptions.
@@ -45,10 +45,10 @@ __all__ = [
 
 
 class Mutability(Enum):
-    """Whether a request can set a member."""
+    """Whether an input can set a member."""
 
-    WRITABLE = "in each request"
-    IMMUTABLE = "only in the request that creates the field"
+    WRITABLE = "in each input"
+    IMMUTABLE = "only in the draft of the field"
     READ_ONLY = "never"
 
 
@@ -150,7 +150,7 @@ FIELD_MEMBERS = (
     ),
     FieldMember(
         name="custom_insertion_code",
-        description="The whole snippet that inserts the value into exported content.",
+        description="The whole code that inserts the value into exported content.",
         kind=InsertionCode,
         mutability=Mutability.WRITABLE,
         nullable=True,
@@ -185,11 +185,11 @@ def _names(mutability: Mutability) -> tuple[str, ...]:
 
 
 WRITABLE_MEMBERS = _names(Mutability.WRITABLE)
-"""The names of the members that each request can set."""
+"""The names of the members that each input can set."""
 IMMUTABLE_MEMBERS = _names(Mutability.IMMUTABLE)
 """The names of the members that only the creation of a field sets."""
 READ_ONLY_MEMBERS = _names(Mutability.READ_ONLY)
-"""The names of the members that no request sets."""
+"""The names of the members that no input sets."""
 NULLABLE_TEXTS = tuple(
     each.name
     for each in FIELD_MEMBERS
@@ -228,6 +228,6 @@ def member_reader(members: Iterable[FieldMember]) -> Callable[[object], dict[str
 
 
 def _json_path(member: FieldMember) -> str:
-    """Return the attribute of a field that has the value of the member, or its wire name."""
+    """Return the attribute of a field that has the value of the member in the types of JSON."""
     is_enum = isinstance(member.kind, type) and issubclass(member.kind, Enum)
     return f"{member.path}.value" if is_enum else member.path

@@ -25,7 +25,7 @@ MAX_ESP_FIELD_NAME_LENGTH = 255
 
 
 class Source(Enum):
-    """The three kinds of origin. The values are the wire names."""
+    """The three kinds of origin. The values are the names in documents and columns."""
 
     API = "api"
     MANUAL = "manual"
@@ -67,7 +67,7 @@ class Origin:
 
 @frozen
 class Channel:
-    """The kind of caller: the HTTP API, an administrator, or a sync run of one integration.
+    """The kind of caller: the API, an administrator, or a sync run of one integration.
 
     Use `API`, `ADMINISTRATOR` or `sync_channel(integration_id)`.
     """

@@ -1,4 +1,4 @@
-"""Queries: filters, order and pagination of an organization's fields (HTTP contract, section 4).
+"""Queries: filters, order and pagination of an organization's fields.
 
 `FieldQuery.select` defines the result for every storage. A storage with a query language must
 return the same.

@@ -1,7 +1,8 @@
-"""The sizes of fields and of lists of fields, in bytes of UTF-8.
+"""The sizes of fields and of lists of fields, which limits refer to.
 
-A list is the object `{"recipient_fields":[…]}` of all fields of an organization, as JSON without
-white space and without escapes that JSON does not require.
+A size is the number of bytes of compact JSON, whatever stores or shows the fields, so that a limit
+has the same effect everywhere. A list is the object `{"recipient_fields":[…]}` of all fields of an
+organization.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _INSTANT = "2026-11-20T09:15:00.123Z"
 _ID_AND_INSTANTS: Final = len(f'"id":,"created_at":"{_INSTANT}","updated_at":"{_INSTANT}",')
 """A definition has no id, and all instants have as many digits."""
 _COMMA: Final = 1
-_ENVELOPE: Final = len('{"recipient_fields":[]}')
+_EMPTY_LIST: Final = len('{"recipient_fields":[]}')
 
 
 def definition_size(definition: object) -> int:
@@ -49,4 +50,4 @@ def id_size(field_id: int) -> int:
 
 def list_size(fields: int) -> int:
     """Return the bytes of a list to which its fields add this many bytes."""
-    return _ENVELOPE + max(fields - _COMMA, 0)
+    return _EMPTY_LIST + max(fields - _COMMA, 0)

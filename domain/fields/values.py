@@ -1,4 +1,4 @@
-"""The value objects of a recipient field, validated when created (HTTP contract, section 2)."""
+"""The value objects of a recipient field, validated when created."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ class FieldKey(str):
         if not key:
             message = (
                 "A key can be derived only from letters a-z and digits 0-9, with or without"
-                " accents. Send a key, such as `loyalty_tier`."
+                " accents. Choose a key, such as loyalty_tier."
             )
             raise InvalidField([Violation(Rule.REQUIRED, message)])
         return cls(key)
 
 
 class InsertionCode(str):
-    """The whole snippet that replaces a field in exported content: 1 to 10,000 characters."""
+    """The whole code that replaces a field in exported content: 1 to 10,000 characters."""
 
     __slots__ = ()
 
@@ -232,7 +232,7 @@ def require_boolean(value: object) -> bool:
 def item_count_violation(values: Sequence[object]) -> Violation | None:
     """Return a violation unless the list has 1 to 1,000 allowed values."""
     if not values:
-        return Violation(Rule.EMPTY, "List at least one value, or send null for no restriction.")
+        return Violation(Rule.EMPTY, "List at least one value, or use null for no restriction.")
     if len(values) > MAX_ALLOWED_VALUES:
         return Violation(Rule.TOO_MANY_ITEMS, f"List at most {MAX_ALLOWED_VALUES:,} values.")
     return None
@@ -272,7 +272,7 @@ def _key_violation(text: str) -> Violation | None:
             suggestion=_suggested_key(text),
         )
     if text in RESERVED_KEYS or text.startswith(RESERVED_PREFIX):
-        return Violation(Rule.RESERVED, "This key is reserved. Send another key.")
+        return Violation(Rule.RESERVED, "This key is reserved. Choose another key.")
     return None
 
 
@@ -284,7 +284,10 @@ def _suggested_key(text: str) -> str | None:
 def _canonical_values(data_type: DataType, values: Sequence[object]) -> tuple[Scalar, ...]:
     if data_type is DataType.BOOLEAN:
         _require(
-            Violation(Rule.NOT_APPLICABLE, "A boolean field has no allowed values. Send null.")
+            Violation(
+                Rule.NOT_APPLICABLE,
+                "A boolean field has no allowed values. Remove them.",
+            )
         )
     # A string is a sequence of characters, but not a list of values.
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):

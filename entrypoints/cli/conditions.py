@@ -11,8 +11,8 @@ from recipient_fields.application.conditions.documents import (
     parse_condition_document,
     render_condition_document,
 )
+from recipient_fields.application.content.documents import render_condition_code
 from recipient_fields.application.documents.strict_json import parse_json
-from recipient_fields.application.esp.code_documents import render_condition_code
 from recipient_fields.domain import OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import (
     Condition,
@@ -68,10 +68,10 @@ def check(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        core.esp_code.check_condition(tenant.id, parsed, target)
+        core.content.check_condition(chosen.id, parsed, target)
     if as_json:
         print_json(
             {"condition": format_condition(parsed), "tree": render_condition_document(parsed)}
@@ -109,10 +109,10 @@ def compile_(
     target = required_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        result = _compile(core, tenant.id, parsed, target, then, otherwise, strict=strict)
+        result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=strict)
     if as_json:
         print_json(result)
     elif "refused" in result:
@@ -148,11 +148,11 @@ def explain(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        supports = core.esp_code.explain_condition(
-            tenant.id, parsed, target, then="A", otherwise="B"
+        supports = core.content.explain_condition(
+            chosen.id, parsed, target, then="A", otherwise="B"
         )
     results = [_render_support(each) for each in supports]
     if as_json:
@@ -187,12 +187,12 @@ def _compile(
     """Return the code for the target as a document, or the reason of a refusal."""
     try:
         return render_condition_code(
-            *core.esp_code.compile_condition(
+            *core.content.compile_condition(
                 organization_id, condition, target, then=then, otherwise=otherwise, strict=strict
             )
         )
     except NotExpressible as refusal:
-        esp = core.esp_code.find_fields(organization_id, target).esp
+        esp = core.content.find_fields(organization_id, target).esp
         return {"esp": esp.value, "refused": str(refusal)}
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application.esp.code_documents import render_warnings
+from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.domain import Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import ContentWarning, parse_content
@@ -50,10 +50,10 @@ def check(
     _, text = _decoded(content.read())
     with (
         reporting_violations(_INVALID, source=text, as_json=as_json),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = parse_content(text)
-        core.esp_code.check_content(tenant.id, parsed)
+        core.content.check_content(chosen.id, parsed)
     keys = parsed.keys()
     if as_json:
         print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
@@ -89,10 +89,10 @@ def export(
     mark, text = _decoded(content.read())
     with (
         reporting_violations("Nothing was exported.", source=text),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
-        exported = core.esp_code.export_content(
-            tenant.id, parse_content(text), target, strict=strict
+        exported = core.content.export_content(
+            chosen.id, parse_content(text), target, strict=strict
         )
     _note_warnings(exported.warnings)
     for key, actual in exported.resolved.items():
@@ -121,12 +121,12 @@ def preview(storage: str, organization: str, recipient: BinaryIO, content: Binar
     values = parse_json_file(recipient)
     with (
         reporting_violations("There is no preview.", source=text),
-        open_for_organization(storage, organization) as (core, tenant),
+        open_for_organization(storage, organization) as (core, chosen),
     ):
         if not isinstance(values, dict):
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
-        shown = core.esp_code.preview_content(tenant.id, parse_content(text), values)
+        shown = core.content.preview_content(chosen.id, parse_content(text), values)
     print_bytes(f"{mark}{shown}".encode())
 
 

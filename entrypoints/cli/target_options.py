@@ -101,8 +101,8 @@ def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bo
 def _open_storage(
     storage: str, organization: str, **settings: Any
 ) -> Iterator[tuple[RecipientFields, OrganizationId]]:
-    with open_for_organization(storage, organization, **settings) as (core, tenant):
-        yield core.fields.by(_AUTHOR), tenant.id
+    with open_for_organization(storage, organization, **settings) as (core, chosen):
+        yield core.fields.by(_AUTHOR), chosen.id
 
 
 @contextmanager

@@ -30,9 +30,10 @@ To add a page:
    sign-in if the session had ended while the form was open: see `kept_forms`.
 
 2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
-   tenants apart: before the page runs, `SessionGuard` checks the session, that the administrator
-   has a role in that organization (otherwise 404), the role for each POST, the `Origin`, and the
-   CSRF token. It removes the parameter; a page uses `visit(req).organization` only.
+   organizations apart: before the page runs, `SessionGuard` checks the session, that the
+   administrator has a role in that organization (otherwise 404), the role for each POST, the
+   `Origin`, and the CSRF token. It removes the parameter; a page uses `visit(req).organization`
+   only.
    `visit(req).form` has the inputs of a POST.
 3. Write a template that extends `layout.html` and sets `section` to "fields", "content", "history"
    or "settings", or one that extends `settings.html`, sets `menu` to an entry of the side menu and

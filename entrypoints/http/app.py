@@ -13,7 +13,7 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
-from .esp.resources import ConditionCompilations, ContentExports
+from .content.resources import ConditionCompilations, ContentExports
 from .fields.resources import (
     BatchCollection,
     FieldCollection,
@@ -108,8 +108,8 @@ def create_app(
     app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache, heavy))
     app.add_route("/api/v1/recipient_checks", RecipientChecks(service, heavy))
-    app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.esp_code, heavy))
-    app.add_route("/api/v1/content_exports", ContentExports(core.esp_code, heavy))
+    app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.content, heavy))
+    app.add_route("/api/v1/content_exports", ContentExports(core.content, heavy))
     app.add_route("/openapi.json", OpenApiDocument(app.routes))
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())

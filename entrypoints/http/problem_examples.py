@@ -9,6 +9,7 @@ from recipient_fields.domain import (
     CatalogTooLarge,
     FieldId,
     FieldKey,
+    FieldLimitReached,
     FieldNotFound,
     HistoryRemoved,
     KeyTaken,
@@ -84,10 +85,7 @@ EXAMPLES: Mapping[str, Problem] = {
     "operations_failed": problem_of(
         BatchRejected({1: KeyTaken(FieldKey("loyalty_tier"), FieldId(1)), 2: FieldNotFound()})
     ),
-    "field_limit_reached": problem(
-        "field_limit_reached",
-        "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
-    ),
+    "field_limit_reached": problem_of(FieldLimitReached(1_000)),
     "catalog_too_large": problem_of(CatalogTooLarge(8_388_608, 8_388_500)),
     "history_removed": problem_of(HistoryRemoved()),
     "precondition_failed": problem(

@@ -1,4 +1,7 @@
-"""The error responses: one table of codes, and one of the core's errors (HTTP contract, 6)."""
+"""The error responses: one table of codes, and one of the core's errors.
+
+docs/errors.md describes each code.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +209,10 @@ _LIMIT = described(
         {
             "type": "integer",
             "minimum": 0,
-            "description": "The limit of the list of all fields, in bytes.",
+            "description": (
+                "The limit that the request would exceed: the number of API-managed fields, or the"
+                " bytes of the list of all fields."
+            ),
         },
     )
 )
@@ -343,7 +349,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         reason=_REASONS.get(kind),
         details=_details_of(error),
         headers=_headers_of(error),
-        **_sizes_of(error),
+        **_limits_of(error),
     )
 
 
@@ -406,7 +412,7 @@ def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]
     """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
         kind = _kind_of(error)
-        cause = {"pointer": "", "code": CODES[kind], "message": str(error), **_sizes_of(error)}
+        cause = {"pointer": "", "code": CODES[kind], "message": str(error), **_limits_of(error)}
         if kind in _REASONS:
             cause["reason"] = _REASONS[kind]
         for detail in _details_of(error) or (cause,):
@@ -452,10 +458,14 @@ def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
     }
 
 
-def _sizes_of(error: RecipientFieldsError) -> dict[str, int]:
-    if isinstance(error, CatalogTooLarge):
-        return {"limit": error.limit, "used": error.used}
-    return {}
+def _limits_of(error: RecipientFieldsError) -> dict[str, int]:
+    match error:
+        case FieldLimitReached(limit=limit):
+            return {"limit": limit}
+        case CatalogTooLarge(limit=limit, used=used):
+            return {"limit": limit, "used": used}
+        case _:
+            return {}
 
 
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:

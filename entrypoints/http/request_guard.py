@@ -1,7 +1,7 @@
-"""The checks before a resource handles a request, in the contract's order.
+"""The checks before a resource handles a request, in the order of docs/http-api.md.
 
-HTTP contract, section 6: size, authentication, route, method, `Accept`, read-only key, parameters,
-content type. A client without a key learns nothing about routes.
+Its section *Errors* lists them: size, authentication, route, method, `Accept`, read-only key,
+parameters, content type. A client without a key learns nothing about routes.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Rejection(Exception):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
-        """An error code of the HTTP contract."""
+        """An error code of docs/errors.md."""
 
 
 class ChunkedBody:

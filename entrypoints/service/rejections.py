@@ -17,7 +17,7 @@ class RejectedRequest:
     """What the server has read of a rejected request."""
 
     code: str
-    """The error code of the HTTP contract, such as `overloaded` or `malformed_request`."""
+    """The error code of docs/errors.md, such as `overloaded` or `malformed_request`."""
     method: str
     """Empty if the request line could not be read."""
     path: str

@@ -196,7 +196,7 @@ class TrustsTheClock(Faulty):
         return evolve(catalog, revision=epoch_milliseconds(NOW)) if catalog.fields else catalog
 
 
-class ForgetsTheTenant(Faulty):
+class ForgetsTheOrganization(Faulty):
     """Finds a field by its id in any organization."""
 
     def __init__(self, correct: FieldRepository) -> None:
@@ -373,7 +373,7 @@ def test_the_contract_finds_faults_of_sync_runs(
         run_often()
 
 
-@pytest.mark.parametrize("fault", [ReadsFromACache, ForgetsTheTenant])
+@pytest.mark.parametrize("fault", [ReadsFromACache, ForgetsTheOrganization])
 def test_the_state_machine_finds_faults_of_call_sequences(fault: type[Faulty]) -> None:
     hasty = settings(
         max_examples=500,

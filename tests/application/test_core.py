@@ -120,7 +120,7 @@ def test_the_services_show_their_use_cases_and_not_their_parts() -> None:
         core.integrations,
         core.administration,
         core.administrators,
-        core.esp_code,
+        core.content,
     ):
         shown = {name for name in dir(service) if not name.startswith("_")}
         assert {name for name in shown if not callable(getattr(service, name))} <= {
@@ -134,9 +134,9 @@ def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> N
     ours = core.administration.create_organization("Acme").id
     field = core.fields.create_field(ours, CITY)
     assert core.fields.list_fields(ours).fields == (field,)
-    assert core.esp_code.find_fields(ours, Esp.BRAZE).fields == (field,)
+    assert core.content.find_fields(ours, Esp.BRAZE).fields == (field,)
     with pytest.raises(IntegrationNotFound):
-        core.esp_code.find_fields(ours, IntegrationId(1))
+        core.content.find_fields(ours, IntegrationId(1))
     assert core.administration.delete_organization(ours).fields == 1
 
 

@@ -80,8 +80,8 @@ def _durable(bench: Bench) -> Iterator[Bench]:
 
 def _seconds(database: Database, server: Server, posts: Sequence[_Post]) -> float:
     """Return the time of these requests of a new organization, one after another."""
-    [tenant] = database.add_tenants(1, fields=0)
-    headers = {"Authorization": f"Bearer {tenant.key}", "Content-Type": "application/json"}
+    [organization] = database.add_organizations(1, fields=0)
+    headers = {"Authorization": f"Bearer {organization.key}", "Content-Type": "application/json"}
     bodies = [(post.path, json.dumps(post.document).encode(), post.status) for post in posts]
     with closing(HTTPConnection(urlsplit(server.url).netloc)) as connection:
         connection.connect()

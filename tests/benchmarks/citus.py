@@ -33,15 +33,15 @@ def citus(bench: Bench) -> Report:
             migrate(url)
             database = Database(url)
             database.add_crowd(_ORGANIZATIONS, fields=_FIELDS)
-            tenants = database.add_keys(_REQUESTED)
+            organizations = database.add_keys(_REQUESTED)
             database.vacuum()
-            alone = costs_of(bench, database, tenants)
+            alone = costs_of(bench, database, organizations)
             started = perf_counter()
             migrate(url, distributed=True)
             duration = perf_counter() - started
             database.vacuum()
             workers = [Database(each.url()).postmaster() for each in cluster.workers]
-            distributed = costs_of(bench, database, tenants, workers)
+            distributed = costs_of(bench, database, organizations, workers)
     finally:
         cluster.remove()
     conversion = (

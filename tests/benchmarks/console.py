@@ -12,7 +12,7 @@ from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
 from recipient_fields.entrypoints.service.selection import open_storage
 from recipient_fields.testing.examples import grant
 
-from .data import Database, Tenant
+from .data import Database, Organization
 from .measuring import Bench
 from .reports import Report, milliseconds, table
 from .servers import service
@@ -31,11 +31,11 @@ def console(bench: Bench) -> Report:
     The console has no such cache.
     """
     with bench.database() as database, service(database.url, "--console", "--cache", "0") as server:
-        [tenant] = database.add_tenants(1, fields=bench.largest)
-        path = f"/console/o/{tenant.id}/fields"
+        [organization] = database.add_organizations(1, fields=bench.largest)
+        path = f"/console/o/{organization.id}/fields"
         loads = (
-            Load(requests=(read_list(tenant, f"?sort=name&limit={PAGE_SIZE}"),)),
-            Load(requests=(read_page(path, _begin_session(database, tenant)),)),
+            Load(requests=(read_list(organization, f"?sort=name&limit={PAGE_SIZE}"),)),
+            Load(requests=(read_page(path, _begin_session(database, organization)),)),
         )
         for load in loads:
             assert "field_1" in send_once(server.url, load.requests[0]).body
@@ -54,12 +54,12 @@ def console(bench: Bench) -> Report:
     return Report(table(_HEAD, [row]))
 
 
-def _begin_session(database: Database, tenant: Tenant) -> str:
+def _begin_session(database: Database, organization: Organization) -> str:
     """Return the token of a session of an administrator of the organization."""
     with closing(open_storage(database.url)) as storage:
         assert isinstance(storage, ConsoleStorage)
         administrators = Core.over(storage).administrators
-        organization_id = OrganizationId(tenant.id)
+        organization_id = OrganizationId(organization.id)
         administrator = grant(storage.administrators, organization_id, _EMAIL)
         link = administrators.create_sign_in_link(administrator.id)
         return administrators.sign_in_with_link(link.token.reveal(), user_agent="").token.reveal()

@@ -10,7 +10,7 @@ import psutil
 from attrs import frozen
 
 from .clients import bundled
-from .data import FIRST_KEY, Database, Tenant
+from .data import FIRST_KEY, Database, Organization
 from .measuring import TICK, Bench
 from .servers import Server, postgres_cpu_seconds, service
 from .traffic import Load, change_field, create_field, read_field, read_list
@@ -56,10 +56,10 @@ class _Scenario:
 def costs_of(
     bench: Bench,
     database: Database,
-    tenants: Sequence[Tenant],
+    organizations: Sequence[Organization],
     workers: Sequence[psutil.Process] = (),
 ) -> Costs:
-    """Send each kind of request for these tenants, and return the medians of the rounds.
+    """Send each kind of request for these organizations, and return the medians of the rounds.
 
     `workers` are the main processes of the workers of Citus.
     """
@@ -68,23 +68,25 @@ def costs_of(
         service(database.url, "--cache", "0") as server,
     ):
         costs = {}
-        for scenario in _scenarios(database, tenants, caching, server):
+        for scenario in _scenarios(database, organizations, caching, server):
             runs = []
             for _ in range(1 + bench.rounds):
                 # Each run creates the same fields.
-                database.remove_created(tenants)
+                database.remove_created(organizations)
                 runs.append(_run(bench, scenario, database.postmaster(), workers))
             costs[scenario.name] = _typical(runs)
         return costs
 
 
 def _scenarios(
-    database: Database, tenants: Sequence[Tenant], caching: Server, server: Server
+    database: Database, organizations: Sequence[Organization], caching: Server, server: Server
 ) -> Iterator[_Scenario]:
-    lists = Load(requests=tuple(map(read_list, tenants)))
-    fields = tuple(read_field(tenant, database.field_id(tenant)) for tenant in tenants)
-    changes = tuple(change_field(tenant, FIRST_KEY) for tenant in tenants)
-    creations = tuple(map(create_field, tenants))
+    lists = Load(requests=tuple(map(read_list, organizations)))
+    fields = tuple(
+        read_field(organization, database.field_id(organization)) for organization in organizations
+    )
+    changes = tuple(change_field(each, FIRST_KEY) for each in organizations)
+    creations = tuple(map(create_field, organizations))
     yield _Scenario(CACHED_LIST, caching, lists)
     yield _Scenario(LIST, server, lists)
     yield _Scenario(FIELD, server, Load(requests=fields))

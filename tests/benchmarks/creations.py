@@ -17,7 +17,7 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import API, Author, DataType, FieldDraft, OrganizationId
 from recipient_fields.testing.field_changes import add_field
 
-from .data import Database, Tenant
+from .data import Database, Organization
 from .measuring import Bench
 from .reports import Report, microseconds, table
 from .servers import postgres_cpu_seconds
@@ -26,7 +26,7 @@ MAX_GROWTH = 1.1
 """The maximum CPU time at 1,000 fields, as a ratio to that at 10."""
 
 _SIZES = (10, 1_000, 10_000)
-_TENANTS = {10: 128, 1_000: 128, 10_000: 16}
+_ORGANIZATIONS = {10: 128, 1_000: 128, 10_000: 16}
 _LIMIT = 1_000_000
 _AUTHOR = Author(API, name="Benchmark")
 
@@ -40,26 +40,26 @@ class _Creations:
     storage: PostgresStorage
     postmaster: psutil.Process
 
-    def measure(self, tenants: Sequence[Tenant]) -> float:
+    def measure(self, organizations: Sequence[Organization]) -> float:
         """Return the CPU time per creation in seconds, and remove the created fields."""
         numbers = count()
-        for tenant in tenants:
-            self._create(tenant, next(numbers))
+        for organization in organizations:
+            self._create(organization, next(numbers))
         started, ends, created = self._cpu_seconds(), monotonic() + self.bench.seconds, 0
-        for tenant in cycle(tenants):
-            self._create(tenant, next(numbers))
+        for organization in cycle(organizations):
+            self._create(organization, next(numbers))
             created += 1
             if monotonic() > ends:
                 break
         used = self._cpu_seconds() - started
-        self.database.remove_created(tenants)
+        self.database.remove_created(organizations)
         self.database.vacuum()
         return used / created
 
-    def _create(self, tenant: Tenant, number: int) -> None:
+    def _create(self, organization: Organization, number: int) -> None:
         draft = FieldDraft(name=f"Created {number}", data_type=DataType.TEXT)
         definition = draft.define(by=API, at=datetime.now(UTC))
-        organization_id = OrganizationId(tenant.id)
+        organization_id = OrganizationId(organization.id)
         add_field(self.storage.fields, organization_id, definition, limit=_LIMIT, author=_AUTHOR)
 
     def _cpu_seconds(self) -> float:
@@ -72,7 +72,7 @@ def creations(bench: Bench) -> Report:
     with bench.database() as database, closing(PostgresStorage(database.url)) as storage:
         side = _Creations(bench, database, storage, database.postmaster())
         runs = [
-            partial(side.measure, database.add_tenants(_TENANTS[size], fields=size))
+            partial(side.measure, database.add_organizations(_ORGANIZATIONS[size], fields=size))
             for size in sizes
         ]
         for run in runs:

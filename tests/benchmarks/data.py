@@ -15,7 +15,7 @@ from attrs import frozen
 from recipient_fields.domain import Access, OrganizationId, PlainKey, grant_key
 
 FIRST_KEY = "field_1"
-"""The key of the first field of a tenant, which the API manages."""
+"""The key of the first field of a organization, which the API manages."""
 
 _PAUSE = 0.015
 """Seconds between two changes of a field."""
@@ -85,7 +85,7 @@ _CHANGE = """
 
 
 @frozen
-class Tenant:
+class Organization:
     """An organization, and its API key."""
 
     id: int
@@ -98,18 +98,18 @@ class Database:
 
     url: str
 
-    def add_tenants(self, count: int, *, fields: int) -> tuple[Tenant, ...]:
+    def add_organizations(self, count: int, *, fields: int) -> tuple[Organization, ...]:
         """Create organizations with fields of every data type, some of them with all members.
 
         `fields` is the number of fields per organization.
         """
         with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
             ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [count])]
-            tenants = _add_keys(cursor, ids)
+            organizations = _add_keys(cursor, ids)
             cursor.execute(_ADD_FIELDS, [ids, fields])
             cursor.execute(_COUNT, [ids])
         self.vacuum()
-        return tenants
+        return organizations
 
     def postmaster(self) -> psutil.Process:
         """Return the main process of the PostgreSQL server, which runs on this machine."""
@@ -118,17 +118,20 @@ class Database:
         assert parent is not None
         return parent
 
-    def field_id(self, tenant: Tenant) -> int:
-        """Return the id of the tenant's first field."""
+    def field_id(self, organization: Organization) -> int:
+        """Return the id of the organization's first field."""
         select = "SELECT min(id) FROM recipient_fields WHERE organization_id = %s"
         with psycopg.connect(self.url) as connection:
-            [(field_id,)] = connection.execute(select, [tenant.id])
+            [(field_id,)] = connection.execute(select, [organization.id])
         return int(field_id)
 
     @contextmanager
-    def changing(self, tenants: Sequence[Tenant]) -> Iterator[None]:
-        """During the block, change one field of each tenant about 50 times per second."""
-        values = {"organizations": [tenant.id for tenant in tenants], "key": FIRST_KEY}
+    def changing(self, organizations: Sequence[Organization]) -> Iterator[None]:
+        """During the block, change one field of each organization about 50 times per second."""
+        values = {
+            "organizations": [each.id for each in organizations],
+            "key": FIRST_KEY,
+        }
         done = Event()
         with psycopg.connect(self.url, autocommit=True) as connection:
 
@@ -159,7 +162,7 @@ class Database:
                 part = ids[begin : begin + _ORGANIZATIONS_PER_STATEMENT]
                 cursor.execute(_ADD_FIELDS, [part, fields])
 
-    def add_keys(self, count: int) -> tuple[Tenant, ...]:
+    def add_keys(self, count: int) -> tuple[Organization, ...]:
         """Add an API key to each of `count` organizations, which are spread over all."""
         with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
             ids = [row[0] for row in cursor.execute(_SPREAD, [count])]
@@ -181,9 +184,9 @@ class Database:
             [(size,)] = connection.execute(select)
         return int(size)
 
-    def remove_created(self, tenants: Sequence[Tenant]) -> None:
-        """Delete the fields that requests have created for these tenants."""
-        ids = [tenant.id for tenant in tenants]
+    def remove_created(self, organizations: Sequence[Organization]) -> None:
+        """Delete the fields that requests have created for these organizations."""
+        ids = [each.id for each in organizations]
         with psycopg.connect(self.url) as connection:
             connection.execute(_REMOVE_CREATED, [ids])
             connection.execute(_COUNT, [ids])
@@ -199,11 +202,13 @@ class Database:
             connection.execute("VACUUM ANALYZE")
 
 
-def _add_keys(cursor: psycopg.Cursor[Any], organization_ids: Sequence[int]) -> tuple[Tenant, ...]:
+def _add_keys(
+    cursor: psycopg.Cursor[Any], organization_ids: Sequence[int]
+) -> tuple[Organization, ...]:
     keys = [PlainKey.generate() for _ in organization_ids]
     cursor.executemany(_ADD_KEY, map(_key_row, organization_ids, keys))
     pairs = zip(organization_ids, keys, strict=True)
-    return tuple(Tenant(organization_id, key.reveal()) for organization_id, key in pairs)
+    return tuple(Organization(organization_id, key.reveal()) for organization_id, key in pairs)
 
 
 def _key_row(organization_id: int, key: PlainKey) -> tuple[object, ...]:

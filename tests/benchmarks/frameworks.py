@@ -163,10 +163,10 @@ def _application(module: str, bench: Bench) -> Iterator[Side]:
 
 
 def _on_our_tables(database: Database, server: Server) -> Side:
-    [reading] = database.add_tenants(1, fields=FIELDS)
-    creating = database.add_tenants(CONNECTIONS, fields=FIELDS)
+    [reading] = database.add_organizations(1, fields=FIELDS)
+    creating = database.add_organizations(CONNECTIONS, fields=FIELDS)
     field_id = database.field_id(reading)
-    creations = tuple(create_field(tenant, key=_CREATED_KEY) for tenant in creating)
+    creations = tuple(create_field(organization, key=_CREATED_KEY) for organization in creating)
     return Side(
         WithPostgres(server, database.postmaster()),
         {
@@ -221,8 +221,8 @@ def _on_buckets(database: Database, server: Server, buckets: Sequence[Bucket]) -
 def _documents(bench: Bench) -> list[dict[str, object]]:
     """Return the fields of an organization as the service lists them, without their ids."""
     with bench.database() as database, service(database.url) as server:
-        [tenant] = database.add_tenants(1, fields=FIELDS)
-        listed = json.loads(send_once(server.url, read_list(tenant)).body)
+        [organization] = database.add_organizations(1, fields=FIELDS)
+        listed = json.loads(send_once(server.url, read_list(organization)).body)
     return [{name: field[name] for name in _MEMBERS} for field in listed["recipient_fields"]]
 
 

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from recipient_fields.domain import PlainKey
 
-from .data import Database, Tenant
+from .data import Database, Organization
 from .measuring import Bench, Measured, typical
 from .reports import Report, microseconds, milliseconds, rate, table
 from .servers import Server, ceiling, service
@@ -21,8 +21,8 @@ MAX_MEMORY = 60
 """Maximum resident memory of the service in MiB."""
 
 CHANGING = 128
-"""Tenants that change during the requests. Each changes between two of its requests, which the
-client verifies by the entity tags."""
+"""Organizations that change during the requests. Each changes between two of its requests, which
+the client verifies by the entity tags."""
 
 _SETTLE_SECONDS = 0.3
 """Seconds until the service has completed the requests that the client abandoned."""
@@ -53,11 +53,11 @@ def goals(bench: Bench) -> Report:
 
 def scenarios(database: Database, url: str) -> Iterator[Scenario]:
     """Return the kinds of request, and add their data to the database."""
-    [hundred] = database.add_tenants(1, fields=100)
-    [thousand] = database.add_tenants(1, fields=1_000)
-    changing = database.add_tenants(CHANGING, fields=100)
-    creating = database.add_tenants(CONNECTIONS, fields=100)
-    unknown = Tenant(0, PlainKey.generate().reveal())
+    [hundred] = database.add_organizations(1, fields=100)
+    [thousand] = database.add_organizations(1, fields=1_000)
+    changing = database.add_organizations(CHANGING, fields=100)
+    creating = database.add_organizations(CONNECTIONS, fields=100)
+    unknown = Organization(0, PlainKey.generate().reveal())
     tag = send_once(url, read_list(hundred)).headers["ETag"]
 
     yield Scenario(
@@ -100,10 +100,10 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
 
 
 @contextmanager
-def emptied(database: Database, tenants: Sequence[Tenant]) -> Iterator[None]:
-    """Delete the fields that earlier requests have created for these tenants."""
+def emptied(database: Database, organizations: Sequence[Organization]) -> Iterator[None]:
+    """Delete the fields that earlier requests have created for these organizations."""
     sleep(_SETTLE_SECONDS)
-    database.remove_created(tenants)
+    database.remove_created(organizations)
     database.vacuum()
     yield
 

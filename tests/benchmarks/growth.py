@@ -7,7 +7,7 @@ from functools import partial
 
 from attrs import evolve
 
-from .data import Database, Tenant
+from .data import Database, Organization
 from .measuring import Bench, Measured, typical
 from .plot import Curves, Panel, plot
 from .reports import Report, microseconds, table
@@ -18,9 +18,9 @@ PLOT = "growth.svg"
 
 _FIELDS = 100
 _MANY, _FEW = 128, 16
-"""The number of tenants that change during the requests. Long lists require fewer tenants."""
+"""The number of organizations that change during the requests. Long lists require fewer."""
 _WARMING_EACH = 0.001
-"""Seconds of warm-up per tenant, so that it includes a request for each."""
+"""Seconds of warm-up per organization, so that it includes a request for each."""
 
 
 def growth(bench: Bench) -> Report:
@@ -38,12 +38,12 @@ def growth(bench: Bench) -> Report:
 
 
 def _length(bench: Bench, database: Database, server: Server, fields: int) -> dict[str, float]:
-    tenants = database.add_tenants(_MANY if fields <= _FIELDS else _FEW, fields=fields)
-    same = Load(requests=(read_list(tenants[0]),))
-    changing = Load(requests=tuple(map(read_list, tenants)), changing=True)
+    organizations = database.add_organizations(_MANY if fields <= _FIELDS else _FEW, fields=fields)
+    same = Load(requests=(read_list(organizations[0]),))
+    changing = Load(requests=tuple(map(read_list, organizations)), changing=True)
 
     def changed() -> Measured:
-        with database.changing(tenants):
+        with database.changing(organizations):
             return bench.measure(server, changing)
 
     with ceiling(send_once(server.url, same.requests[0])) as limit:
@@ -59,10 +59,10 @@ def _length(bench: Bench, database: Database, server: Server, fields: int) -> di
 def _organizations(
     bench: Bench, database: Database, server: Server
 ) -> Iterator[tuple[int, dict[str, float]]]:
-    tenants: tuple[Tenant, ...] = ()
+    organizations: tuple[Organization, ...] = ()
     for count in _sizes(1, bench.largest):
-        tenants += database.add_tenants(count - len(tenants), fields=_FIELDS)
-        load = Load(requests=tuple(map(read_list, tenants)))
+        organizations += database.add_organizations(count - len(organizations), fields=_FIELDS)
+        load = Load(requests=tuple(map(read_list, organizations)))
         database.mark_keys_as_used()
         evolve(bench, warming=bench.warming + count * _WARMING_EACH).warm(server, load)
         rounds = bench.rounds_of(partial(bench.measure, server, load))

@@ -56,9 +56,9 @@ def _side(bench: Bench, *, recording: bool) -> Iterator[Side]:
 
 
 def _scenarios(database: Database) -> Iterator[Scenario]:
-    creating = database.add_tenants(CONNECTIONS, fields=100)
-    changing = database.add_tenants(CHANGING, fields=100)
-    tenant = changing[0]
+    creating = database.add_organizations(CONNECTIONS, fields=100)
+    changing = database.add_organizations(CHANGING, fields=100)
+    organization = changing[0]
     yield Scenario(
         name="create",
         load=Load(requests=tuple(map(create_field, creating)), status=201),
@@ -73,7 +73,7 @@ def _scenarios(database: Database) -> Iterator[Scenario]:
     )
     yield Scenario(
         name="one field",
-        load=Load(requests=(read_field(tenant, database.field_id(tenant)),)),
+        load=Load(requests=(read_field(organization, database.field_id(organization)),)),
         goal=MAX_COST_OF_READS,
     )
 

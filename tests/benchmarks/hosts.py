@@ -18,8 +18,8 @@ MIN_GAIN = 1.3
 def hosts(bench: Bench) -> Report:
     """Return the requests per second and the CPU per request of each read under both servers."""
     with bench.database() as database, ExitStack() as running:
-        [hundred] = database.add_tenants(1, fields=100)
-        [thousand] = database.add_tenants(1, fields=1_000)
+        [hundred] = database.add_organizations(1, fields=100)
+        [thousand] = database.add_organizations(1, fields=1_000)
         servers = [
             running.enter_context(service(database.url)),
             running.enter_context(granian(database.url)),

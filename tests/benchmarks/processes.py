@@ -36,8 +36,8 @@ class Shared:
 def processes(bench: Bench) -> Report:
     """Measure how much faster two processes are than one."""
     with bench.database() as database, ExitStack() as running:
-        [tenant] = database.add_tenants(1, fields=100)
-        load = Load(requests=(read_list(tenant),), connections=CONNECTIONS // _CLIENTS)
+        [organization] = database.add_organizations(1, fields=100)
+        load = Load(requests=(read_list(organization),), connections=CONNECTIONS // _CLIENTS)
         one, other = (running.enter_context(service(database.url)) for _ in range(2))
         for server in (one, other):
             bench.warm(server, load)

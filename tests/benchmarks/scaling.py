@@ -66,8 +66,8 @@ def scaling(bench: Bench) -> Report:
     for fields, count in _CATALOGS.items():
         if fields <= bench.largest:
             with bench.database() as database:
-                tenants = database.add_tenants(count, fields=fields)
-                catalogs[fields] = costs_of(bench, database, tenants)
+                created = database.add_organizations(count, fields=fields)
+                catalogs[fields] = costs_of(bench, database, created)
     disk = Disk(field=_field_size(maintenance), record=record_size)
     sections = (
         section("Requests by organizations", _costs_table("Organizations", organizations)),

@@ -25,8 +25,8 @@ _INTERVAL = 0.005
 def start(bench: Bench) -> Report:
     """Measure the time from the command to the first responses."""
     with bench.database() as database:
-        [tenant] = database.add_tenants(1, fields=100)
-        field = read_field(tenant, database.field_id(tenant))
+        [organization] = database.add_organizations(1, fields=100)
+        field = read_field(organization, database.field_id(organization))
         rounds = bench.rounds_of(lambda: _start(database, field))
     alive, ready = (median(times) for times in zip(*(r for (r,) in rounds), strict=True))
     mark = "✓" if alive <= MAX_SECONDS else "✗"

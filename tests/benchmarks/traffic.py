@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from .data import Tenant
+from .data import Organization
 
 FIELDS = "/api/v1/recipient_fields"
 BATCHES = "/api/v1/recipient_field_batches"
@@ -45,9 +45,9 @@ class ConstantResponse:
     body: str
 
 
-def read_list(tenant: Tenant, query: str = "", **headers: str) -> str:
-    """Return a request for the fields of the tenant: all, or those that the query selects."""
-    return request("GET", f"{FIELDS}{query}", _authorization(tenant) | headers)
+def read_list(organization: Organization, query: str = "", **headers: str) -> str:
+    """Return a request for the fields of the organization: all, or those that the query selects."""
+    return request("GET", f"{FIELDS}{query}", _authorization(organization) | headers)
 
 
 def read_page(path: str, session: str) -> str:
@@ -55,22 +55,22 @@ def read_page(path: str, session: str) -> str:
     return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: console={session}\r\n\r\n"
 
 
-def read_field(tenant: Tenant, field_id: int) -> str:
+def read_field(organization: Organization, field_id: int) -> str:
     """Return a request for one field."""
-    return request("GET", f"{FIELDS}/{field_id}", _authorization(tenant))
+    return request("GET", f"{FIELDS}/{field_id}", _authorization(organization))
 
 
-def create_field(tenant: Tenant, **members: str) -> str:
+def create_field(organization: Organization, **members: str) -> str:
     """Return a request that creates a field with a unique name, and with these members."""
     document = {"recipient_field": CREATED | members}
-    return request("POST", FIELDS, _authorization(tenant), document)
+    return request("POST", FIELDS, _authorization(organization), document)
 
 
-def change_field(tenant: Tenant, reference: str) -> str:
+def change_field(organization: Organization, reference: str) -> str:
     """Return a request that renames a field."""
     members = {"name": f"Changed {NUMBER}"}
     path = f"{FIELDS}/{reference}"
-    return request("PATCH", path, _authorization(tenant), {"recipient_field": members})
+    return request("PATCH", path, _authorization(organization), {"recipient_field": members})
 
 
 def send_once(url: str, request: str) -> ConstantResponse:
@@ -96,5 +96,5 @@ def request(
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n{body}"
 
 
-def _authorization(tenant: Tenant) -> dict[str, str]:
-    return {"Authorization": f"Bearer {tenant.key}"}
+def _authorization(organization: Organization) -> dict[str, str]:
+    return {"Authorization": f"Bearer {organization.key}"}

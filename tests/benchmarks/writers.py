@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from .data import FIRST_KEY, Database, Tenant
+from .data import FIRST_KEY, Database, Organization
 from .measuring import Bench, Measured, typical
 from .reports import Report, microseconds, milliseconds, rate, table
 from .servers import Server, service
@@ -19,9 +19,9 @@ def writers(bench: Bench) -> Report:
     with bench.database() as database, service(database.url) as server:
         runs: dict[str, Callable[[], Measured]] = {}
         for where, count in (("one organization", 1), ("eight organizations", CONNECTIONS)):
-            tenants = database.add_tenants(count, fields=_FIELDS)
-            runs[f"create, {where}"] = partial(_create, bench, database, server, tenants)
-            runs[f"change, {where}"] = partial(_change, bench, server, tenants)
+            organizations = database.add_organizations(count, fields=_FIELDS)
+            runs[f"create, {where}"] = partial(_create, bench, database, server, organizations)
+            runs[f"change, {where}"] = partial(_change, bench, server, organizations)
         for run in runs.values():
             run()
         rounds = bench.rounds_of(*runs.values())
@@ -30,16 +30,16 @@ def writers(bench: Bench) -> Report:
 
 
 def _create(
-    bench: Bench, database: Database, server: Server, tenants: tuple[Tenant, ...]
+    bench: Bench, database: Database, server: Server, organizations: tuple[Organization, ...]
 ) -> Measured:
-    database.remove_created(tenants)
+    database.remove_created(organizations)
     database.vacuum()
-    requests = tuple(create_field(tenant) for tenant in tenants)
+    requests = tuple(create_field(organization) for organization in organizations)
     return bench.measure(server, Load(requests=requests, status=201))
 
 
-def _change(bench: Bench, server: Server, tenants: tuple[Tenant, ...]) -> Measured:
-    requests = tuple(change_field(tenant, FIRST_KEY) for tenant in tenants)
+def _change(bench: Bench, server: Server, organizations: tuple[Organization, ...]) -> Measured:
+    requests = tuple(change_field(organization, FIRST_KEY) for organization in organizations)
     return bench.measure(server, Load(requests=requests))
 
 

@@ -118,7 +118,7 @@ def window(
 
 
 @frozen
-class Tenant:
+class Acme:
     """A new organization with an administrator, who is signed in to the window."""
 
     core: Core
@@ -164,7 +164,7 @@ class Tenant:
 
 
 @pytest.fixture
-def tenant(core: Core, window: Window) -> Tenant:
+def acme(core: Core, window: Window) -> Acme:
     organization = core.administration.create_organization("Acme Outdoor")
     email = f"dana@acme-{organization.id}.example"
     administrator = grant(administrators_of(core), organization.id, email)
@@ -172,7 +172,7 @@ def tenant(core: Core, window: Window) -> Tenant:
     window.open(f"/console/links/{token.reveal()}")
     window.press("Sign in")
     assert window.heading == "Fields"
-    return Tenant(core, organization, email, window)
+    return Acme(core, organization, email, window)
 
 
 def test_an_invited_administrator_sets_a_password_signs_out_and_signs_in(
@@ -221,9 +221,9 @@ def test_an_invited_administrator_sets_a_password_signs_out_and_signs_in(
     window.audit()
 
 
-def test_an_administrator_corrects_and_creates_a_field(tenant: Tenant, window: Window) -> None:
-    tenant.add_field("City")
-    window.open(f"{tenant.path}/fields")
+def test_an_administrator_corrects_and_creates_a_field(acme: Acme, window: Window) -> None:
+    acme.add_field("City")
+    window.open(f"{acme.path}/fields")
     window.press("New manual field")
     window.audit()
 
@@ -248,8 +248,8 @@ def test_an_administrator_corrects_and_creates_a_field(tenant: Tenant, window: W
     window.audit()
 
 
-def test_enter_in_an_allowed_value_adds_a_value(tenant: Tenant, window: Window) -> None:
-    window.open(f"{tenant.path}/fields/new")
+def test_enter_in_an_allowed_value_adds_a_value(acme: Acme, window: Window) -> None:
+    window.open(f"{acme.path}/fields/new")
     window.fill("Name", "Tier")
     window.press("Add a value")
     for number, value in enumerate(("gold", "silver"), 2):
@@ -258,22 +258,22 @@ def test_enter_in_an_allowed_value_adds_a_value(tenant: Tenant, window: Window) 
         assert window.focused == f"Value {number}"
         assert window.value(f"Value {number}") == ""
     window.fill("Name", "Level")
-    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    assert acme.core.fields.list_fields(acme.organization.id).fields == ()
 
     window.press_enter()
     if not window.runs_scripts:  # Then Enter does the same in each text box.
         assert window.value("Name") == "Level"
         window.press("Create field")
     assert "The field Level was created." in window.text
-    (field,) = tenant.core.fields.list_fields(tenant.organization.id).fields
+    (field,) = acme.core.fields.list_fields(acme.organization.id).fields
     assert field.allowed_values is not None
     assert field.allowed_values.values == ("gold", "silver")
 
 
-def test_allowed_values_are_edited_as_a_list(tenant: Tenant, window: Window) -> None:
+def test_allowed_values_are_edited_as_a_list(acme: Acme, window: Window) -> None:
     values = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
-    field = tenant.add_field("Tier", allowed_values=values)
-    window.open(f"{tenant.path}/fields/{field}")
+    field = acme.add_field("Tier", allowed_values=values)
+    window.open(f"{acme.path}/fields/{field}")
     window.press("Edit field")
     window.audit()
 
@@ -287,31 +287,31 @@ def test_allowed_values_are_edited_as_a_list(tenant: Tenant, window: Window) -> 
     window.press("Save changes")
 
     assert "The field Tier was changed." in window.text
-    (stored,) = tenant.core.fields.list_fields(tenant.organization.id).fields
+    (stored,) = acme.core.fields.list_fields(acme.organization.id).fields
     assert stored.allowed_values is not None
     assert stored.allowed_values.values == ("bronze", "silver", "basic", "none")
 
 
-def test_a_concurrent_change_is_shown_and_not_overwritten(tenant: Tenant, window: Window) -> None:
-    field = tenant.add_field("Shoe size")
-    window.open(f"{tenant.path}/fields/{field}/edit")
+def test_a_concurrent_change_is_shown_and_not_overwritten(acme: Acme, window: Window) -> None:
+    field = acme.add_field("Shoe size")
+    window.open(f"{acme.path}/fields/{field}/edit")
     window.fill("Name", "Size of shoes")
-    fields = tenant.core.fields.by(Author(ADMINISTRATOR))
-    fields.update_field(tenant.organization.id, field, FieldChanges(name="EU shoe size"))
+    fields = acme.core.fields.by(Author(ADMINISTRATOR))
+    fields.update_field(acme.organization.id, field, FieldChanges(name="EU shoe size"))
 
     window.press("Save changes")
     assert "Another administrator changed this field" in window.text
     assert "EU shoe size" in window.text
     assert window.value("Name") == "Size of shoes"
-    assert fields.get_field(tenant.organization.id, field).name == "EU shoe size"
+    assert fields.get_field(acme.organization.id, field).name == "EU shoe size"
     window.audit()
     window.press("Save changes")
     assert window.heading == "Size of shoes"
 
 
-def test_a_field_is_deleted_after_one_confirmation(tenant: Tenant, window: Window) -> None:
-    field = tenant.add_field("Shoe size")
-    window.open(f"{tenant.path}/fields/{field}")
+def test_a_field_is_deleted_after_one_confirmation(acme: Acme, window: Window) -> None:
+    field = acme.add_field("Shoe size")
+    window.open(f"{acme.path}/fields/{field}")
     window.press("Delete field")
     assert window.heading == "Delete the field Shoe size?"
     window.audit()
@@ -321,20 +321,20 @@ def test_a_field_is_deleted_after_one_confirmation(tenant: Tenant, window: Windo
     assert "The field Shoe size was deleted." in window.text
 
 
-def test_changes_are_listed_and_a_deleted_field_is_restored(tenant: Tenant, window: Window) -> None:
+def test_changes_are_listed_and_a_deleted_field_is_restored(acme: Acme, window: Window) -> None:
     window.press("History")
     assert "No changes are recorded yet" in window.text
     window.audit()
     values = AllowedValues(DataType.TEXT, ["gold", "silver"])
-    field = tenant.add_field("Tier", allowed_values=values)
-    fields = tenant.core.fields.by(Author(ADMINISTRATOR, name="operator"))
+    field = acme.add_field("Tier", allowed_values=values)
+    fields = acme.core.fields.by(Author(ADMINISTRATOR, name="operator"))
     changes = FieldChanges(name="Level", allowed_values=["silver", "bronze"])
-    fields.update_field(tenant.organization.id, field, changes)
-    window.open(f"{tenant.path}/fields/{field}")
+    fields.update_field(acme.organization.id, field, changes)
+    window.open(f"{acme.path}/fields/{field}")
     assert "Name: Tier → Level" in window.text
     assert "Allowed values: added bronze; removed gold" in window.text
     window.audit()
-    fields.delete_field(tenant.organization.id, field)
+    fields.delete_field(acme.organization.id, field)
 
     window.press("History")
     window.audit()
@@ -353,11 +353,11 @@ def test_changes_are_listed_and_a_deleted_field_is_restored(tenant: Tenant, wind
     assert window.heading == "Level"
 
 
-def test_fields_are_searched_filtered_and_sorted(tenant: Tenant, window: Window) -> None:
-    tenant.add_field("Shoe size", data_type=DataType.NUMBER)
-    tenant.add_field("City")
-    _add_synced_field(tenant)
-    window.open(f"{tenant.path}/fields")
+def test_fields_are_searched_filtered_and_sorted(acme: Acme, window: Window) -> None:
+    acme.add_field("Shoe size", data_type=DataType.NUMBER)
+    acme.add_field("City")
+    _add_synced_field(acme)
+    window.open(f"{acme.path}/fields")
     assert "3 fields" in window.text
     window.audit()
 
@@ -374,9 +374,9 @@ def test_fields_are_searched_filtered_and_sorted(tenant: Tenant, window: Window)
     assert "Mailchimp" in window.text
 
 
-def test_the_example_conditions_of_a_field_are_opened(tenant: Tenant, window: Window) -> None:
-    field = tenant.add_field("Newsletter", data_type=DataType.BOOLEAN)
-    window.open(f"{tenant.path}/fields/{field}")
+def test_the_example_conditions_of_a_field_are_opened(acme: Acme, window: Window) -> None:
+    field = acme.add_field("Newsletter", data_type=DataType.BOOLEAN)
+    window.open(f"{acme.path}/fields/{field}")
     assert "Refused: newsletter: Mailchimp has no boolean fields." not in window.text
 
     window.find("details:not([open]) > summary").click()
@@ -385,8 +385,8 @@ def test_the_example_conditions_of_a_field_are_opened(tenant: Tenant, window: Wi
     window.audit()
 
 
-def test_content_is_exported_and_previewed(tenant: Tenant, window: Window) -> None:
-    _add_synced_field(tenant)
+def test_content_is_exported_and_previewed(acme: Acme, window: Window) -> None:
+    _add_synced_field(acme)
     window.press("Content")
     window.audit()
     window.fill("Content", "Hello {{recipient.fnam}}")
@@ -412,7 +412,7 @@ def test_content_is_exported_and_previewed(tenant: Tenant, window: Window) -> No
 
 
 def test_a_key_is_shown_once_rotated_and_revoked(
-    tenant: Tenant, window: Window, service: Service
+    acme: Acme, window: Window, service: Service
 ) -> None:
     window.press("Settings")
     assert "Acme Outdoor has no API keys yet" in window.text
@@ -455,11 +455,11 @@ def test_a_key_is_shown_once_rotated_and_revoked(
     window.audit()
 
 
-def test_a_list_is_checked(tenant: Tenant, window: Window, tmp_path: Path) -> None:
-    tenant.add_field("City")
+def test_a_list_is_checked(acme: Acme, window: Window, tmp_path: Path) -> None:
+    acme.add_field("City")
     path = tmp_path / "list.csv"
     path.write_text("city,age\nBerlin,42\n")
-    window.open(f"{tenant.path}/fields")
+    window.open(f"{acme.path}/fields")
     window.press("Check a list")
     assert window.heading == "Check a list"
     window.audit()
@@ -480,9 +480,9 @@ def test_a_list_is_checked(tenant: Tenant, window: Window, tmp_path: Path) -> No
 
 
 def test_an_integration_is_synced_from_a_report_and_deleted(
-    tenant: Tenant, window: Window, tmp_path: Path
+    acme: Acme, window: Window, tmp_path: Path
 ) -> None:
-    window.open(f"{tenant.path}/settings/integrations")
+    window.open(f"{acme.path}/settings/integrations")
     assert "Acme Outdoor has no integrations yet" in window.text
     window.audit()
     window.press("Add integration")
@@ -500,11 +500,11 @@ def test_an_integration_is_synced_from_a_report_and_deleted(
     window.fill("Report", _report(tmp_path, "FNAME", "CITY", "OLD"))
     window.press("Dry run")
     assert "Nothing is stored yet" in window.text
-    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    assert acme.core.fields.list_fields(acme.organization.id).fields == ()
     window.audit()
     window.press("Sync 3 changes")
     assert "Main audience was synced" in window.text
-    assert len(tenant.core.fields.list_fields(tenant.organization.id).fields) == 3
+    assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 3
     window.audit()
 
     window.press("Integrations")
@@ -527,15 +527,15 @@ def test_an_integration_is_synced_from_a_report_and_deleted(
     window.audit()
     window.press("Delete integration and 3 fields")
     assert "Newsletter" in window.text
-    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    assert acme.core.fields.list_fields(acme.organization.id).fields == ()
 
 
 def test_a_mistaken_sync_is_confirmed_and_undone(
-    tenant: Tenant, window: Window, tmp_path: Path
+    acme: Acme, window: Window, tmp_path: Path
 ) -> None:
-    stored = partial(tenant.core.fields.list_fields, tenant.organization.id)
+    stored = partial(acme.core.fields.list_fields, acme.organization.id)
     names = [f"F{number}" for number in range(50)]
-    path = _add_integration(tenant, *names, "FNAME")
+    path = _add_integration(acme, *names, "FNAME")
     before = stored().fields
     key = f"city_{before[0].origin.integration_id}"
 
@@ -560,7 +560,7 @@ def test_a_mistaken_sync_is_confirmed_and_undone(
     assert "Name of the integration: Type Main audience" in window.text
     window.audit()
 
-    tenant.add_field("City")
+    acme.add_field("City")
     window.fill("Name of the integration", "Main audience")
     window.press("Sync and remove 50 fields")
     assert "The fields or the report have changed since the plan was shown." in window.text
@@ -586,11 +586,11 @@ def test_a_mistaken_sync_is_confirmed_and_undone(
 
 @pytest.mark.parametrize("removals", [0, 1, 9, 10, 50])
 def test_a_sync_names_the_fields_that_it_would_remove(
-    tenant: Tenant, window: Window, tmp_path: Path, removals: int
+    acme: Acme, window: Window, tmp_path: Path, removals: int
 ) -> None:
-    stored = partial(tenant.core.fields.list_fields, tenant.organization.id)
+    stored = partial(acme.core.fields.list_fields, acme.organization.id)
     names = [f"F{number}" for number in range(removals)]
-    window.open(_add_integration(tenant, *names, "FNAME"))
+    window.open(_add_integration(acme, *names, "FNAME"))
     window.fill("Report", _report(tmp_path, "FNAME", "CITY"))
     window.press("Sync")
     if removals:
@@ -605,7 +605,7 @@ def test_a_sync_names_the_fields_that_it_would_remove(
     assert "Main audience was synced" in window.text
     assert {field.key for field in stored().fields} == {"fname", "city"}
     if removals == 1:
-        window.open(f"{tenant.path}/history?operation=deleted")
+        window.open(f"{acme.path}/history?operation=deleted")
         window.press("F0")
         assert "The next sync removes it again" in window.text
         window.press("Restore field")
@@ -613,8 +613,8 @@ def test_a_sync_names_the_fields_that_it_would_remove(
         window.audit()
 
 
-def test_an_integration_is_synced_from_the_esp(tenant: Tenant, window: Window) -> None:
-    window.open(f"{tenant.path}/settings/integrations/new")
+def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> None:
+    window.open(f"{acme.path}/settings/integrations/new")
     window.fill("Name", "Newsletter")
     window.choose("Brevo", of="Email service provider")
     window.press("Add integration")
@@ -630,18 +630,16 @@ def test_an_integration_is_synced_from_the_esp(tenant: Tenant, window: Window) -
     _assert_progress(window, "Reading the fields from Brevo")
     assert "Nothing is stored yet" in window.text
     assert "Brevo calculates it and does not list its type." in window.text
-    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    assert acme.core.fields.list_fields(acme.organization.id).fields == ()
     window.audit()
     window.press("Sync 6 changes")
     assert "Newsletter was synced: 6 fields changed, 4 fields rejected." in window.text
-    assert len(tenant.core.fields.list_fields(tenant.organization.id).fields) == 6
+    assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 6
 
 
-def test_an_administrator_invites_changes_and_revokes_another(
-    tenant: Tenant, window: Window
-) -> None:
-    email = f"kim@acme-{tenant.organization.id}.example"
-    window.open(f"{tenant.path}/settings/administrators")
+def test_an_administrator_invites_changes_and_revokes_another(acme: Acme, window: Window) -> None:
+    email = f"kim@acme-{acme.organization.id}.example"
+    window.open(f"{acme.path}/settings/administrators")
     window.audit()
     window.press("Invite administrator")
     window.audit()
@@ -662,8 +660,8 @@ def test_an_administrator_invites_changes_and_revokes_another(
     window.press("Withdraw invitation")
     assert not window.has(f"Withdraw the invitation of {email}")
 
-    grant(administrators_of(tenant.core), tenant.organization.id, email, Role.VIEWER)
-    window.open(f"{tenant.path}/settings/administrators")
+    grant(administrators_of(acme.core), acme.organization.id, email, Role.VIEWER)
+    window.open(f"{acme.path}/settings/administrators")
     window.press(f"Change role of {email}")
     window.audit()
     window.choose("Admin")
@@ -678,17 +676,17 @@ def test_an_administrator_invites_changes_and_revokes_another(
     assert not window.has(f"Revoke {email}")
 
 
-def test_the_last_admin_can_not_be_revoked(tenant: Tenant, window: Window) -> None:
-    window.open(f"{tenant.path}/settings/administrators")
-    window.press(f"Revoke {tenant.email}")
+def test_the_last_admin_can_not_be_revoked(acme: Acme, window: Window) -> None:
+    window.open(f"{acme.path}/settings/administrators")
+    window.press(f"Revoke {acme.email}")
     window.press("Revoke administrator")
     assert window.find(".errors").is_displayed()
     window.audit()
 
 
-def test_sessions_are_listed_and_ended(tenant: Tenant, window: Window) -> None:
-    tenant.sign_in_elsewhere()
-    window.open(f"{tenant.path}/settings/sessions")
+def test_sessions_are_listed_and_ended(acme: Acme, window: Window) -> None:
+    acme.sign_in_elsewhere()
+    window.open(f"{acme.path}/settings/sessions")
     assert "This session" in window.text
     window.audit()
     window.press(window.find(".row-actions button").text.replace("\n", " "))
@@ -696,70 +694,70 @@ def test_sessions_are_listed_and_ended(tenant: Tenant, window: Window) -> None:
 
     window.press("Sign out everywhere")
     assert window.heading == "Sign in"
-    window.open(f"{tenant.path}/fields")
+    window.open(f"{acme.path}/fields")
     assert window.heading == "Sign in"
 
 
 def test_a_form_of_an_ended_session_is_continued_after_the_sign_in(
-    tenant: Tenant, window: Window
+    acme: Acme, window: Window
 ) -> None:
-    tenant.set_password()
-    window.open(f"{tenant.path}/fields/new")
+    acme.set_password()
+    window.open(f"{acme.path}/fields/new")
     window.fill("Name", "Größe <b>")
     window.choose("Number")
     window.press("Paste a list")
     window.fill("Values, one per line", "36\n37")
     window.press("Add these values")
     window.fill("Insertion code", "*|A|*\n\n*|B|*")
-    tenant.end_sessions()
+    acme.end_sessions()
     window.press("Create field")
     assert "Your session has ended, so nothing was changed." in window.text
     window.audit()
-    _sign_in(window, tenant, "not the password")
+    _sign_in(window, acme, "not the password")
     assert "The email address or the password is not correct." in window.text
     window.audit()
 
-    _sign_in(window, tenant)
+    _sign_in(window, acme)
     _continue(window)
     assert "nothing was saved yet" in window.text
-    assert window.path == f"{tenant.path}/fields/new"
+    assert window.path == f"{acme.path}/fields/new"
     entered = [window.value(label) for label in ("Name", "Value 1", "Value 2", "Insertion code")]
     assert entered == ["Größe <b>", "36", "37", "*|A|*\n\n*|B|*"]
-    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    assert acme.core.fields.list_fields(acme.organization.id).fields == ()
     window.audit()
     window.press("Create field")
     assert "The field Größe <b> was created." in window.text
 
 
 def test_long_content_of_an_ended_session_is_continued_after_the_sign_in(
-    tenant: Tenant, window: Window
+    acme: Acme, window: Window
 ) -> None:
-    tenant.set_password()
-    window.open(f"{tenant.path}/content")
+    acme.set_password()
+    window.open(f"{acme.path}/content")
     content = '<p class="a">é & "b"</p>\n' * 15_000
     window.paste("Content", content)
-    tenant.end_sessions()
+    acme.end_sessions()
     window.press("Export")
-    _sign_in(window, tenant)
+    _sign_in(window, acme)
     _continue(window)
     assert window.value("Content") == content
     window.press("Export")
     assert window.find("#exported").get_property("value") == content
 
 
-def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> None:
+def test_a_viewer_sees_pages_without_buttons(acme: Acme, window: Window) -> None:
     """A viewer also belongs to another organization, and chooses one."""
-    field = tenant.add_field("City")
-    other = tenant.core.administration.create_organization("Globex").id
-    administrators = administrators_of(tenant.core)
-    grant(administrators, other, tenant.email, Role.VIEWER)
-    tenant.sign_in_again()
-    (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)
-    grant(administrators, tenant.organization.id, f"lee@acme-{other}.example")
-    tenant.core.administrators.change_role(
-        tenant.organization.id, administrator.id, Role.VIEWER, by=OPERATOR
+    field = acme.add_field("City")
+    other = acme.core.administration.create_organization("Globex").id
+    administrators = administrators_of(acme.core)
+    grant(administrators, other, acme.email, Role.VIEWER)
+    acme.sign_in_again()
+    (administrator,) = acme.core.administrators.list_administrators(acme.organization.id)
+    grant(administrators, acme.organization.id, f"lee@acme-{other}.example")
+    acme.core.administrators.change_role(
+        acme.organization.id, administrator.id, Role.VIEWER, by=OPERATOR
     )
-    tenant.core.administration.issue_key(tenant.organization.id, name="Checkout service")
+    acme.core.administration.issue_key(acme.organization.id, name="Checkout service")
 
     window.open("/console")
     assert window.heading == "Organizations"
@@ -772,10 +770,10 @@ def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> 
         "/content",
         *(f"/settings/{each}" for each in ("api-keys", "integrations", "administrators")),
     ):
-        window.open(f"{tenant.path}{path}")
+        window.open(f"{acme.path}{path}")
         assert not [word for word in _CHANGES if window.has(word)]
         window.audit()
-    window.open(f"{tenant.path}/fields/new")
+    window.open(f"{acme.path}/fields/new")
     assert window.heading == "You can't do this"
     window.audit()
 
@@ -829,8 +827,8 @@ def _invite(storage: str, service: Service, organization: Organization, email: s
     return link
 
 
-def _sign_in(window: Window, tenant: Tenant, password: str = PASSWORD) -> None:
-    window.fill("Email address", tenant.email)
+def _sign_in(window: Window, acme: Acme, password: str = PASSWORD) -> None:
+    window.fill("Email address", acme.email)
     window.fill("Password", password)
     window.press("Sign in")
 
@@ -890,16 +888,16 @@ def _apply(window: Window, expected: str) -> None:
         assert expected in window.text
 
 
-def _add_synced_field(tenant: Tenant) -> None:
-    _add_integration(tenant, "FNAME", label="First name")
+def _add_synced_field(acme: Acme) -> None:
+    _add_integration(acme, "FNAME", label="First name")
 
 
-def _add_integration(tenant: Tenant, *names: str, label: str | None = None) -> str:
+def _add_integration(acme: Acme, *names: str, label: str | None = None) -> str:
     """Add an integration with these fields, and return the path of its page."""
-    integrations = tenant.core.integrations
+    integrations = acme.core.integrations
     integration = integrations.create_integration(
-        tenant.organization.id, esp=Esp.MAILCHIMP, name="Main audience"
+        acme.organization.id, esp=Esp.MAILCHIMP, name="Main audience"
     )
     reported = [EspField(name=name, label=label, data_type=DataType.TEXT) for name in names]
-    integrations.sync_fields(tenant.organization.id, integration.id, reported)
-    return f"{tenant.path}/settings/integrations/{integration.id}"
+    integrations.sync_fields(acme.organization.id, integration.id, reported)
+    return f"{acme.path}/settings/integrations/{integration.id}"

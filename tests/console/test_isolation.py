@@ -1,4 +1,4 @@
-"""Tenants and roles. The tests run for every route with an organization, and for new ones too."""
+"""Isolation and roles. The tests run for every route with an organization, also for new ones."""
 
 from __future__ import annotations
 

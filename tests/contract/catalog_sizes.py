@@ -50,8 +50,8 @@ from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     LATER,
-    SNIPPETS,
     SYNC,
     a_definition,
     a_grant,
@@ -354,7 +354,7 @@ class FoundSizeCases:
         assert found is not None
         assert found.catalog_size == listed_bytes(fields, ours)
 
-    @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
+    @pytest.mark.parametrize("text", INSERTION_CODES.values(), ids=INSERTION_CODES)
     def test_the_size_counts_texts_as_they_are_listed(
         self,
         fields: FieldRepository,

@@ -92,7 +92,7 @@ LINES: Final = {
 }
 """Texts of one line that storages change if they escape or encode them incorrectly."""
 
-SNIPPETS: Final = {
+INSERTION_CODES: Final = {
     **LINES,
     "variable function": "%%=v(@firstName)=%%",
     "outer white space": "  {{ city }}  ",

@@ -57,13 +57,13 @@ from .concurrency import ConcurrentLoad, race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     INSTANTS,
     LATER,
     LINES,
     MAX_INTEGRATION_ID,
     NEVER_ASSIGNED,
     NOW,
-    SNIPPETS,
     a_definition,
     an_esp_field,
     an_integration_draft,
@@ -90,7 +90,7 @@ AUTHORS: Final = {
 }
 
 DEFINITIONS: Final = {
-    **{name: a_definition(custom_insertion_code=code) for name, code in SNIPPETS.items()},
+    **{name: a_definition(custom_insertion_code=code) for name, code in INSERTION_CODES.items()},
     **{
         name: a_definition(data_type=allowed.data_type, allowed_values=allowed)
         for name, allowed in ALLOWED_VALUES.items()

@@ -1,4 +1,4 @@
-"""Cases for tenant isolation, and for ids and keys that do not exist."""
+"""Cases for the isolation of organizations, and for ids and keys that do not exist."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ from .assertions import assert_published, exact
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     INSTANTS,
     LATER,
     LINES,
     MAX_INTEGRATION_ID,
-    SNIPPETS,
     a_definition,
     changing,
     permit,
@@ -72,11 +72,11 @@ class RoundTripCases:
         definition = a_definition(data_type=allowed.data_type, allowed_values=allowed)
         assert_stored_unchanged(fields, ours, definition)
 
-    @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
+    @pytest.mark.parametrize("code", INSERTION_CODES.values(), ids=INSERTION_CODES)
     def test_esp_output_is_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, snippet: str
+        self, fields: FieldRepository, ours: OrganizationId, code: str
     ) -> None:
-        definition = a_definition(custom_insertion_code=snippet, custom_value_expression=snippet)
+        definition = a_definition(custom_insertion_code=code, custom_value_expression=code)
         assert_stored_unchanged(fields, ours, definition)
 
     def test_the_longest_insertion_code_is_stored_unchanged(
@@ -90,14 +90,12 @@ class RoundTripCases:
     ) -> None:
         assert_stored_unchanged(fields, ours, a_definition(by=channel))
 
-    @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
+    @pytest.mark.parametrize("code", INSERTION_CODES.values(), ids=INSERTION_CODES)
     def test_esp_field_names_are_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, snippet: str
+        self, fields: FieldRepository, ours: OrganizationId, code: str
     ) -> None:
         channel = sync_channel(MAX_INTEGRATION_ID)
-        assert_stored_unchanged(
-            fields, ours, a_definition(by=channel, esp_field_name=snippet[:255])
-        )
+        assert_stored_unchanged(fields, ours, a_definition(by=channel, esp_field_name=code[:255]))
 
     @pytest.mark.parametrize("created_at", INSTANTS)
     def test_times_of_fields_are_stored_to_the_millisecond(
@@ -129,8 +127,8 @@ class RoundTripCases:
             "name": FieldName("Größe 😀"),
             "allowed_values": tuple(LINES.values()),
             "insertable": False,
-            "custom_insertion_code": InsertionCode(SNIPPETS["controls"]),
-            "custom_value_expression": ValueExpression(SNIPPETS["lines"]),
+            "custom_insertion_code": InsertionCode(INSERTION_CODES["controls"]),
+            "custom_value_expression": ValueExpression(INSERTION_CODES["lines"]),
         }
         field = add_field(fields, ours, a_definition(), author=AUTHOR)
         for change in (changing(**filled), changing(**cleared)):

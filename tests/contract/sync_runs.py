@@ -136,7 +136,7 @@ class SyncCases:
     def test_a_sync_run_can_change_every_member_but_the_key(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        """Braze has different snippets for standard and custom fields of the same name."""
+        """Braze has different codes for standard and custom fields of the same name."""
         braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
         report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
         integrations.sync(ours, braze.id, reporting(report, at=NOW), author=AUTHOR, at=LATER)

@@ -40,11 +40,11 @@ from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    INSERTION_CODES,
     INSTANTS,
     LATER,
     LINES,
     NOW,
-    SNIPPETS,
     a_definition,
     a_grant,
     a_link,
@@ -389,9 +389,9 @@ def _fill_with_everything(storage: Storage, other: Storage) -> None:
     if keyed := _integrations_of(storage, other):
         channels.append(_add_integrations(keyed, ours))
         _add_keys(keyed, ours)
-    by_number = enumerate(zip(cycle(channels), SNIPPETS.values(), strict=False))
-    for number, (by, snippet) in by_number:
-        definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
+    by_number = enumerate(zip(cycle(channels), INSERTION_CODES.values(), strict=False))
+    for number, (by, code) in by_number:
+        definition = a_definition(f"field_{number}", by=by, custom_insertion_code=code)
         add_field(storage.fields, ours, definition, author=AUTHOR)
     update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
     for number, allowed in enumerate(ALLOWED_VALUES.values()):
@@ -404,7 +404,9 @@ def _fill_with_everything(storage: Storage, other: Storage) -> None:
         )
         add_field(storage.fields, ours, definition, author=AUTHOR)
     if console := _console_of(storage, other):
-        for number, (line, role) in enumerate(zip(SNIPPETS.values(), cycle(Role), strict=False)):
+        for number, (line, role) in enumerate(
+            zip(INSERTION_CODES.values(), cycle(Role), strict=False)
+        ):
             invited = grant(console.administrators, ours, f"{number}@straße.example", role)
             set_password_hash(console.administrators, invited, line)
 

@@ -45,7 +45,7 @@ from recipient_fields.domain.esp import (
     Esp,
     NotExpressible,
     compile_condition,
-    derive_snippet,
+    derive_codes,
 )
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
@@ -235,7 +235,7 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
         name=name,
         data_type=data_type,
         key=key,
-        custom_value_expression=derive_snippet(esp, name).value_expression,
+        custom_value_expression=derive_codes(esp, name).value_expression,
         esp_field_name=name,
     )
     definition = draft.define(by=sync_channel(IntegrationId(1)), at=datetime.now(UTC))

@@ -12,8 +12,8 @@ import recipient_fields.application
 import recipient_fields.domain.conditions
 import recipient_fields.domain.content
 import recipient_fields.domain.esp
+from recipient_fields.application.fields.inputs import parse_replacement
 from recipient_fields.domain import (
-    API,
     Access,
     AllowedValues,
     CatalogChanged,
@@ -207,12 +207,17 @@ def test_the_message_of_a_reached_limit_contains_the_limit():
         lambda: AllowedValues(DataType.TEXT, INVALID_TEXT),
         lambda: FieldDraft(name=INVALID_TEXT, key=f"{INVALID_TEXT} ", data_type=DataType.TEXT),
         lambda: FieldChanges(custom_insertion_code=LONG),
-        lambda: FieldReplacement(
-            name=INVALID_TEXT,
-            data_type=INVALID_TEXT,
-            allowed_values=[INVALID_TEXT],
-            read_only_members={"key": INVALID_TEXT, "id": INVALID_TEXT},
-        ).draft(FieldKey("size"), by=API),
+        lambda: FieldReplacement(name=INVALID_TEXT, data_type=INVALID_TEXT),
+        lambda: FieldDraft(name="Size", data_type="text", allowed_values=[5, INVALID_TEXT * 99]),
+        lambda: parse_replacement(
+            {
+                "name": INVALID_TEXT,
+                "data_type": INVALID_TEXT,
+                "allowed_values": [INVALID_TEXT],
+                "id": INVALID_TEXT,
+            },
+            "size",
+        ).draft(FieldKey("size")),
         lambda: sync_channel(IntegrationId(7)).origin(f"{INVALID_TEXT}\0"),
         lambda: parse_organization_name(f"{INVALID_TEXT}\n{INVALID_TEXT}"),
         lambda: grant_key(

@@ -26,7 +26,7 @@ from recipient_fields.domain.conditions import (
     Operator,
     Value,
 )
-from recipient_fields.domain.esp import Esp, derive_snippet
+from recipient_fields.domain.esp import Esp, derive_codes
 
 DATA_TYPES = {
     "tier": DataType.TEXT,
@@ -91,13 +91,13 @@ def synced_fields(esp: Esp) -> tuple[RecipientField, ...]:
 
 def _field(esp: Esp, channel: Channel, field_id: FieldId, key: str) -> RecipientField:
     is_standard = (esp, key) in _STANDARD_NAMES
-    snippet = derive_snippet(esp, esp_name(esp, key), standard=is_standard)
+    codes = derive_codes(esp, esp_name(esp, key), standard=is_standard)
     draft = FieldDraft(
         name=key,
         key=key,
         data_type=DATA_TYPES[key],
-        custom_insertion_code=snippet.insertion_code,
-        custom_value_expression=snippet.value_expression,
+        custom_insertion_code=codes.insertion_code,
+        custom_value_expression=codes.value_expression,
         esp_field_name=esp_name(esp, key),
     )
     at = datetime(2026, 11, 20, tzinfo=UTC)

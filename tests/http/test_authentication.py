@@ -1,4 +1,4 @@
-"""API keys, and the responses to requests without a valid one (HTTP contract, section 5)."""
+"""API keys, and the responses to requests without a valid one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditional changes with entity tags (HTTP contract, section 4)."""
+"""Conditional changes with entity tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of errors, and responses to internal errors and outages (HTTP contract, section 6)."""
+"""The table of errors, and responses to internal errors and outages."""
 
 from __future__ import annotations
 

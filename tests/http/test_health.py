@@ -1,4 +1,4 @@
-"""Liveness and readiness (HTTP contract, section 4)."""
+"""Liveness and readiness."""
 
 from __future__ import annotations
 

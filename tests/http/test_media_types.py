@@ -1,4 +1,4 @@
-"""Content-Type, Content-Encoding and Accept (HTTP contract, section 4)."""
+"""Content-Type, Content-Encoding and Accept."""
 
 from __future__ import annotations
 

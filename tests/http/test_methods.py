@@ -1,4 +1,4 @@
-"""The methods of each resource, and responses to other methods (HTTP contract, section 4)."""
+"""The methods of each resource, and responses to other methods."""
 
 from __future__ import annotations
 

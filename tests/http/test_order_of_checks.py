@@ -1,4 +1,4 @@
-"""The error of a request with two faults (HTTP contract, section 6)."""
+"""The error of a request with two faults."""
 
 from __future__ import annotations
 

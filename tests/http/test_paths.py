@@ -1,4 +1,4 @@
-"""Paths: digits are an id, and anything else is a key (HTTP contract, section 4)."""
+"""Paths: digits are an id, and anything else is a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permissions (HTTP contract, section 3)."""
+"""Permissions."""
 
 from __future__ import annotations
 

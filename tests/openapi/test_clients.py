@@ -246,7 +246,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
         )
 
     with authenticated(base_url=live.url, token=live.acme_read_only) as client:
-        compilations = operation("esp_code.compile_condition")
+        compilations = operation("content.compile_condition")
         field = models.Comparison(field="loyalty_tier", op=models.ComparisonOp.IS_SET)
         for condition in ("not loyalty_tier is set", models.NegatedCondition(not_=field)):
             refused = compilations.sync(client=client, body=compilation(condition))
@@ -256,7 +256,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
         assert (detail.line, detail.column, detail.suggestion) == (1, 1, "loyalty_tier")
 
         content = models.ContentExport(content="{{recipients.x}}", esp=models.Esp.BRAZE)
-        exported = operation("esp_code.export_content").sync(client=client, body=content)
+        exported = operation("content.export_content").sync(client=client, body=content)
         assert (exported.content, exported.fields) == ("{{recipients.x}}", [])
         assert [(each.line, each.column) for each in exported.warnings] == [(1, 1)]
 

@@ -9,9 +9,9 @@ from attrs import frozen
 
 from ...conditions import Condition
 from ...fields.field import RecipientField
+from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from ..snippets import derive_snippet
 from .formulas import count_atoms
 from .languages import LANGUAGES
 from .translation import Translation
@@ -79,9 +79,9 @@ def _prelude(esp: Esp, translation: Translation) -> str:
     preludes: dict[str, str] = {}
     for expression, field in translation.operands.items():
         name = field.origin.esp_field_name
-        snippet = derive_snippet(esp, name) if name is not None else None
-        if snippet is None or snippet.prelude is None or snippet.value_expression != expression:
+        codes = derive_codes(esp, name) if name is not None else None
+        if codes is None or codes.prelude is None or codes.value_expression != expression:
             translation.warn(variable_caveat(expression))
-        elif preludes.setdefault(expression.lower(), snippet.prelude) != snippet.prelude:
+        elif preludes.setdefault(expression.lower(), codes.prelude) != codes.prelude:
             raise NotExpressible(f"{field.key}: another field of the condition sets {expression}.")
     return "".join(preludes.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from ..derived_codes import string_literal
 from ..dialects import DIALECTS, Esp
 from ..errors import NoSafeForm, NotExpressible
-from ..snippets import string_literal
 from .language import Language
 
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")

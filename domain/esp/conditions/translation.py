@@ -15,9 +15,9 @@ from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ..checks import missing_member
+from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from ..snippets import is_reference
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .language import Feature, Language
 from .literals import write_literal

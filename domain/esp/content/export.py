@@ -28,7 +28,7 @@ from .adjacent_text import (
     separate_end_of_block,
     separate_start,
 )
-from .field_codes import insertion_code, value_expression, with_other_quotes
+from .insertion_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
 from .preludes import Preludes
 from .tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
@@ -208,13 +208,13 @@ class _Export:
             tag = self._tag_at(offset)
             if tag is not None:
                 self._refuse_in_tag(offset, tag, "KEY")
-        bodies = [self._render(branch.nodes, in_block=True) for branch in block.branches]
+        texts = [self._render(branch.nodes, in_block=True) for branch in block.branches]
         code = ""
-        for branch, body in zip(reversed(block.branches), reversed(bodies), strict=True):
+        for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
             if branch.condition is None:
-                code = body
+                code = text
             else:
-                code = self._condition(branch, branch.condition, body, code)
+                code = self._condition(branch, branch.condition, text, code)
         return code
 
     def _condition(self, branch: Branch, condition: Condition, then: str, otherwise: str) -> str:

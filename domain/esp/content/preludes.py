@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...fields.field import RecipientField
+from ..derived_codes import DerivedCodes, derive_codes
 from ..dialects import Esp
 from ..errors import NoSafeForm
-from ..snippets import Snippet, derive_snippet
 
 _VARIABLE = re.compile(r"(?<![\w@])@[A-Za-z]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)
@@ -28,35 +28,35 @@ class Preludes:
 
     def of(self, field: RecipientField) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""
-        snippet = derive_salesforce_snippet(field)
-        if snippet is not None:
-            return {snippet.value_expression.lower(): snippet.prelude or ""}
+        codes = derive_salesforce_codes(field)
+        if codes is not None:
+            return {codes.value_expression.lower(): codes.prelude or ""}
         code = f"{field.custom_insertion_code or ''} {field.custom_value_expression or ''}"
         set_already = self._set_by_content | _assigned(code)
         variables = {each.lower(): each for each in _VARIABLE.findall(code)}
         return {
-            key: self._synced.get(key) or derive_snippet(Esp.SALESFORCE, variable[1:]).prelude or ""
+            key: self._synced.get(key) or derive_codes(Esp.SALESFORCE, variable[1:]).prelude or ""
             for key, variable in variables.items()
             if key not in set_already
         }
 
 
-def derive_salesforce_snippet(field: RecipientField) -> Snippet | None:
-    """Return the snippet of a field that was synced from Salesforce, or None for other fields."""
+def derive_salesforce_codes(field: RecipientField) -> DerivedCodes | None:
+    """Return the codes of a field that was synced from Salesforce, or None for other fields."""
     if field.origin.esp_field_name is None:
         return None
     try:
-        snippet = derive_snippet(Esp.SALESFORCE, field.origin.esp_field_name)
+        codes = derive_codes(Esp.SALESFORCE, field.origin.esp_field_name)
     except NoSafeForm:
         return None
-    return snippet if snippet.value_expression == field.custom_value_expression else None
+    return codes if codes.value_expression == field.custom_value_expression else None
 
 
 def _synced_preludes(fields: Iterable[RecipientField]) -> Iterator[tuple[str, str]]:
     for field in fields:
-        snippet = derive_salesforce_snippet(field)
-        if snippet is not None:
-            yield snippet.value_expression.lower(), snippet.prelude or ""
+        codes = derive_salesforce_codes(field)
+        if codes is not None:
+            yield codes.value_expression.lower(), codes.prelude or ""
 
 
 def _assigned(code: str) -> set[str]:

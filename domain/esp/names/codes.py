@@ -11,9 +11,9 @@ from ...fields.field import RecipientField
 from ...identity import IntegrationId
 from ..content.preludes import Preludes
 from ..content.tags import is_certainly_foreign
+from ..derived_codes import derive_codes, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NoSafeForm, NotInsertable
-from ..snippets import derive_snippet, find_reference, is_reference
 from .esp_names import EspName, EspNames, NameFrom, Target
 
 _HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
@@ -76,23 +76,23 @@ class FieldCode:
         name, standard = reference
         data_type = (counterpart or self.field).data_type
         try:
-            snippet = derive_snippet(
+            derived = derive_codes(
                 self.esp, name, data_type=data_type, standard=standard, default=default
             )
         except NoSafeForm as error:
             reasons = " ".join(violation.message for violation in error.violations)
             raise NotInsertable(f"This default is not possible. {reasons}") from None
-        return snippet.insertion_code
+        return derived.insertion_code
 
     def _is_derived_from(self, name: str, standard: bool) -> bool:  # noqa: FBT001
         try:
-            snippet = derive_snippet(self.esp, name, standard=standard)
+            derived = derive_codes(self.esp, name, standard=standard)
         except NoSafeForm:
             return False
         same_code = _without_space(self.insertion_code or "") == _without_space(
-            snippet.insertion_code
+            derived.insertion_code
         )
-        return same_code and self.value_expression == snippet.value_expression
+        return same_code and self.value_expression == derived.value_expression
 
 
 class FieldCodes:
@@ -152,10 +152,10 @@ class FieldCodes:
         reference = find_reference(esp, expression or _expression_in(esp, insertion_code or ""))
         name = None
         if reference is not None:
-            snippet = derive_snippet(esp, reference[0], standard=reference[1])
-            insertion_code = insertion_code or snippet.insertion_code
-            expression = expression or snippet.value_expression
-            if snippet.prelude is None:  # otherwise, the code has the name of a variable
+            derived = derive_codes(esp, reference[0], standard=reference[1])
+            insertion_code = insertion_code or derived.insertion_code
+            expression = expression or derived.value_expression
+            if derived.prelude is None:  # otherwise, the code has the name of a variable
                 name = EspName(
                     name=reference[0],
                     standard=reference[1],
@@ -178,7 +178,7 @@ class FieldCodes:
 def _derived(code: FieldCode, name: EspName) -> FieldCode:
     """Return the code that is derived from the ESP name, or the reasons why there is none."""
     try:
-        snippet = derive_snippet(code.esp, name.name, standard=name.standard)
+        derived = derive_codes(code.esp, name.name, standard=name.standard)
     except NoSafeForm as error:
         reason = (
             f"{DIALECTS[code.esp].title} has no safe form for the name {name.name}."
@@ -186,9 +186,9 @@ def _derived(code: FieldCode, name: EspName) -> FieldCode:
         )
         return evolve(code, insertion_refusal=reason, expression_refusal=reason)
     preludes = {}
-    if snippet.prelude is not None:
-        preludes[snippet.value_expression.lower()] = snippet.prelude
-    return _with_codes(code, (snippet.insertion_code, snippet.value_expression), preludes)
+    if derived.prelude is not None:
+        preludes[derived.value_expression.lower()] = derived.prelude
+    return _with_codes(code, (derived.insertion_code, derived.value_expression), preludes)
 
 
 def _with_codes(

@@ -8,9 +8,9 @@ from itertools import chain, count
 
 from attrs import frozen
 
+from ..derived_codes import derive_codes
 from ..dialects import Esp
 from ..errors import NoSafeForm
-from ..snippets import derive_snippet
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,7 @@ CONVENTIONS: Mapping[Esp, Convention] = {
 def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
     """Return whether the dialect of the ESP can refer to a field with this name."""
     with suppress(NoSafeForm):
-        derive_snippet(esp, name, standard=standard)
+        derive_codes(esp, name, standard=standard)
         return True
     return False
 

@@ -14,9 +14,9 @@ from attrs import Factory, frozen
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
+from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import IntegrationNotFound
-from ..snippets import derive_snippet
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
 Target: TypeAlias = Esp | IntegrationId
@@ -24,7 +24,7 @@ Target: TypeAlias = Esp | IntegrationId
 
 
 class NameFrom(Enum):
-    """Where an ESP name comes from. The values are the wire names."""
+    """Where an ESP name comes from. The values are the names in documents."""
 
     FIELD = "field"
     INTEGRATION = "integration"
@@ -33,7 +33,7 @@ class NameFrom(Enum):
 
 
 class NameState(Enum):
-    """Whether an integration has a field with an ESP name. The values are the wire names.
+    """Whether an integration has a field with an ESP name. The values are the names in documents.
 
     FOUND: the last sync listed it. MISSING: the ESP lists all its fields, and not this one.
     UNKNOWN: no sync has run, or the API of the ESP does not list every field.
@@ -270,7 +270,7 @@ def is_standard(esp: Esp, field: RecipientField) -> bool:
         return False
     if not has_safe_form(esp, name, standard=True):
         return False
-    standard = derive_snippet(esp, name, standard=True)
+    standard = derive_codes(esp, name, standard=True)
     return field.custom_value_expression == standard.value_expression
 
 

@@ -61,10 +61,10 @@ def invite(
     account or, if there is no account, a new one. It works once, within 24 hours. Until then, the
     person has no access. For an administrator of the organization, change the role instead.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        invited = core.administrators.invite(tenant.id, email, role, by=OPERATOR)
+    with open_for_organization(storage, organization) as (core, chosen):
+        invited = core.administrators.invite(chosen.id, email, role, by=OPERATOR)
         account = core.administrators.find_administrator(email)
-    where = f"with the role {role.value} in organization {tenant.id}, {tenant.name}"
+    where = f"with the role {role.value} in organization {chosen.id}, {chosen.name}"
     if isinstance(invited, IssuedInvitation):
         invitation = invited.invitation
         if not as_json:
@@ -89,15 +89,15 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
     STATE is "invited" until the person has used the link, or "expired" if the link has expired,
     then "active". A person has an id after accepting the invitation.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         rows = [
             *(
-                _render(each, tenant.id)
-                for each in core.administrators.list_administrators(tenant.id)
+                _render(each, chosen.id)
+                for each in core.administrators.list_administrators(chosen.id)
             ),
             *(
                 _render_invitation(each, core.clock())
-                for each in core.administrators.list_invitations(tenant.id)
+                for each in core.administrators.list_invitations(chosen.id)
             ),
         ]
     if as_json:
@@ -119,9 +119,9 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
 
     For a person who has not accepted the invitation yet, withdraw the invitation.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        found = _find(core, tenant.id, email)
-        where = f"organization {tenant.id}, {tenant.name}"
+    with open_for_organization(storage, organization) as (core, chosen):
+        found = _find(core, chosen.id, email)
+        where = f"organization {chosen.id}, {chosen.name}"
         described = (
             f"the invitation of {found.email} to {where}"
             if isinstance(found, Invitation)
@@ -130,11 +130,11 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
         if not yes:
             confirm(f"Revoke {described}?")
         if isinstance(found, Invitation):
-            core.administrators.withdraw_invitation(tenant.id, found.id, by=OPERATOR)
+            core.administrators.withdraw_invitation(chosen.id, found.id, by=OPERATOR)
             document = _render_invitation(found, core.clock())
         else:
-            core.administrators.revoke(tenant.id, found.id, by=OPERATOR)
-            document = _render(found, tenant.id)
+            core.administrators.revoke(chosen.id, found.id, by=OPERATOR)
+            document = _render(found, chosen.id)
     if as_json:
         print_json({"administrator": document})
     else:

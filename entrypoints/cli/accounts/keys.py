@@ -47,9 +47,9 @@ def create(
     as_json: bool,
 ) -> None:
     """Create an API key. The command shows the full key only once."""
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         issued = core.administration.issue_key(
-            tenant.id,
+            chosen.id,
             name=name,
             access=Access.READ_ONLY if read_only else Access.READ_WRITE,
             lifetime=expires_in,
@@ -69,8 +69,8 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 
     STATE is active, expired or revoked. LAST USED AT is "never" if the key has not been used.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        rows = [_render(key) for key in core.administration.list_keys(tenant.id)]
+    with open_for_organization(storage, organization) as (core, chosen):
+        rows = [_render(key) for key in core.administration.list_keys(chosen.id)]
     if as_json:
         print_json({"api_keys": rows})
     else:
@@ -87,11 +87,11 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @click.pass_obj
 def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
     """Revoke an API key. From the next request, the service rejects it."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+    with open_for_organization(storage, organization) as (core, chosen):
+        key = core.administration.get_key(chosen.id, ApiKeyId(key_id))
         if not yes:
-            confirm(f"Revoke {_described(key, tenant)}?")
-        key = core.administration.revoke_key(tenant.id, key.id)
+            confirm(f"Revoke {_described(key, chosen)}?")
+        key = core.administration.revoke_key(chosen.id, key.id)
     if as_json:
         print_json({"api_key": _render(key)})
     else:
@@ -119,12 +119,12 @@ def rotate(
     The new key has the lifetime of the old one, from its creation to its expiry. A rotation
     shortens the lifetime of the old key, so always rotate the newest key.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+    with open_for_organization(storage, organization) as (core, chosen):
+        key = core.administration.get_key(chosen.id, ApiKeyId(key_id))
         if not yes:
             latest = format_instant(system_clock() + grace)
-            confirm(f"Replace {_described(key, tenant)}, and let it expire by {latest}?")
-        issued, replaced = core.administration.rotate_key(tenant.id, key.id, grace=grace)
+            confirm(f"Replace {_described(key, chosen)}, and let it expire by {latest}?")
+        issued, replaced = core.administration.rotate_key(chosen.id, key.id, grace=grace)
     end = _render_instant(replaced.expires_at)
     if as_json:
         document = {"id": replaced.id, "expires_at": end}

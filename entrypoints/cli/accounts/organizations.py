@@ -53,8 +53,8 @@ def list_(storage: str, *, as_json: bool) -> None:
 @click.pass_obj
 def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> None:
     """Rename an organization."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        renamed = core.administration.rename_organization(tenant.id, new_name)
+    with open_for_organization(storage, organization) as (core, chosen):
+        renamed = core.administration.rename_organization(chosen.id, new_name)
     _show(renamed, "Renamed", as_json=as_json)
 
 
@@ -67,10 +67,10 @@ def delete(storage: str, organization: str, *, yes: bool) -> None:
 
     From the next request, the service rejects its API keys. Ids are never reused.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        expected = None if yes else _confirm_deletion(core, tenant)
-        deleted = core.administration.delete_organization(tenant.id, expected=expected)
-    note(f"Deleted {_with_contents(tenant, deleted)}.")
+    with open_for_organization(storage, organization) as (core, chosen):
+        expected = None if yes else _confirm_deletion(core, chosen)
+        deleted = core.administration.delete_organization(chosen.id, expected=expected)
+    note(f"Deleted {_with_contents(chosen, deleted)}.")
 
 
 def _confirm_deletion(core: Core, organization: Organization) -> OrganizationContents:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_snippet
+from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_codes
 
 from ...service.selection import esp_variables
 from ..command_group import CommandGroup
@@ -17,7 +17,7 @@ from ..output import print_json, print_table
 
 @click.group(cls=CommandGroup)
 def esp() -> None:
-    """List the supported email service providers, and derive snippets for them."""
+    """List the supported email service providers, and derive insertion codes for them."""
 
 
 @esp.command("list")
@@ -54,7 +54,7 @@ def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
 )
 @option("--default", help="The text that replaces a missing value.")
 @json_option
-def snippet(
+def codes(
     esp: Esp,
     name: str,
     data_type: DataType,
@@ -64,13 +64,13 @@ def snippet(
     as_json: bool,
 ) -> None:
     """Derive the insertion code and the value expression of the ESP's field NAME."""
-    derived = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
+    derived = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
     parts = {
         "insertion_code": derived.insertion_code,
         "value_expression": derived.value_expression,
         "prelude": derived.prelude,
     }
     if as_json:
-        print_json({"snippet": parts})
+        print_json({"codes": parts})
     else:
         print_table(("PART", "CODE"), list(parts.items()))

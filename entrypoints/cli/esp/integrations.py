@@ -57,8 +57,8 @@ def integrations() -> None:
 @click.pass_obj
 def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        integration = core.integrations.create_integration(tenant.id, esp=esp, name=name)
+    with open_for_organization(storage, organization) as (core, chosen):
+        integration = core.integrations.create_integration(chosen.id, esp=esp, name=name)
     _show(integration, "Created", as_json=as_json)
 
 
@@ -68,8 +68,8 @@ def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: boo
 @click.pass_obj
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        listed = core.integrations.list_integrations(tenant.id)
+    with open_for_organization(storage, organization) as (core, chosen):
+        listed = core.integrations.list_integrations(chosen.id)
     rendered = [render_integration(integration) for integration in listed]
     if as_json:
         print_json({"integrations": rendered})
@@ -90,9 +90,9 @@ def rename(
     storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
 ) -> None:
     """Rename an integration."""
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         renamed = core.integrations.rename_integration(
-            tenant.id, IntegrationId(integration_id), name
+            chosen.id, IntegrationId(integration_id), name
         )
     _show(renamed, "Renamed", as_json=as_json)
 
@@ -104,10 +104,10 @@ def rename(
 @click.pass_obj
 def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete an integration and the fields that it synced."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        expected = None if yes else _confirm_deletion(core, tenant, integration)
-        deleted = core.integrations.delete_integration(tenant.id, integration.id, expected=expected)
+    with open_for_organization(storage, organization) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        expected = None if yes else _confirm_deletion(core, chosen, integration)
+        deleted = core.integrations.delete_integration(chosen.id, integration.id, expected=expected)
     with_fields = f"with {counted(len(deleted), 'field')}"
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
@@ -157,13 +157,13 @@ def sync(
     """
     if yes and allow_removals is not None:
         raise click.UsageError("Use either --yes or --allow-removals.")
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         began_at = core.clock()
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         sync_fields = partial(
             core.integrations.sync_fields,
-            tenant.id,
+            chosen.id,
             integration.id,
             tuple(_with_progress(reported)),
             began_at=began_at,
@@ -174,7 +174,7 @@ def sync(
                 _print_planned(sync_fields(dry_run=True), as_json=as_json)
             else:
                 permitted = None if yes else allow_removals or 0
-                _sync_confirmed(sync_fields, tenant, permitted, as_json=as_json)
+                _sync_confirmed(sync_fields, chosen, permitted, as_json=as_json)
         except EmptyReport as error:
             raise click.ClickException(
                 f"{error} If the account has no fields, add --allow-empty."
@@ -194,16 +194,16 @@ def restore(
     The command restores all of them, or none. If it is repeated, it restores those of the sync
     before. To restore one field, use `fields restore`.
     """
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
-        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        removals = core.integrations.list_removals(tenant.id, integration.id)
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        removals = core.integrations.list_removals(chosen.id, integration.id)
         if not removals:
             raise click.ClickException(
                 "There is nothing to restore: no sync has removed a field of this integration, or"
                 " all were restored."
             )
         ids = [removal.field_id for removal in removals[0]]
-        restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
+        restored = core.integrations.restore_fields(chosen.id, integration.id, ids)
     fields = counted(len(restored), "field")
     note(f"Restored {fields} of integration {integration.id}, {integration.name}.")
     if as_json:

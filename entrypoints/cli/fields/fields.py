@@ -12,6 +12,7 @@ import click
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_field, render_fields
+from recipient_fields.application.fields.inputs import parse_draft
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.application.fields.restoration import restore_field
 from recipient_fields.application.fields.value_texts import parse_value
@@ -21,16 +22,13 @@ from recipient_fields.domain import (
     AllowedValues,
     DataType,
     FieldChanges,
-    FieldDraft,
     FieldId,
     FieldKey,
     FieldNotFound,
-    InvalidField,
     RecipientField,
     Unchanged,
-    Violations,
 )
-from recipient_fields.domain.esp import SnippetWarning, field_warnings
+from recipient_fields.domain.esp import CodeWarning, field_warnings
 
 from ..command_group import CommandGroup
 from ..options import (
@@ -51,7 +49,7 @@ T = TypeVar("T")
 _TEXTS = {
     "custom_insertion_code": (
         "insertion-code",
-        "The whole snippet that replaces the field in exported content.",
+        "The whole code that replaces the field in exported content.",
     ),
     "custom_value_expression": (
         "value-expression",
@@ -93,11 +91,11 @@ def fields() -> None:
 @click.pass_obj
 def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: bool) -> None:
     """List the fields of all sources."""
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         if as_of is None:
-            catalog = core.fields.list_fields(tenant.id)
+            catalog = core.fields.list_fields(chosen.id)
         else:
-            catalog = core.fields.list_fields_as_of(tenant.id, as_of)
+            catalog = core.fields.list_fields_as_of(chosen.id, as_of)
     if as_json:
         print_json(render_fields(catalog.fields))
     else:
@@ -124,8 +122,8 @@ def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: b
 @click.pass_obj
 def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
     """Show all members of a field."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        field = core.fields.get_field(tenant.id, parse_reference(id_or_key))
+    with open_for_organization(storage, organization) as (core, chosen):
+        field = core.fields.get_field(chosen.id, parse_reference(id_or_key))
     if as_json:
         print_json({"recipient_field": render_field(field)})
     else:
@@ -168,18 +166,19 @@ def create(
     Without --key, the command prints the key that it derives from the name, on standard error,
     before it creates the field. On a terminal, it then prompts for confirmation.
     """
-    draft = _draft(
-        name=name,
-        data_type=data_type,
-        key=key,
-        allowed_values=_values(allowed_values, data_type),
-        insertable=not not_insertable,
+    members = {
+        "name": name,
+        "data_type": data_type.value,
+        "key": key,
+        "allowed_values": _values(allowed_values, data_type),
+        "insertable": not not_insertable,
         **texts,
-    )
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+    }
+    draft = parse_draft({each: value for each, value in members.items() if value is not None})
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
-        field = core.fields.by(OPERATOR_AUTHOR).create_field(tenant.id, draft)
+        field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
     _show(field, "Created", as_json=as_json)
 
 
@@ -226,14 +225,14 @@ def update(
             raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
     if not changes:
         raise click.UsageError("Nothing to change: use at least one of the options.")
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         manual = core.fields.by(OPERATOR_AUTHOR)
         reference = parse_reference(id_or_key)
         if isinstance(allowed_values, str):
-            field = manual.get_field(tenant.id, reference)
+            field = manual.get_field(chosen.id, reference)
             changes["allowed_values"] = _values(allowed_values, field.data_type)
             reference = field.id
-        field = manual.update_field(tenant.id, reference, FieldChanges(**changes))
+        field = manual.update_field(chosen.id, reference, FieldChanges(**changes))
     _show(field, "Updated", as_json=as_json)
 
 
@@ -245,16 +244,16 @@ def update(
 def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         manual = core.fields.by(OPERATOR_AUTHOR)
-        field = manual.get_field(tenant.id, reference)
+        field = manual.get_field(chosen.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
         if not yes:
             confirm(
                 f"Delete field {field.id}, {field.name}, with the key {field.key},"
-                f" of organization {tenant.id}, {tenant.name}?"
+                f" of organization {chosen.id}, {chosen.name}?"
             )
-        manual.delete_field(tenant.id, field.id)
+        manual.delete_field(chosen.id, field.id)
     note(f"Deleted field {field.id}, {field.name}.")
 
 
@@ -271,13 +270,13 @@ def restore(
     `history list --operation deleted` shows the ids. No other field may have its key. The next
     sync removes a synced field again if the ESP still does not report it.
     """
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         try:
-            field = restore_field(core, tenant.id, FieldId(field_id), by=OPERATOR_AUTHOR)
+            field = restore_field(core, chosen.id, FieldId(field_id), by=OPERATOR_AUTHOR)
         except FieldNotFound:
             raise click.ClickException(
                 f"No deleted field of this organization has the id {field_id}. To see the ids:"
-                f" recipient-fields history list --operation deleted --organization {tenant.id}"
+                f" recipient-fields history list --operation deleted --organization {chosen.id}"
             ) from None
     _show(field, "Restored", as_json=as_json)
 
@@ -288,8 +287,8 @@ def restore(
 @click.pass_obj
 def check(storage: str, organization: str, *, as_json: bool) -> None:
     """List insertion codes that look wrong. The command changes nothing."""
-    with open_for_organization(storage, organization) as (core, tenant):
-        catalog = core.fields.list_fields(tenant.id)
+    with open_for_organization(storage, organization) as (core, chosen):
+        catalog = core.fields.list_fields(chosen.id)
     warnings = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
     if as_json:
         print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
@@ -316,26 +315,13 @@ def _shown(value: object) -> str | None:
     return value if isinstance(value, str | None) else render_json(value).decode("utf-8")
 
 
-def _render_warning(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:
+def _render_warning(field: RecipientField, warning: CodeWarning) -> dict[str, object]:
     return {
         "id": field.id,
         "key": field.key,
         "code": warning.name.lower(),
         "message": warning.value,
     }
-
-
-def _draft(
-    *, data_type: DataType, allowed_values: list[object] | None, **members: Any
-) -> FieldDraft:
-    violations = Violations()
-    permitted = None
-    with violations.collect("allowed_values"):
-        permitted = None if allowed_values is None else AllowedValues(data_type, allowed_values)
-    if violations:
-        raise InvalidField(violations)
-    members = {member: value for member, value in members.items() if value is not None}
-    return FieldDraft(data_type=data_type, allowed_values=permitted, **members)
 
 
 def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:

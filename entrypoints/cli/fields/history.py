@@ -87,8 +87,8 @@ def list_(
         after=before,
         limit=limit,
     )
-    with open_for_organization(storage, organization) as (core, tenant):
-        page = core.fields.list_changes(tenant.id, query)
+    with open_for_organization(storage, organization) as (core, chosen):
+        page = core.fields.list_changes(chosen.id, query)
     if as_json:
         print_json(render_records(page.records))
     else:
@@ -120,9 +120,9 @@ def show(
     A key selects all fields that have had it.
     """
     query = HistoryQuery(descending=True, after=before, limit=limit)
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         reference = parse_reference(id_or_key)
-        page = core.fields.list_field_changes(tenant.id, reference, query)
+        page = core.fields.list_field_changes(chosen.id, reference, query)
     if as_json:
         print_json(render_records(page.records))
     else:
@@ -151,10 +151,10 @@ def prune(storage: str, organization: str, older_than: timedelta, *, yes: bool) 
         before = format_instant(system_clock() - older_than)
     except OverflowError:
         raise click.BadParameter("use a shorter duration.", param_hint="'--older-than'") from None
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, chosen):
         if not yes:
-            _confirm_pruning(core, tenant, before)
-        records = core.fields.prune_history(tenant.id, older_than=older_than)
+            _confirm_pruning(core, chosen, before)
+        records = core.fields.prune_history(chosen.id, older_than=older_than)
     note(f"Deleted {counted(records, 'record')} of changes before {before}.")
 
 

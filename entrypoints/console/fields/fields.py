@@ -36,8 +36,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
+    CodeWarning,
     Integration,
-    SnippetWarning,
     field_warnings,
 )
 
@@ -70,8 +70,8 @@ _SORTS = {
 }
 _DEFAULT_SORT = "name"
 _PASSED_CHECKS = {
-    SnippetWarning.EXPRESSION_MISSING: "The insertion code contains the value expression.",
-    SnippetWarning.UNBALANCED_DELIMITERS: "Every opening delimiter has a closing delimiter.",
+    CodeWarning.EXPRESSION_MISSING: "The insertion code contains the value expression.",
+    CodeWarning.UNBALANCED_DELIMITERS: "Every opening delimiter has a closing delimiter.",
 }
 
 
@@ -380,5 +380,5 @@ def _checks(field: RecipientField) -> list[tuple[bool, str]]:
         (warning not in warnings, warning.value if warning in warnings else passed)
         for warning, passed in _PASSED_CHECKS.items()
         if field.custom_value_expression is not None
-        or warning is not SnippetWarning.EXPRESSION_MISSING
+        or warning is not CodeWarning.EXPRESSION_MISSING
     ]

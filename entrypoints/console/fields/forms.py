@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -10,7 +10,7 @@ import falcon
 from attrs import evolve, frozen
 
 from recipient_fields.application import Core, InvalidDocument
-from recipient_fields.application.fields.documents import parse_draft, parse_replacement
+from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
 from recipient_fields.application.fields.references import is_id
 from recipient_fields.application.fields.value_texts import parse_value
 from recipient_fields.domain import (
@@ -56,17 +56,6 @@ LABELS = {
     "custom_insertion_code": "Insertion code",
     "custom_value_expression": "Value expression",
 }
-_WORDS: Mapping[tuple[str, Rule], str] = {
-    ("key", Rule.REQUIRED): (
-        "The key can't be derived from this name, because it has letters without an ASCII form."
-        " Enter a key, such as loyalty_tier."
-    ),
-    ("key", Rule.RESERVED): "This key is reserved. Enter another key.",
-    ("allowed_values", Rule.NOT_APPLICABLE): (
-        "A boolean field has no allowed values. Remove them, or use another data type."
-    ),
-}
-"""Messages that replace those of the domain, which are about requests to the API."""
 
 
 @frozen(kw_only=True)
@@ -112,7 +101,7 @@ class FieldInputs:
     def draft(self) -> FieldDraft:
         """Return the draft of a new field. Raises: InvalidDocument."""
         key = {"key": self.key} if self.key else {}
-        return parse_draft({"recipient_field": {**self._members(self.data_type), **key}})
+        return parse_draft({**self._members(self.data_type), **key})
 
     def changes(self, field: RecipientField) -> FieldChanges:
         """Return the changes to the stored field. Raises: InvalidDocument.
@@ -124,7 +113,7 @@ class FieldInputs:
         for member in NULLABLE_TEXTS:
             if getattr(self, member) == getattr(stored, member):
                 members[member] = getattr(field, member)
-        return parse_replacement({"recipient_field": members}, None).changes()
+        return parse_replacement(members, None).changes()
 
     def differences(self, stored: FieldInputs) -> list[tuple[str, str, str]]:
         """Return the label, the stored and the entered value of each member that differs."""
@@ -163,10 +152,10 @@ class Problem:
     @classmethod
     def of(cls, violation: Violation, inputs: FieldInputs) -> Problem:
         """Return the problem that reports a violation of these inputs."""
-        path = [step for step in violation.path if step != "recipient_field"]
+        path = violation.path
         member = str(path[0]) if path else ""
         index = path[1] if len(path) > 1 and isinstance(path[1], int) else None
-        message = _WORDS.get((member, violation.rule), violation.message)
+        message = violation.message
         if violation.rule is Rule.DUPLICATE_ITEM and index is not None:
             message = _describe_duplicate(inputs.allowed_values, index)
         return cls(member, message, index, violation.suggestion)

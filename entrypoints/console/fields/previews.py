@@ -20,13 +20,13 @@ from recipient_fields.domain.conditions import (
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
+    DerivedCodes,
     Esp,
     Integration,
     NoSafeForm,
     NotExpressible,
-    Snippet,
     compile_condition,
-    derive_snippet,
+    derive_codes,
 )
 
 THEN, OTHERWISE = "A", "B"
@@ -48,7 +48,7 @@ class FieldPreview:
     esp: Esp
     is_own: bool
     """Whether this is the ESP of the field's own integration."""
-    snippet: Snippet | None
+    codes: DerivedCodes | None
     reason: str
 
     @classmethod
@@ -56,13 +56,13 @@ class FieldPreview:
         cls, esp: Esp, name: str, field: RecipientField, integration: Integration | None
     ) -> FieldPreview:
         """Return the preview for a field with this name in the ESP."""
-        snippet, reason = None, ""
+        codes, reason = None, ""
         try:
-            snippet = derive_snippet(esp, name, data_type=field.data_type)
+            codes = derive_codes(esp, name, data_type=field.data_type)
         except NoSafeForm as refused:
             reason = " ".join(violation.message for violation in refused.violations)
         is_own = integration is not None and integration.esp is esp
-        return cls(esp, is_own, snippet, reason)
+        return cls(esp, is_own, codes, reason)
 
     @property
     def title(self) -> str:
@@ -83,9 +83,9 @@ class ConditionPreview:
         cls, condition: Condition, field: RecipientField, preview: FieldPreview
     ) -> ConditionPreview:
         """Return the preview of a condition on the field, which the ESP writes like this."""
-        if preview.snippet is None:
+        if preview.codes is None:
             return cls(preview.title, None, preview.reason)
-        field = evolve(field, custom_value_expression=preview.snippet.value_expression)
+        field = evolve(field, custom_value_expression=preview.codes.value_expression)
         try:
             code = compile_condition(
                 condition, [field], preview.esp, then=THEN, otherwise=OTHERWISE

@@ -1,4 +1,4 @@
-"""The query parameters of the list, and the cursors of its pages (HTTP contract, section 4)."""
+"""The query parameters of the list and its cursors (*The list* in docs/http-api.md)."""
 
 from __future__ import annotations
 

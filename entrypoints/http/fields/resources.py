@@ -28,8 +28,11 @@ from recipient_fields.application.fields.documents import (
     FieldListDocument,
     FieldReplacementEnvelopeDocument,
     HistoryRecordListDocument,
+)
+from recipient_fields.application.fields.inputs import (
     parse_changes,
-    parse_draft,
+    parse_envelope,
+    parse_new_field,
     parse_replacement,
 )
 from recipient_fields.application.fields.references import is_id, is_key, parse_reference
@@ -235,7 +238,7 @@ class FieldCollection(Resource):
         Without a `key`, the service derives one from the name. It adds no suffix: if the key is
         taken, the response is 409, so a repeated request creates no second field.
         """
-        draft = parse_draft(read_json(req, self))
+        draft = parse_envelope(read_json(req, self), parse_new_field)
         field = self.service.by(author(req)).create_field(credential(req).organization_id, draft)
         send_created(req, resp, field)
 
@@ -290,7 +293,7 @@ class FieldItem(Resource):
         Members that the body omits stay the same. null clears a nullable member (JSON merge patch,
         inside `recipient_field`). If nothing changes, the version stays the same, too.
         """
-        changes = parse_changes(read_json(req, self))
+        changes = parse_envelope(read_json(req, self), parse_changes)
         field = self.service.by(author(req)).update_field(
             credential(req).organization_id,
             parse_reference(id_or_key),
@@ -323,8 +326,9 @@ class FieldItem(Resource):
         `If-None-Match: *`, it only creates. For an unknown id, the response is 404.
         """
         organization_id = credential(req).organization_id
-        if not is_key(id_or_key):
-            replacement = parse_replacement(read_json(req, self), None)
+        key = id_or_key if is_key(id_or_key) else None
+        replacement = parse_envelope(read_json(req, self), partial(parse_replacement, key=key))
+        if key is None:
             field = self.service.by(author(req)).update_field(
                 organization_id,
                 parse_reference(id_or_key),
@@ -333,9 +337,8 @@ class FieldItem(Resource):
             )
             send(req, resp, field_response(field))
             return
-        replacement = parse_replacement(read_json(req, self), id_or_key)
         field, created = self.service.by(author(req)).replace_or_create_field(
-            organization_id, FieldKey(id_or_key), replacement, precondition(req)
+            organization_id, FieldKey(key), replacement, precondition(req)
         )
         if created:
             send_created(req, resp, field)

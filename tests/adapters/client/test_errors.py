@@ -57,7 +57,7 @@ from recipient_fields.entrypoints.http.problems import (
 EXAMPLES: list[RecipientFieldsError] = [
     InvalidField(
         [
-            Violation(Rule.RESERVED, "This key is reserved. Send another key.", ("key",)),
+            Violation(Rule.RESERVED, "This key is reserved. Choose another key.", ("key",)),
             Violation(Rule.FORMAT, "So.", ("key",), "first_name"),
             Violation(Rule.TYPE, "No.", ("allowed_values", 12)),
             Violation(Rule.READ_ONLY, "No.", ("a/b~1", "c", 0)),
@@ -215,11 +215,13 @@ def test_an_unknown_rule_is_reported_as_format():
     assert invalid.violations == (Violation(Rule.FORMAT, "Be kind.", ("name",)),)
 
 
-def test_a_limit_that_the_message_does_not_contain_is_0():
-    error = {"code": "field_limit_reached", "message": "Enough."}
+@pytest.mark.parametrize(("sent", "limit"), [({"limit": 7}, 7), ({}, 0), ({"limit": None}, 0)])
+def test_the_limit_of_fields_is_a_member_or_0_if_an_older_service_does_not_send_it(sent, limit):
+    message = "The limit of 1,000 fields of this source is reached."
+    error = {"code": "field_limit_reached", "message": message, **sent}
     reached = error_of(error_response(409, error), OrganizationNotFound)
     assert isinstance(reached, FieldLimitReached)
-    assert reached.limit == 0
+    assert reached.limit == limit
 
 
 def test_an_error_has_a_note_with_the_request_id():

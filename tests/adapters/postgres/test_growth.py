@@ -50,10 +50,10 @@ def measure(server_url: str, organizations: int) -> Iterator[tuple[str, float]]:
         migrate(url)
         database = Database(url)
         database.add_crowd(organizations, fields=2)
-        (tenant,) = database.add_keys(1)
-        field_id = database.field_id(tenant)
+        (organization,) = database.add_keys(1)
+        field_id = database.field_id(organization)
         database.vacuum()
-        calls = calls_of(OrganizationId(tenant.id), FieldId(field_id), tenant.key)
+        calls = calls_of(OrganizationId(organization.id), FieldId(field_id), organization.key)
         for name, call in calls.items():
             # A new session also reads pages, such as those of the system catalogs.
             first = pages_of(url, call, [0])

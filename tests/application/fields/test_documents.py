@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from attrs import evolve
 
 from recipient_fields.application import InvalidDocument
+from recipient_fields.application.content.documents import parse_content_export
 from recipient_fields.application.documents.conversion import parse_document
-from recipient_fields.application.esp.code_documents import parse_content_export
 from recipient_fields.application.fields.documents import (
     HistoryRecordDocument,
-    parse_changes,
-    parse_draft,
-    parse_replacement,
     render_field,
     render_integration,
+)
+from recipient_fields.application.fields.inputs import (
+    parse_changes,
+    parse_draft,
+    parse_envelope,
+    parse_replacement,
 )
 from recipient_fields.application.recipients.documents import parse_recipients
 from recipient_fields.domain import FieldId, IntegrationId, OrganizationId
@@ -35,7 +39,7 @@ def violations(parse: Callable[[object], object], document: object) -> dict[str,
 
 @pytest.mark.parametrize(
     "parse",
-    [parse_draft, parse_changes, lambda document: parse_replacement(document, "city")],
+    [parse_draft, parse_changes, partial(parse_replacement, key="city")],
     ids=["POST", "PATCH", "PUT"],
 )
 @pytest.mark.parametrize(
@@ -47,14 +51,13 @@ def violations(parse: Callable[[object], object], document: object) -> dict[str,
     ],
 )
 def test_a_body_without_members_has_one_violation(parse, document, pointer, message):
-    assert violations(parse, document) == {pointer: message}
+    body = partial(parse_envelope, parse=parse)
+    assert violations(body, document) == {pointer: message}
 
 
 def test_a_member_of_the_wrong_type_is_found_by_its_pointer():
     members = {"name": "Tier", "data_type": "text", "allowed_values": "gold"}
-    assert violations(parse_draft, {"recipient_field": members}) == {
-        "/recipient_field/allowed_values": "This must be an array or null."
-    }
+    assert violations(parse_draft, members) == {"/allowed_values": "This must be an array or null."}
 
 
 def test_content_has_a_maximum_length():
@@ -81,9 +84,9 @@ def test_an_integration_shows_its_last_sync():
     ("parse", "document", "pointer", "message"),
     [
         (
-            lambda document: parse_replacement(document, "city"),
-            {"recipient_field": {"name": "City", "data_type": "text", "key": "town"}},
-            "/recipient_field/key",
+            partial(parse_replacement, key="city"),
+            {"name": "City", "data_type": "text", "key": "town"},
+            "/key",
             "This key differs from the one in the path. Leave it out.",
         ),
         (

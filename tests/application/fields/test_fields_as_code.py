@@ -103,7 +103,7 @@ def test_a_document_defines_fields_in_its_order():
         (
             {"fields": {"id": TIER}},
             ("fields", "id"),
-            "This key is reserved. Send another key.",
+            "This key is reserved. Choose another key.",
         ),
         (
             {"fields": {"tier": {**TIER, "allowed_values": ["a", "a"]}}},

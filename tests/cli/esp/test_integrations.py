@@ -272,16 +272,16 @@ class TestSync:
         )
 
 
-class TestSnippets:
+class TestCodes:
     def test_every_esp_is_listed(self, cli: CommandLine):
         listed = cli("esp", "list", "--json").document()["esps"]
         assert [each["id"] for each in listed] == [esp.value for esp in DIALECTS]
         assert len(cli("esp", "list").table()) == 11
 
-    def test_a_snippet_is_derived_from_the_name(self, cli: CommandLine):
-        snippet = cli("esp", "snippet", "--esp", "sfmc", "First Name", "--json").document()
-        assert snippet == {
-            "snippet": {
+    def test_the_codes_are_derived_from_the_name(self, cli: CommandLine):
+        codes = cli("esp", "codes", "--esp", "sfmc", "First Name", "--json").document()
+        assert codes == {
+            "codes": {
                 "insertion_code": "%%=v(@First_Name)=%%",
                 "value_expression": "@First_Name",
                 "prelude": '%%[ SET @First_Name = AttributeValue("First Name") ]%%',
@@ -289,16 +289,16 @@ class TestSnippets:
         }
 
     def test_standard_fields_data_types_and_defaults_are_supported(self, cli: CommandLine):
-        standard = cli("esp", "snippet", "--esp", "braze", "first_name", "--standard")
+        standard = cli("esp", "codes", "--esp", "braze", "first_name", "--standard")
         assert "insertion_code    {{${first_name}}}" in standard.table()
         default = ("--default", "there")
-        assert "'there'" in cli("esp", "snippet", "--esp", "brevo", "X", *default).out
+        assert "'there'" in cli("esp", "codes", "--esp", "brevo", "X", *default).out
         number = ("--data-type", "number")
-        failure = cli("esp", "snippet", "--esp", "brevo", "X", *number, *default).failure()
+        failure = cli("esp", "codes", "--esp", "brevo", "X", *number, *default).failure()
         assert failure.startswith("default: ")
 
-    def test_a_field_without_a_safe_snippet_is_rejected(self, cli: CommandLine):
-        assert "SendGrid" in cli("esp", "snippet", "--esp", "sendgrid", "First Name").failure()
+    def test_a_field_without_a_safe_code_is_rejected(self, cli: CommandLine):
+        assert "SendGrid" in cli("esp", "codes", "--esp", "sendgrid", "First Name").failure()
 
 
 class TestCheck:

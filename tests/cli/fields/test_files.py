@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.application.fields.documents import parse_draft
 from recipient_fields.application.fields.fields_as_code import (
     render_definition,
     render_field_document,
 )
+from recipient_fields.application.fields.inputs import parse_draft
 from recipient_fields.domain import API, AllowedValues, FieldDraft, RecipientField
 from recipient_fields.entrypoints.cli.fields.files import (
     MAX_FILE_SIZE,

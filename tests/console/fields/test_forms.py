@@ -131,8 +131,8 @@ def test_a_taken_key_links_to_its_field(console: Console, dana: Browser) -> None
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Имя", "The key can't be derived from this name"),
-        ("Null", "This key is reserved. Enter another key."),
+        ("Имя", "A key can be derived only from letters a-z"),
+        ("Null", "This key is reserved. Choose another key."),
     ],
 )
 def test_a_name_without_a_key_needs_one(

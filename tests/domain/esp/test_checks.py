@@ -1,4 +1,4 @@
-"""Warnings about snippets that users write."""
+"""Warnings about codes that users write."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.esp import (
     DIALECTS,
+    CodeWarning,
     Esp,
     NoSafeForm,
-    SnippetWarning,
-    derive_snippet,
+    code_warnings,
+    derive_codes,
     field_warnings,
-    snippet_warnings,
 )
 
 from ...support.growth import assert_grows_linearly
@@ -23,8 +23,8 @@ from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BARE_DEFAULTS = {Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
 """Their defaults are between tags, so that delimiters of another dialect look like delimiters."""
-MISSING = SnippetWarning.EXPRESSION_MISSING
-UNBALANCED = SnippetWarning.UNBALANCED_DELIMITERS
+MISSING = CodeWarning.EXPRESSION_MISSING
+UNBALANCED = CodeWarning.UNBALANCED_DELIMITERS
 
 CONTAINED = [
     ("%%=v(@firstName)=%%", "@firstName"),
@@ -103,74 +103,74 @@ UNBALANCED_CODES = [
 
 @pytest.mark.parametrize(("code", "expression"), CONTAINED)
 def test_a_contained_expression_is_not_reported_as_missing(code, expression):
-    assert MISSING not in snippet_warnings(code, expression)
+    assert MISSING not in code_warnings(code, expression)
 
 
 @pytest.mark.parametrize(("code", "expression"), NOT_CONTAINED)
 def test_an_expression_that_is_not_contained_as_a_whole_is_reported_as_missing(code, expression):
-    assert MISSING in snippet_warnings(code, expression)
+    assert MISSING in code_warnings(code, expression)
 
 
 @pytest.mark.parametrize("code", BALANCED)
 def test_balanced_delimiters_cause_no_warning(code):
-    assert snippet_warnings(code, None) == ()
+    assert code_warnings(code, None) == ()
 
 
 @pytest.mark.parametrize("code", UNBALANCED_CODES)
 def test_unbalanced_delimiters_are_reported(code):
-    assert snippet_warnings(code, None) == (UNBALANCED,)
+    assert code_warnings(code, None) == (UNBALANCED,)
 
 
 def test_warnings_are_sentences():
-    assert [warning.value for warning in SnippetWarning] == [
+    assert [warning.value for warning in CodeWarning] == [
         "The insertion code does not contain the value expression.",
         "The insertion code has an opening or closing delimiter without a match.",
     ]
 
 
-def test_a_snippet_can_have_both_warnings():
-    assert snippet_warnings("{{tier", "points") == (MISSING, UNBALANCED)
+def test_a_code_can_have_both_warnings():
+    assert code_warnings("{{tier", "points") == (MISSING, UNBALANCED)
 
 
 def test_there_is_no_warning_without_an_insertion_code():
-    assert snippet_warnings(None, "points") == ()
+    assert code_warnings(None, "points") == ()
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_a_derived_snippet_has_no_warnings(esp, data):
+def test_a_derived_code_has_no_warnings(esp, data):
     name, default = data.draw(NAMES[esp]), data.draw(st.none() | DEFAULTS)
     standard = data.draw(st.booleans())
     try:
-        snippet = derive_snippet(esp, name, standard=standard, default=default)
+        codes = derive_codes(esp, name, standard=standard, default=default)
     except NoSafeForm:
         return
-    code, expression = snippet.insertion_code, snippet.value_expression
-    assert MISSING not in snippet_warnings(code, expression)
+    code, expression = codes.insertion_code, codes.value_expression
+    assert MISSING not in code_warnings(code, expression)
     if default is None or esp not in BARE_DEFAULTS:
-        assert snippet_warnings(code, expression) == ()
+        assert code_warnings(code, expression) == ()
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_a_truncated_snippet_is_unbalanced(esp, data):
+def test_a_truncated_code_is_unbalanced(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     assume(name not in DIALECTS[esp].reserved)
-    snippet = derive_snippet(esp, name)
-    assert UNBALANCED in snippet_warnings(snippet.insertion_code[:-1], None)
+    codes = derive_codes(esp, name)
+    assert UNBALANCED in code_warnings(codes.insertion_code[:-1], None)
 
 
 @given(code=ANY_TEXT, expression=ANY_TEXT)
 def test_any_text_is_checked_without_an_error(code, expression):
-    assert set(snippet_warnings(code, expression)) <= set(SnippetWarning)
+    assert set(code_warnings(code, expression)) <= set(CodeWarning)
     if code.strip():
-        assert MISSING not in snippet_warnings(f" {code} ", code)
+        assert MISSING not in code_warnings(f" {code} ", code)
 
 
 @pytest.mark.parametrize("piece", ["{{", "%%=", "${", "*|", "|*", "%IF ", "{{ x }}", " |"])
 def test_a_code_is_checked_in_linear_time(piece):
     def check(size):
-        snippet_warnings((piece * size)[:size], (piece * size)[: size // 5])
+        code_warnings((piece * size)[:size], (piece * size)[: size // 5])
 
     assert_grows_linearly(check, lambda size: size, 10_000)
 
@@ -198,4 +198,4 @@ def test_a_field_without_an_insertion_code_has_no_warnings(make_field):
 
 
 def test_an_expression_with_punctuation_at_its_ends_may_be_inside_a_word():
-    assert snippet_warnings("Dear{{ name }}s", "{{ name }}") == ()
+    assert code_warnings("Dear{{ name }}s", "{{ name }}") == ()

@@ -25,7 +25,7 @@ from recipient_fields.domain.esp import (
     Esp,
     NotExpressible,
     compile_condition,
-    derive_snippet,
+    derive_codes,
 )
 
 TYPES = {
@@ -43,13 +43,13 @@ def defined(draft: FieldDraft, channel: Channel, number: int = 1) -> RecipientFi
 
 
 def synced_field(esp: Esp, name: str, data_type: DataType, *, key: str = "") -> RecipientField:
-    snippet = derive_snippet(esp, name, data_type=data_type)
+    codes = derive_codes(esp, name, data_type=data_type)
     draft = FieldDraft(
         name=name,
         key=key or name.lower(),
         data_type=data_type,
-        custom_insertion_code=snippet.insertion_code,
-        custom_value_expression=snippet.value_expression,
+        custom_insertion_code=codes.insertion_code,
+        custom_value_expression=codes.value_expression,
         esp_field_name=name,
     )
     return defined(draft, sync_channel(IntegrationId(7)))
@@ -152,7 +152,7 @@ def test_a_text_that_would_join_with_a_tag_is_refused(esp, text):
 
 @pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 def test_the_texts_can_be_insertion_codes(esp):
-    text = derive_snippet(esp, "TIER" if esp in CAPITALS else "tier").insertion_code
+    text = derive_codes(esp, "TIER" if esp in CAPITALS else "tier").insertion_code
     assert text in compiled(esp, "born is set", then=text, otherwise=text).code
 
 

@@ -20,7 +20,7 @@ from recipient_fields.domain.content import MAX_WARNINGS, InvalidContent, parse_
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
-    derive_snippet,
+    derive_codes,
     export_content,
 )
 from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
@@ -40,13 +40,13 @@ def synced(make_field):
 
     def make(esp: Esp, key: str, name: str = "", *, by: int = 7, **members: object):
         name = name or (key.upper() if esp in UPPER_CASE else key)
-        snippet = derive_snippet(esp, name)
+        codes = derive_codes(esp, name)
         field = make_field(
             sync_channel(IntegrationId(by)),
             key=key,
             esp_field_name=name,
-            custom_insertion_code=snippet.insertion_code,
-            custom_value_expression=snippet.value_expression,
+            custom_insertion_code=codes.insertion_code,
+            custom_value_expression=codes.value_expression,
             **members,
         )
         return evolve(field, id=FieldId(by))
@@ -169,7 +169,7 @@ def test_braces_can_touch_code_without_braces(esp, code, export):
 @pytest.mark.parametrize("esp", BRACES)
 def test_a_brace_after_code_is_separated(esp, export):
     content = export(esp, ".a{color:{{recipient.tier}}}").content
-    code = derive_snippet(esp, "TIER" if esp in UPPER_CASE else "tier").insertion_code
+    code = derive_codes(esp, "TIER" if esp in UPPER_CASE else "tier").insertion_code
     separator = content.removeprefix(".a{color:" + code).removesuffix("}")
     assert separator in {"{# #}", "{{! }}", "{% if true %}{% endif %}"}
 
@@ -419,9 +419,9 @@ def test_a_variable_that_another_field_of_the_content_sets_is_refused(refusal, s
 @EVERY_ESP
 def test_a_default_has_the_form_of_the_esp(esp, export):
     name = "TIER" if esp in UPPER_CASE else "tier"
-    snippet = derive_snippet(esp, name, default="you")
+    codes = derive_codes(esp, name, default="you")
     content = export(esp, 'Hi {{recipient.tier | default: "you"}}!').content
-    assert content == f"{snippet.prelude or ''}Hi {snippet.insertion_code}!"
+    assert content == f"{codes.prelude or ''}Hi {codes.insertion_code}!"
 
 
 @pytest.mark.parametrize("esp", [Esp.KLAVIYO, Esp.ITERABLE, Esp.BREVO])

@@ -1,4 +1,4 @@
-"""Recognition of the dialects of a snippet, also of snippets that users write."""
+"""Recognition of the dialects of an insertion code, also of codes that users write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.domain.esp import Esp, NoSafeForm, derive_snippet, recognize_dialects
+from recipient_fields.domain.esp import Esp, NoSafeForm, derive_codes, recognize_dialects
 
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
@@ -93,36 +93,36 @@ TWINS = {
     Esp.ITERABLE: {Esp.KLAVIYO, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.BREVO, Esp.SENDGRID},
     Esp.BREVO: {Esp.ITERABLE},
 }
-"""The other ESPs in whose dialects the same snippet can be written."""
+"""The other ESPs in whose dialects the same code can be written."""
 
 
-@pytest.mark.parametrize(("snippet", "esps"), WRITTEN)
-def test_the_most_likely_dialect_of_a_snippet_comes_first(snippet, esps):
-    assert [esp.value for esp in recognize_dialects(snippet)] == esps.split()
+@pytest.mark.parametrize(("code", "esps"), WRITTEN)
+def test_the_most_likely_dialect_of_a_code_comes_first(code, esps):
+    assert [esp.value for esp in recognize_dialects(code)] == esps.split()
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_every_derived_snippet_is_recognized(esp, data):
+def test_every_derived_code_is_recognized(esp, data):
     name = data.draw(NAMES[esp])
     default = data.draw(st.none() | DEFAULTS)
     try:
-        snippet = derive_snippet(esp, name, standard=data.draw(st.booleans()), default=default)
+        codes = derive_codes(esp, name, standard=data.draw(st.booleans()), default=default)
     except NoSafeForm:
         return
-    recognized = recognize_dialects(snippet.insertion_code)
+    recognized = recognize_dialects(codes.insertion_code)
     assert esp in recognized
     assert set(recognized) <= {esp} | TWINS.get(esp, set())
-    if snippet.prelude is not None:
-        assert recognize_dialects(snippet.prelude) == (esp,)
+    if codes.prelude is not None:
+        assert recognize_dialects(codes.prelude) == (esp,)
 
 
 @EVERY_ESP
 @given(data=st.data())
 def test_the_dialect_of_an_ordinary_field_is_the_most_likely_one(esp, data):
-    snippet = derive_snippet(esp, data.draw(ORDINARY_NAMES[esp]))
+    codes = derive_codes(esp, data.draw(ORDINARY_NAMES[esp]))
     likeliest = {Esp.ITERABLE: {Esp.ITERABLE, Esp.SENDGRID}}.get(esp, {esp})
-    assert recognize_dialects(snippet.insertion_code)[0] in likeliest
+    assert recognize_dialects(codes.insertion_code)[0] in likeliest
 
 
 @given(text=ANY_TEXT)
@@ -135,7 +135,7 @@ def test_text_without_delimiters_is_in_no_dialect(text):
     ["{{", "{%", "{{ ", "{{customer", "{{x ", "%%=", "%%[", "%IF $A", "$A", "*|", "['\"", "{{#if"],
 )
 @pytest.mark.parametrize("opening", ["", "{{", "%IF ", "%%=", "*|"])
-def test_a_snippet_is_recognized_in_linear_time(opening, piece):
+def test_a_code_is_recognized_in_linear_time(opening, piece):
     def build(size):
         return (opening + piece * size)[:size]
 

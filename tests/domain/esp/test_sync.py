@@ -34,7 +34,7 @@ from recipient_fields.domain.esp import (
     RefusedField,
     SyncOvertaken,
     SyncRun,
-    derive_snippet,
+    derive_codes,
 )
 
 from .strategies import FRAGMENTS, ORDINARY_NAMES
@@ -141,12 +141,12 @@ class TestANewField:
         assert field.name == "city"
 
     @EVERY_ESP
-    def test_has_the_snippet_of_its_dialect(self, esp):
+    def test_has_the_codes_of_its_dialect(self, esp):
         name = "first_name" if esp in {Esp.HUBSPOT, Esp.SALESFORCE} else "CITY"
         (field,) = Account(esp).sync(name).created
-        snippet = derive_snippet(esp, name)
-        assert field.custom_insertion_code == snippet.insertion_code
-        assert field.custom_value_expression == snippet.value_expression
+        codes = derive_codes(esp, name)
+        assert field.custom_insertion_code == codes.insertion_code
+        assert field.custom_value_expression == codes.value_expression
 
     def test_has_the_time_of_the_run(self):
         account = Account()
@@ -657,20 +657,18 @@ def expected_shapes(esp, report):
         if isinstance(each, RefusedField):
             continue
         try:
-            snippet = derive_snippet(
-                esp, each.name, data_type=each.data_type, standard=each.standard
-            )
+            codes = derive_codes(esp, each.name, data_type=each.data_type, standard=each.standard)
             label = (each.label or "").strip() or each.name
             values = each.allowed_values
             shape = (
                 FieldName(label),
                 each.data_type,
                 None if values is None else AllowedValues(each.data_type, values),
-                snippet.insertion_code,
+                codes.insertion_code,
             )
         except InvalidInput:
             continue
-        shapes.setdefault((each.name, snippet.value_expression), shape)
+        shapes.setdefault((each.name, codes.value_expression), shape)
     return shapes
 
 

@@ -162,7 +162,7 @@ def test_the_message_says_from_what_a_key_can_be_derived_and_what_to_do():
         FieldKey.derived_from("Цена")
     assert str(invalid.value) == (
         "A key can be derived only from letters a-z and digits 0-9, with or without accents."
-        " Send a key, such as `loyalty_tier`."
+        " Choose a key, such as loyalty_tier."
     )
 
 

@@ -238,7 +238,7 @@ exports.iterable = (template) => {
   return (values) => render(withObjects(values));
 };
 
-// ---- The syntax of a snippet
+// ---- The syntax of an insertion code
 
 // Returns JSON: the field of {{field}} or {{helper field "literal"}}, and its helper and literal.
 exports["handlebars syntax"] = (template) => {

@@ -171,6 +171,7 @@ class TestFailure:
         response = api.apply(create("a"), create("b"), create("c"))
         assert response.status_and_code == (409, "field_limit_reached")
         assert failures(response) == ["/operations/2: field_limit_reached"]
+        assert response.error["limit"] == response.error["details"][0]["limit"] == 2
         assert api.list().fields == []
 
     def test_invalid_operations_are_reported_together(self, api: Api, city):

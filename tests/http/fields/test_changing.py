@@ -1,4 +1,4 @@
-"""PATCH: missing members keep their values (HTTP contract, section 4)."""
+"""PATCH: missing members keep their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST: creating a field (HTTP contract, sections 2 and 4)."""
+"""POST: creating a field."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_missing_key_is_derived_from_the_name(api: Api):
 
 @pytest.mark.parametrize(
     ("name", "rule", "advice"),
-    [("Tier 日本", "required", "Send a key"), ("Sys admin", "reserved", "Send another key")],
+    [("Tier 日本", "required", "Choose a key"), ("Sys admin", "reserved", "Choose another key")],
 )
 def test_a_name_from_which_no_key_can_be_derived_requires_a_key(
     api: Api, name: str, rule: str, advice: str
@@ -97,7 +97,9 @@ def test_an_organization_at_its_limit_can_not_create_fields(
     harness.add_field(bakery, CHANNELS["manual"])  # It does not count towards the limit.
     for key in ("a", "b"):
         assert limited.post({**CITY, "key": key}).status == 201
-    assert limited.post({**CITY, "key": "c"}).status_and_code == (409, "field_limit_reached")
+    reached = limited.post({**CITY, "key": "c"})
+    assert reached.status_and_code == (409, "field_limit_reached")
+    assert reached.error["limit"] == 2
     assert limited.put("c", CITY).status_and_code == (409, "field_limit_reached")
     assert limited.put("a", {**CITY, "name": "Town"}).status == 200
     assert limited.list().keys == ["shop", "a", "b"]

@@ -1,4 +1,4 @@
-"""DELETE (HTTP contract, section 4)."""
+"""DELETE."""
 
 from __future__ import annotations
 

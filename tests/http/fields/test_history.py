@@ -1,4 +1,4 @@
-"""The history of the fields, restorations, and lists as they were (HTTP contract, section 4)."""
+"""The history of the fields, restorations, and lists as they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The violations of every member, and all of them at once (HTTP contract, sections 2, 4 and 6).
+"""The violations of every member, and all of them at once.
 
 The tests of the domain check which values are valid. These check that a request reports violations.
 """

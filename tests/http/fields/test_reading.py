@@ -1,4 +1,4 @@
-"""GET, HEAD and entity tags (HTTP contract, section 4)."""
+"""GET, HEAD and entity tags."""
 
 from __future__ import annotations
 

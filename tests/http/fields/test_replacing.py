@@ -1,4 +1,4 @@
-"""PUT: replacing a field, or creating it by key (HTTP contract, section 4)."""
+"""PUT: replacing a field, or creating it by key."""
 
 from __future__ import annotations
 
@@ -90,10 +90,11 @@ def test_a_copy_of_a_deleted_field_is_rejected(api: Api, full):
     assert api.list().fields == []
 
 
+@pytest.mark.parametrize("data_type", ["number", "string", "", None, 5])
 @pytest.mark.parametrize("by", ["id", "key"])
-def test_the_data_type_is_immutable(api: Api, full, by: str):
+def test_the_data_type_is_immutable(api: Api, full, by: str, data_type: object):
     before = api.state()
-    response = api.put(full[by], {**FULL, "data_type": "number"})
+    response = api.put(full[by], {**FULL, "data_type": data_type})
     assert response.violations == ["/recipient_field/data_type: immutable"]
     assert api.state() == before
 

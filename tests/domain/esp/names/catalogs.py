@@ -27,7 +27,7 @@ from recipient_fields.domain.esp import (
     NoSafeForm,
     RefusedField,
     SyncRun,
-    derive_snippet,
+    derive_codes,
 )
 from recipient_fields.domain.esp.names import EspNames, NamedIntegration, SetName
 
@@ -153,8 +153,8 @@ def own_codes(draw, names):
     """Draw no codes, or one or two: plain references of any dialect, or others."""
     esp, name = draw(st.sampled_from(Esp)), draw(st.sampled_from(names))
     try:
-        snippet = derive_snippet(esp, name, standard=draw(st.booleans()))
-        plain = [snippet.insertion_code, snippet.value_expression]
+        derived = derive_codes(esp, name, standard=draw(st.booleans()))
+        plain = [derived.insertion_code, derived.value_expression]
     except NoSafeForm:
         plain = []
     insertion_codes = st.sampled_from([None, *plain[:1], *plain[:1], *ODD_CODES])

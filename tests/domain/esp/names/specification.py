@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_snippet
+from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.content.tags import is_certainly_foreign
+from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
 from recipient_fields.domain.esp.names import CONVENTIONS
-from recipient_fields.domain.esp.snippets import find_reference, is_reference
 from recipient_fields.domain.fields.values import derive_key
 
 
@@ -36,10 +36,10 @@ def in_standard_form(esp, field):
     if not DIALECTS[esp].standard:
         return False
     try:
-        snippet = derive_snippet(esp, name(field), standard=True)
+        derived = derive_codes(esp, name(field), standard=True)
     except NoSafeForm:
         return False
-    return snippet.value_expression == field.custom_value_expression
+    return derived.value_expression == field.custom_value_expression
 
 
 def in_table(esp, esp_name):
@@ -116,7 +116,7 @@ def state(integration, fields, esp_name, standard, counterpart):
 
 def has_form(esp, esp_name, standard):
     try:
-        derive_snippet(esp, esp_name, standard=standard)
+        derive_codes(esp, esp_name, standard=standard)
     except NoSafeForm:
         return False
     return True
@@ -219,10 +219,10 @@ def _codes(field, esp, integration, fields, found):
 
 def derived(esp, esp_name, standard):
     try:
-        snippet = derive_snippet(esp, esp_name, standard=standard)
+        derived = derive_codes(esp, esp_name, standard=standard)
     except NoSafeForm:
         return None, None
-    return snippet.insertion_code, snippet.value_expression
+    return derived.insertion_code, derived.value_expression
 
 
 def foreign(esp, code):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
-from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet
+from recipient_fields.domain.esp import DIALECTS, Esp, derive_codes
 from recipient_fields.domain.esp.names import CONVENTIONS
 from recipient_fields.domain.esp.names.conventions import has_safe_form, propose_name
 
@@ -20,7 +20,7 @@ def test_every_esp_has_a_convention():
 def test_every_standard_field_has_a_code(esp):
     for key, name in CONVENTIONS[esp].standard_fields.items():
         assert FieldKey(key) == key
-        assert derive_snippet(esp, name, standard=True).insertion_code
+        assert derive_codes(esp, name, standard=True).insertion_code
 
 
 @EVERY_ESP
@@ -45,7 +45,7 @@ def test_only_standard_fields_are_unlisted(esp):
 )
 def test_a_standard_field_has_the_code_of_the_sources(esp, key, code):
     name = CONVENTIONS[esp].standard_fields[key]
-    assert derive_snippet(esp, name, standard=True).insertion_code == code
+    assert derive_codes(esp, name, standard=True).insertion_code == code
 
 
 def test_only_three_esps_use_capital_letters():

@@ -168,5 +168,5 @@ def test_each_field_stands_for_the_specified_counterparts(organization):
 
 
 @given(st.sampled_from(Esp), st.sampled_from(NAMES), st.booleans())
-def test_a_name_has_a_safe_form_if_its_snippet_can_be_derived(esp, name, standard):
+def test_a_name_has_a_safe_form_if_its_codes_can_be_derived(esp, name, standard):
     assert has_safe_form(esp, name, standard=standard) is has_form(esp, name, standard)

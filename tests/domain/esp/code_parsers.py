@@ -1,7 +1,7 @@
-"""Parsers of snippets, one per dialect: they return the field and the default of a snippet.
+"""Parsers of insertion codes, one per dialect: they return its field and its default.
 
 They use the parsers of the template engines (Liquid, Jinja2, Handlebars) if there are any, and
-strict regular expressions for the other dialects. A parser fails unless the snippet is exactly one
+strict regular expressions for the other dialects. A parser fails unless the code is exactly one
 construct of its dialect.
 """
 
@@ -18,21 +18,21 @@ from attrs import frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
-from recipient_fields.domain.esp import Esp, Snippet
+from recipient_fields.domain.esp import DerivedCodes, Esp
 
 from ...engines.node import render_batch
 
 
 @frozen
-class ParsedSnippet:
-    """The field that a snippet inserts, and the default that it inserts for a missing value."""
+class ParsedCodes:
+    """The field that a code inserts, and the default that it inserts for a missing value."""
 
     name: str
     default: str | None
 
 
-def parse_snippet(esp: Esp, snippet: Snippet, *, standard: bool = False) -> ParsedSnippet:
-    return PARSERS[esp](snippet, standard)
+def parse_codes(esp: Esp, codes: DerivedCodes, *, standard: bool = False) -> ParsedCodes:
+    return PARSERS[esp](codes, standard)
 
 
 def match(pattern: str, text: str) -> re.Match[str]:
@@ -52,20 +52,20 @@ def only_item(items: Any) -> Any:
 AMPSCRIPT_STRING = r'"((?:[^"]|"")*)"'
 
 
-def parse_ampscript(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    prelude, code = snippet.prelude or "", snippet.insertion_code
+def parse_ampscript(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    prelude, code = codes.prelude or "", codes.insertion_code
     assert prelude.count("%%") == code.count("%%") == 2
     block = match(r"%%\[ (.*) \]%%", prelude)[1]
     inline = match(r"%%=(.*)=%%", code)[1]
     variable, name = match(
         rf"SET (@[A-Za-z0-9_]+) = AttributeValue\({AMPSCRIPT_STRING}\)", block
     ).groups()
-    used = snippet.value_expression
+    used = codes.value_expression
     assert used == variable
     if inline == f"v({used})":
-        return ParsedSnippet(name.replace('""', '"'), None)
+        return ParsedCodes(name.replace('""', '"'), None)
     default = match(rf"IIf\(Empty\({used}\), {AMPSCRIPT_STRING}, {used}\)", inline)[1]
-    return ParsedSnippet(name.replace('""', '"'), default.replace('""', '"'))
+    return ParsedCodes(name.replace('""', '"'), default.replace('""', '"'))
 
 
 # Merge tags: text and tags alternate.
@@ -87,24 +87,24 @@ def default_of_conditional(texts: list[str], tags: list[str], *keywords: str) ->
     return texts[3]
 
 
-def parse_mailchimp(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    texts, tags = split_merge_tags(snippet.insertion_code, r"\*\|(.*?)\|\*")
+def parse_mailchimp(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    texts, tags = split_merge_tags(codes.insertion_code, r"\*\|(.*?)\|\*")
     if len(tags) == 1:
         assert texts == ["", ""]
-        return ParsedSnippet(tags[0], None)
-    return ParsedSnippet(
+        return ParsedCodes(tags[0], None)
+    return ParsedCodes(
         tags[1], default_of_conditional(texts, tags, f"IF:{tags[1]}", "ELSE:", "END:IF")
     )
 
 
-def parse_activecampaign(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    texts, tags = split_merge_tags(snippet.insertion_code, r"%(.*?)%")
+def parse_activecampaign(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    texts, tags = split_merge_tags(codes.insertion_code, r"%(.*?)%")
     if len(tags) == 1:
         assert texts == ["", ""]
-        return ParsedSnippet(tags[0], None)
-    opening = f"IF {snippet.value_expression} != ''"
-    assert snippet.value_expression == f"${tags[1]}"
-    return ParsedSnippet(tags[1], default_of_conditional(texts, tags, opening, "ELSE", "/IF"))
+        return ParsedCodes(tags[0], None)
+    opening = f"IF {codes.value_expression} != ''"
+    assert codes.value_expression == f"${tags[1]}"
+    return ParsedCodes(tags[1], default_of_conditional(texts, tags, opening, "ELSE", "/IF"))
 
 
 # Django: a tag ends at the first closing delimiter, even inside a string.
@@ -122,8 +122,8 @@ def parse_django(code: str) -> tuple[str, list[tuple[str, str]]]:
     return variable, [(each["filter"], each["double"] or each["single"] or "") for each in found]
 
 
-def parse_klaviyo(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    variable, filters = parse_django(snippet.insertion_code)
+def parse_klaviyo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    variable, filters = parse_django(codes.insertion_code)
     if not standard:
         assert variable == "person"
         lookup, variable = filters.pop(0)
@@ -131,14 +131,14 @@ def parse_klaviyo(snippet: Snippet, standard: bool) -> ParsedSnippet:
     elif variable.startswith("person."):
         variable = variable.removeprefix("person.")
     assert [name for name, _ in filters] in ([], ["default"])
-    return ParsedSnippet(variable, filters[0][1] if filters else None)
+    return ParsedCodes(variable, filters[0][1] if filters else None)
 
 
-def parse_brevo(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    variable, filters = parse_django(snippet.insertion_code)
+def parse_brevo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    variable, filters = parse_django(codes.insertion_code)
     assert [name for name, _ in filters] in ([], ["default"])
     name = jinja_attribute(jinja_expression(f"{{{{ {variable} }}}}"))
-    return ParsedSnippet(name, filters[0][1] if filters else None)
+    return ParsedCodes(name, filters[0][1] if filters else None)
 
 
 # HubL and the variables of Brevo: the parser of Jinja2.
@@ -157,15 +157,15 @@ def jinja_attribute(expression: nodes.Node) -> str:
     return expression.attr
 
 
-def parse_hubspot(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    expression = jinja_expression(snippet.insertion_code)
+def parse_hubspot(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    expression = jinja_expression(codes.insertion_code)
     if isinstance(expression, nodes.Getattr):
-        return ParsedSnippet(jinja_attribute(expression), None)
+        return ParsedCodes(jinja_attribute(expression), None)
     assert isinstance(expression, nodes.Call)
     assert isinstance(expression.node, nodes.Name)
     assert expression.node.name == "personalization_token"
     token, default = (argument.as_const() for argument in expression.args)
-    return ParsedSnippet(jinja_attribute(jinja_expression(f"{{{{ {token} }}}}")), default)
+    return ParsedCodes(jinja_attribute(jinja_expression(f"{{{{ {token} }}}}")), default)
 
 
 # Liquid: python-liquid, after a conversion of Braze's ${name}.
@@ -186,9 +186,9 @@ def require_one_tag(esp: Esp, code: str) -> str:
     return code
 
 
-def liquid_parser(esp: Esp, root: str) -> Callable[[Snippet, bool], ParsedSnippet]:
-    def parse(snippet: Snippet, standard: bool) -> ParsedSnippet:
-        template = liquid.parse(require_one_tag(esp, snippet.insertion_code))
+def liquid_parser(esp: Esp, root: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
+    def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+        template = liquid.parse(require_one_tag(esp, codes.insertion_code))
         attributes = "standard_attribute" if standard and esp is Esp.BRAZE else root
         analysis = template.analyze()
         assert set(analysis.variables) == {attributes}
@@ -196,7 +196,7 @@ def liquid_parser(esp: Esp, root: str) -> Callable[[Snippet, bool], ParsedSnippe
         assert template.render(**{attributes: {name: "shown"}}) == "shown"
         missing = template.render(**{attributes: {}})
         assert list(analysis.filters) in ([], ["default"])
-        return ParsedSnippet(name, missing if analysis.filters else None)
+        return ParsedCodes(name, missing if analysis.filters else None)
 
     return parse
 
@@ -211,7 +211,7 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     assert tags == [f"{{% if {expression} == 1 %}}", "{% endif %}"]
     if esp is Esp.KLAVIYO:
         code = InsertionCode(f"{{{{ {expression} }}}}")
-        return parse_klaviyo(Snippet(code, ValueExpression(expression)), standard).name
+        return parse_klaviyo(DerivedCodes(code, ValueExpression(expression)), standard).name
     if esp in {Esp.HUBSPOT, Esp.BREVO}:
         test = only_item(jinja2.Environment(autoescape=True).parse(condition).body).test
         return jinja_attribute(test.expr)
@@ -224,20 +224,20 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
 # Handlebars: its own parser.
 
 
-def handlebars_parser(helper: str, prefix: str) -> Callable[[Snippet, bool], ParsedSnippet]:
-    def parse(snippet: Snippet, standard: bool) -> ParsedSnippet:
-        [found] = render_batch("handlebars syntax", [(snippet.insertion_code, {})])
+def handlebars_parser(helper: str, prefix: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
+    def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+        [found] = render_batch("handlebars syntax", [(codes.insertion_code, {})])
         assert isinstance(found, str), found
         tag = json.loads(found)
         if tag["helper"] is None:
-            return ParsedSnippet(tag["field"], None)
+            return ParsedCodes(tag["field"], None)
         assert tag["helper"] == helper
-        return ParsedSnippet(tag["field"], match(f"{prefix}(.*)", tag["literal"])[1])
+        return ParsedCodes(tag["field"], match(f"{prefix}(.*)", tag["literal"])[1])
 
     return parse
 
 
-PARSERS: Mapping[Esp, Callable[[Snippet, bool], ParsedSnippet]] = {
+PARSERS: Mapping[Esp, Callable[[DerivedCodes, bool], ParsedCodes]] = {
     Esp.SALESFORCE: parse_ampscript,
     Esp.MAILCHIMP: parse_mailchimp,
     Esp.KLAVIYO: parse_klaviyo,

@@ -1,4 +1,4 @@
-"""The use cases of code for ESPs, which refers to the fields of an organization."""
+"""The use cases of content and conditions that refer to the fields of an organization."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..identifiers import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "EspCodeService", "Target", "TargetFields"]
+__all__ = ["ConditionSupport", "ContentService", "Target", "TargetFields"]
 
 Target: TypeAlias = Esp | IntegrationId
 """The ESP that code is for, or the id of one of the organization's integrations."""
@@ -57,8 +57,8 @@ class ConditionSupport:
 
 
 @frozen(kw_only=True)
-class EspCodeService:
-    """The use cases of code for ESPs. They store nothing.
+class ContentService:
+    """The use cases of content and conditions. They store nothing.
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.esp import Esp, derive_snippet
+from recipient_fields.domain.esp import Esp, derive_codes
 
 from .generation import esp_name
 from .rendering import render
@@ -14,7 +14,7 @@ from .rendering import render
 @pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 def test_an_insertion_code_renders_the_value_or_the_default(esp, default):
     name = esp_name(esp, "tier")
-    snippet = derive_snippet(esp, name, default=default)
-    template = f"{snippet.prelude or ''}Hello {snippet.insertion_code}!"
+    codes = derive_codes(esp, name, default=default)
+    template = f"{codes.prelude or ''}Hello {codes.insertion_code}!"
     assert render(esp, template, {name: "Zoë"}) == "Hello Zoë!"
     assert render(esp, template, {}) == f"Hello {default or ''}!"

@@ -1,4 +1,4 @@
-"""Snippets: the code that inserts an ESP's field into an email, derived from its name."""
+"""The insertion code and the value expression of a field, derived from its name at an ESP."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
 
-__all__ = ["Snippet", "VariableClash", "derive_snippet", "variable_clashes"]
+__all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
 
 @frozen
-class Snippet:
+class DerivedCodes:
     """The code that inserts a field, and the expression for its value.
 
     `prelude` is code that must precede both, once per email.
@@ -39,15 +39,15 @@ class VariableClash:
     names: tuple[str, ...]
 
 
-def derive_snippet(
+def derive_codes(
     esp: Esp,
     name: str,
     *,
     data_type: DataType = DataType.TEXT,
     standard: bool = False,
     default: str | None = None,
-) -> Snippet:
-    """Return the snippet of the field with this name in the dialect of the ESP.
+) -> DerivedCodes:
+    """Return the codes of the field with this name in the dialect of the ESP.
 
     `standard` is true for the ESP's own fields and false for custom fields. `default` is the text
     for a missing value.
@@ -74,7 +74,7 @@ def derive_snippet(
         code = _fill(dialect, template, {"EXPRESSION": "", **slots})
     if violations:
         raise NoSafeForm(violations)
-    return Snippet(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
+    return DerivedCodes(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
@@ -88,10 +88,10 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     names_by_variable: dict[str, dict[str, None]] = {}
     for name in names:
         try:
-            snippet = derive_snippet(esp, name)
+            codes = derive_codes(esp, name)
         except NoSafeForm:
             continue
-        variable = snippet.value_expression
+        variable = codes.value_expression
         spelling = spellings.setdefault(variable.lower(), variable)
         names_by_variable.setdefault(spelling, {})[name] = None
     return tuple(
@@ -120,8 +120,8 @@ def find_reference(esp: Esp, expression: str) -> tuple[str, bool] | None:
             name = _name_in(form, expression)
             if name is not None:
                 with suppress(NoSafeForm):
-                    snippet = derive_snippet(esp, name, standard=standard)
-                    if snippet.value_expression == expression:
+                    codes = derive_codes(esp, name, standard=standard)
+                    if codes.value_expression == expression:
                         return name, standard
     return None
 

@@ -1,4 +1,4 @@
-"""The resources of code for ESPs. They store nothing."""
+"""The resources that export content and compile conditions. They store nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import ClassVar
 import falcon
 from attrs import frozen
 
-from recipient_fields.application import EspCodeService
-from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.esp.code_documents import (
+from recipient_fields.application import ContentService
+from recipient_fields.application.content.documents import (
     CompiledConditionDocument,
     ConditionCompilationDocument,
     ContentExportDocument,
@@ -19,6 +18,7 @@ from recipient_fields.application.esp.code_documents import (
     render_condition_code,
     render_exported_content,
 )
+from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain.esp import Esp, NotExpressible
 
 from ..bodies import read_json
@@ -27,7 +27,7 @@ from ..operations import Body, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
 
-_TAG = Tag("ESP code", "Conditions and content as code for an ESP. The service stores nothing.")
+_TAG = Tag("Content", "Content and conditions as code for an ESP. The service stores nothing.")
 
 
 @frozen
@@ -37,7 +37,7 @@ class ConditionCompilations(Resource):
     max_body_size: ClassVar[int] = 64 * KIBIBYTE
     requires_write: ClassVar[bool] = False
 
-    service: EspCodeService
+    service: ContentService
     heavy: HeavyRequests
 
     @operation(
@@ -96,7 +96,7 @@ class ContentExports(Resource):
     max_body_size: ClassVar[int] = 4 * MEBIBYTE
     requires_write: ClassVar[bool] = False
 
-    service: EspCodeService
+    service: ContentService
     heavy: HeavyRequests
 
     @operation(

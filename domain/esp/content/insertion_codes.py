@@ -6,9 +6,9 @@ import re
 
 from ...fields.field import RecipientField
 from ..checks import missing_member
+from ..derived_codes import DerivedCodes, derive_codes, find_reference
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
-from ..snippets import Snippet, derive_snippet, find_reference
 from .tags import is_certainly_foreign
 
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
@@ -59,7 +59,7 @@ def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
 def _code_with_default(esp: Esp, field: RecipientField, code: str, default: str) -> str:
     for name, standard in _names(esp, field):
         try:
-            plain = derive_snippet(esp, name, standard=standard)
+            plain = derive_codes(esp, name, standard=standard)
         except NoSafeForm:
             continue
         if _is_plain(field, code, plain):
@@ -79,17 +79,17 @@ def _names(esp: Esp, field: RecipientField) -> list[tuple[str, bool]]:
     return [] if reference is None else [reference]
 
 
-def _is_plain(field: RecipientField, code: str, plain: Snippet) -> bool:
+def _is_plain(field: RecipientField, code: str, plain: DerivedCodes) -> bool:
     same_code = "".join(code.split()) == "".join(plain.insertion_code.split())
     return same_code and field.custom_value_expression == plain.value_expression
 
 
 def _derive(esp: Esp, field: RecipientField, name: str, standard: bool, default: str) -> str:  # noqa: FBT001
     try:
-        snippet = derive_snippet(
+        codes = derive_codes(
             esp, name, data_type=field.data_type, standard=standard, default=default
         )
     except NoSafeForm as error:
         reasons = " ".join(violation.message for violation in error.violations)
         raise NotInsertable(f"This default is not possible. {reasons}") from None
-    return snippet.insertion_code
+    return codes.insertion_code

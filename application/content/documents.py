@@ -1,4 +1,4 @@
-"""The documents of the use cases that return code for ESPs."""
+"""The documents of exported content and compiled conditions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID
-from ..fields.documents import bad_characters
-from .code import Target
+from ..fields.inputs import bad_characters
+from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport"]
 

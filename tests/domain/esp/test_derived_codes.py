@@ -1,4 +1,4 @@
-"""Snippets: what each dialect derives from a name, and what it rejects."""
+"""Insertion codes: what each dialect derives from a name, and what it rejects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from recipient_fields.domain.esp import (
     Esp,
     NoSafeForm,
     VariableClash,
-    derive_snippet,
+    derive_codes,
     variable_clashes,
 )
 
-from .snippet_parsers import ParsedSnippet, field_in_condition, parse_snippet, require_one_tag
+from .code_parsers import ParsedCodes, field_in_condition, parse_codes, require_one_tag
 from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
@@ -225,24 +225,24 @@ def violations(refusal: NoSafeForm) -> list[str]:
 
 @pytest.mark.parametrize(("data_type", "table"), [(DataType.TEXT, TEXT), (DataType.NUMBER, NUMBER)])
 @EVERY_ESP
-def test_each_dialect_derives_the_documented_snippets(esp, data_type, table):
+def test_each_dialect_derives_the_documented_codes(esp, data_type, table):
     name, code, expression = table[esp][:3]
-    snippet = derive_snippet(esp, name, data_type=data_type)
-    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+    codes = derive_codes(esp, name, data_type=data_type)
+    assert (codes.insertion_code, codes.value_expression) == (code, expression)
 
 
 @EVERY_ESP
-def test_each_dialect_derives_a_snippet_with_a_default(esp):
+def test_each_dialect_derives_a_code_with_a_default(esp):
     name, _, expression, code = TEXT[esp]
-    snippet = derive_snippet(esp, name, default="there")
-    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+    codes = derive_codes(esp, name, default="there")
+    assert (codes.insertion_code, codes.value_expression) == (code, expression)
 
 
 @EVERY_ESP
 def test_only_salesforce_sets_a_variable_before_use(esp):
-    snippet = derive_snippet(esp, TEXT[esp][0], default="there")
+    codes = derive_codes(esp, TEXT[esp][0], default="there")
     prelude = '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
-    assert snippet.prelude == (prelude if esp is Esp.SALESFORCE else None)
+    assert codes.prelude == (prelude if esp is Esp.SALESFORCE else None)
 
 
 @pytest.mark.parametrize(
@@ -255,26 +255,25 @@ def test_only_salesforce_sets_a_variable_before_use(esp):
 def test_braze_and_klaviyo_write_their_standard_fields_differently(
     esp, code, expression, with_default
 ):
-    snippet = derive_snippet(esp, "first_name", standard=True)
-    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+    codes = derive_codes(esp, "first_name", standard=True)
+    assert (codes.insertion_code, codes.value_expression) == (code, expression)
     assert (
-        derive_snippet(esp, "first_name", standard=True, default="you").insertion_code
-        == with_default
+        derive_codes(esp, "first_name", standard=True, default="you").insertion_code == with_default
     )
-    assert derive_snippet(esp, "first_name").value_expression != expression
+    assert derive_codes(esp, "first_name").value_expression != expression
 
 
 @pytest.mark.parametrize("name", ["phone_number", "organization"])
 def test_klaviyo_writes_some_standard_fields_as_attributes_of_the_person(name):
-    snippet = derive_snippet(Esp.KLAVIYO, name, standard=True)
-    assert snippet.insertion_code == f"{{{{ person.{name} }}}}"
-    assert snippet.value_expression == f"person.{name}"
+    codes = derive_codes(Esp.KLAVIYO, name, standard=True)
+    assert codes.insertion_code == f"{{{{ person.{name} }}}}"
+    assert codes.value_expression == f"person.{name}"
 
 
 @pytest.mark.parametrize("esp", sorted(set(Esp) - {Esp.BRAZE, Esp.KLAVIYO}, key=str))
 def test_other_dialects_write_standard_fields_like_custom_ones(esp):
     name = TEXT[esp][0]
-    assert derive_snippet(esp, name, standard=True) == derive_snippet(esp, name)
+    assert derive_codes(esp, name, standard=True) == derive_codes(esp, name)
 
 
 @pytest.mark.parametrize(
@@ -282,20 +281,20 @@ def test_other_dialects_write_standard_fields_like_custom_ones(esp):
 )
 def test_a_name_that_can_not_be_a_standard_field_is_rejected(esp, name):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, name, standard=True)
+        derive_codes(esp, name, standard=True)
     assert violations(refused.value) == ["name: format"]
 
 
 @pytest.mark.parametrize(("esp", "name", "part"), WRITTEN_NAMES)
 def test_an_unusual_name_has_a_safe_form(esp, name, part):
-    snippet = derive_snippet(esp, name)
-    assert part in (snippet.prelude or snippet.value_expression)
-    assert parse_snippet(esp, snippet) == ParsedSnippet(name, None)
+    codes = derive_codes(esp, name)
+    assert part in (codes.prelude or codes.value_expression)
+    assert parse_codes(esp, codes) == ParsedCodes(name, None)
 
 
 @pytest.mark.parametrize("word", LIQUID_WORDS.split())
 def test_a_keyword_of_liquid_is_written_in_brackets(word):
-    assert derive_snippet(Esp.CUSTOMER_IO, word).value_expression == f'customer["{word}"]'
+    assert derive_codes(Esp.CUSTOMER_IO, word).value_expression == f'customer["{word}"]'
 
 
 @pytest.mark.parametrize(
@@ -303,23 +302,23 @@ def test_a_keyword_of_liquid_is_written_in_brackets(word):
 )
 def test_a_reserved_name_is_rejected(esp, word):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, word)
+        derive_codes(esp, word)
     assert violations(refused.value) == ["name: reserved"]
-    assert derive_snippet(esp, f"{word[:8]}1")
+    assert derive_codes(esp, f"{word[:8]}1")
 
 
 @pytest.mark.parametrize(("esp", "default", "part"), WRITTEN_DEFAULTS)
 def test_an_unusual_default_has_a_safe_form(esp, default, part):
     name = TEXT[esp][0]
-    snippet = derive_snippet(esp, name, default=default)
-    assert part in snippet.insertion_code
-    assert parse_snippet(esp, snippet) == ParsedSnippet(name, default)
+    codes = derive_codes(esp, name, default=default)
+    assert part in codes.insertion_code
+    assert parse_codes(esp, codes) == ParsedCodes(name, default)
 
 
 @pytest.mark.parametrize(("esp", "name", "rule"), REFUSED_NAMES)
 def test_a_name_without_a_safe_form_is_rejected(esp, name, rule):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, name)
+        derive_codes(esp, name)
     assert violations(refused.value) == [f"name: {rule}"]
     assert DIALECTS[esp].title in str(refused.value)
 
@@ -327,7 +326,7 @@ def test_a_name_without_a_safe_form_is_rejected(esp, name, rule):
 @pytest.mark.parametrize(("esp", "default", "rule"), REFUSED_DEFAULTS)
 def test_a_default_without_a_safe_form_is_rejected(esp, default, rule):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, TEXT[esp][0], default=default)
+        derive_codes(esp, TEXT[esp][0], default=default)
     assert violations(refused.value) == [f"default: {rule}"]
     assert DIALECTS[esp].title in str(refused.value)
 
@@ -347,7 +346,7 @@ def test_a_default_without_a_safe_form_is_rejected(esp, default, rule):
 )
 def test_violations_of_the_name_and_the_default_are_reported_together(esp, text, rule):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, text, default=text)
+        derive_codes(esp, text, default=text)
     assert violations(refused.value) == [f"name: {rule}", f"default: {rule}"]
 
 
@@ -356,7 +355,7 @@ def test_violations_of_the_name_and_the_default_are_reported_together(esp, text,
 def test_white_space_around_a_name_is_rejected(esp, space):
     for name in (TEXT[esp][0] + space, space + TEXT[esp][0]):
         with pytest.raises(NoSafeForm) as refused:
-            derive_snippet(esp, name)
+            derive_codes(esp, name)
         assert violations(refused.value) == ["name: format"]
 
 
@@ -364,7 +363,7 @@ def test_white_space_around_a_name_is_rejected(esp, space):
 @pytest.mark.parametrize("text", ["hunter2'\"", "hunter2}}%%|*", "hunter2\n", "h u n t e r 2."])
 def test_no_message_repeats_what_was_sent(esp, text):
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, text, default="hunter2 %% {{ |* '\"")
+        derive_codes(esp, text, default="hunter2 %% {{ |* '\"")
     assert "hunter2" not in str(refused.value)
     assert text not in str(refused.value)
 
@@ -375,23 +374,23 @@ def test_no_safe_form_is_an_error_of_this_package():
 
 @EVERY_ESP
 @given(data=st.data())
-def test_every_derived_snippet_inserts_only_its_field_and_its_default(esp, data):
+def test_every_derived_code_inserts_only_its_field_and_its_default(esp, data):
     name = data.draw(NAMES[esp])
     default = data.draw(st.none() | DEFAULTS)
     data_type = data.draw(st.sampled_from(DataType))
     standard = data.draw(st.booleans())
     try:
-        snippet = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
+        codes = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
     except NoSafeForm:
         return
-    assert parse_snippet(esp, snippet, standard=standard) == ParsedSnippet(name, default)
-    assert isinstance(snippet.insertion_code, InsertionCode)
-    assert isinstance(snippet.value_expression, ValueExpression)
-    expression = snippet.value_expression
+    assert parse_codes(esp, codes, standard=standard) == ParsedCodes(name, default)
+    assert isinstance(codes.insertion_code, InsertionCode)
+    assert isinstance(codes.value_expression, ValueExpression)
+    expression = codes.value_expression
     if esp is Esp.ACTIVECAMPAIGN and default is None:
-        assert snippet.insertion_code == f"%{expression.removeprefix('$')}%"
+        assert codes.insertion_code == f"%{expression.removeprefix('$')}%"
     else:
-        assert expression in snippet.insertion_code
+        assert expression in codes.insertion_code
 
 
 @pytest.mark.parametrize(
@@ -403,7 +402,7 @@ def test_every_derived_snippet_inserts_only_its_field_and_its_default(esp, data)
 def test_a_condition_on_the_expression_evaluates_only_its_field(esp, data):
     name, standard = data.draw(NAMES[esp]), data.draw(st.booleans())
     try:
-        expression = derive_snippet(esp, name, standard=standard).value_expression
+        expression = derive_codes(esp, name, standard=standard).value_expression
     except NoSafeForm:
         return
     assert field_in_condition(esp, expression, standard=standard) == name
@@ -415,8 +414,8 @@ def test_ordinary_names_and_defaults_are_never_rejected(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     default = data.draw(st.none() | ORDINARY_DEFAULTS)
     assume(name not in DIALECTS[esp].reserved)
-    snippet = derive_snippet(esp, name, default=default)
-    assert parse_snippet(esp, snippet) == ParsedSnippet(name, default)
+    codes = derive_codes(esp, name, default=default)
+    assert parse_codes(esp, codes) == ParsedCodes(name, default)
 
 
 @EVERY_ESP
@@ -424,8 +423,8 @@ def test_ordinary_names_and_defaults_are_never_rejected(esp, data):
 def test_the_default_does_not_change_the_expression_or_the_prelude(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     assume(name not in DIALECTS[esp].reserved)
-    plain = derive_snippet(esp, name)
-    other = derive_snippet(esp, name, default=data.draw(ORDINARY_DEFAULTS))
+    plain = derive_codes(esp, name)
+    other = derive_codes(esp, name, default=data.draw(ORDINARY_DEFAULTS))
     assert (plain.value_expression, plain.prelude) == (other.value_expression, other.prelude)
 
 
@@ -445,14 +444,14 @@ def test_a_default_that_would_replace_another_value_is_rejected(esp, data_type):
     shown = HIDDEN.get(esp, {}).get(data_type)
     if shown is None:
         assert (
-            parse_snippet(esp, derive_snippet(esp, name, data_type=data_type, default="7")).default
+            parse_codes(esp, derive_codes(esp, name, data_type=data_type, default="7")).default
             == "7"
         )
         return
-    derived = derive_snippet(esp, name, data_type=data_type, default=shown)
-    assert parse_snippet(esp, derived) == ParsedSnippet(name, shown)
+    derived = derive_codes(esp, name, data_type=data_type, default=shown)
+    assert parse_codes(esp, derived) == ParsedCodes(name, shown)
     with pytest.raises(NoSafeForm) as refused:
-        derive_snippet(esp, name, data_type=data_type, default="7")
+        derive_codes(esp, name, data_type=data_type, default="7")
     assert violations(refused.value) == ["default: not_applicable"]
 
 
@@ -464,7 +463,7 @@ def test_a_liquid_default_does_not_replace_false_or_zero(esp, root):
         (DataType.BOOLEAN, "false", False, "false"),
         (DataType.NUMBER, "none", 0, "0"),
     ]:
-        code = derive_snippet(esp, "vip", data_type=data_type, default=default).insertion_code
+        code = derive_codes(esp, "vip", data_type=data_type, default=default).insertion_code
         assert liquid.parse(require_one_tag(esp, code)).render(**{root: {"vip": value}}) == shown
 
 
@@ -501,7 +500,7 @@ class TestVariableClashes:
         variables: dict[str, set[str]] = {}
         for name in names:
             try:
-                variable = derive_snippet(Esp.SALESFORCE, name).value_expression.lower()
+                variable = derive_codes(Esp.SALESFORCE, name).value_expression.lower()
             except NoSafeForm:
                 assert name not in reported
                 continue

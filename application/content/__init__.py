@@ -1,0 +1,1 @@
+"""The use cases of content and of its conditions."""

@@ -1,0 +1,1 @@
+"""The resources for content and conditions."""
