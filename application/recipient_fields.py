@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     API,
@@ -42,10 +42,10 @@ from recipient_fields.domain import (
 )
 
 from .accounts.audit import OPERATOR, audit
+from .arguments import require_ids, require_reference, require_type
 from .clock import system_clock
 from .fields.history_limits import ignore_change
 from .fields.publication import PublishedCatalog
-from .identifiers import require_ids, require_reference
 from .ports.clock import Clock
 from .ports.driving import RecipientFields
 from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
@@ -72,17 +72,21 @@ class RecipientFieldService(RecipientFields):
     records the author of each change.
     """
 
-    _fields: FieldRepository
-    _history: HistoryRepository
-    _clock: Clock = system_clock
+    # pyright does not know that attrs removes the underscore from the names of arguments.
+    _fields: FieldRepository = field(alias="fields")
+    _history: HistoryRepository = field(alias="history")
+    _clock: Clock = field(default=system_clock, alias="clock")
     author: Author = _API_CLIENT
-    _limit: int = DEFAULT_FIELD_LIMIT
+    _limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="limit")
     size_limit: int = DEFAULT_CATALOG_SIZE
-    _note_change: Callable[[OrganizationId], None] = ignore_change
+    _note_change: Callable[[OrganizationId], None] = field(
+        default=ignore_change, alias="note_change"
+    )
     """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
+        require_type(Author, author=author)
         return evolve(self, author=author)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
@@ -95,6 +99,7 @@ class RecipientFieldService(RecipientFields):
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         require_ids(organization_id=organization_id)
+        require_type(FieldQuery, query=query)
         return self._fields.select(organization_id, query)
 
     def get_field(
@@ -106,6 +111,7 @@ class RecipientFieldService(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
+        require_type(FieldDraft, draft=draft)
         definition = draft.define(by=self.author.channel, at=self._clock())
         limit, size_limit, author = self._limit_of_source(), self.size_limit, self.author
         # Like isinstance(self._fields, FieldCreator), which takes as long as a creation in memory.
@@ -132,6 +138,8 @@ class RecipientFieldService(RecipientFields):
     ) -> RecipientField:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(FieldChanges, changes=changes)
+        require_type(Precondition, precondition=precondition)
         field, _ = self._change(
             organization_id, lambda staged: staged.update(reference, changes, precondition)
         )
@@ -140,12 +148,14 @@ class RecipientFieldService(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey,
+        key: FieldKey | str,
         replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
         require_reference(key)
+        require_type(Replacement, replacement=replacement)
+        require_type(Precondition, precondition=precondition)
         field, applied = self._change(
             organization_id, lambda staged: staged.replace(key, replacement, precondition)
         )
@@ -159,6 +169,7 @@ class RecipientFieldService(RecipientFields):
     ) -> None:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(Precondition, precondition=precondition)
         self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
@@ -175,6 +186,7 @@ class RecipientFieldService(RecipientFields):
         times.
         """
         require_ids(organization_id=organization_id)
+        require_type(Batch, batch=batch)
         for operation in batch.operations:
             require_reference(operation.reference)
         at = self._clock()
@@ -221,6 +233,7 @@ class RecipientFieldService(RecipientFields):
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
+        require_type(HistoryQuery, query=query)
         return self._history.select(organization_id, query)
 
     def list_field_changes(
@@ -228,6 +241,7 @@ class RecipientFieldService(RecipientFields):
     ) -> HistoryPage:
         require_ids(organization_id=organization_id)
         require_reference(reference)
+        require_type(HistoryQuery, query=query)
         try:
             page = self._history.select(organization_id, query.of_field(reference))
         except OrganizationNotFound:

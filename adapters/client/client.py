@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from attrs import evolve
 
 from recipient_fields.application import PublishedCatalog, RecipientFields, published, system_clock
-from recipient_fields.application.identifiers import require_ids, require_reference
+from recipient_fields.application.arguments import require_ids, require_reference
 from recipient_fields.domain import (
     API,
     MAX_HISTORY_PAGE,
@@ -205,7 +205,7 @@ class RecipientFieldsClient(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey,
+        key: FieldKey | str,
         replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:

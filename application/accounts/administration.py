@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from recipient_fields.domain import (
     DEFAULT_GRACE_PERIOD,
@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     grant_key,
 )
 
+from ..arguments import require_ids
 from ..clock import system_clock
-from ..identifiers import require_ids
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository
 from ..ports.organizations import OrganizationRepository
@@ -48,9 +48,9 @@ class AdministrationService:
     methods for API keys raise MissingGroup if `api_keys` is None: the storage has none.
     """
 
-    _organizations: OrganizationRepository
-    _api_keys: ApiKeyRepository | None
-    _clock: Clock = system_clock
+    _organizations: OrganizationRepository = field(alias="organizations")
+    _api_keys: ApiKeyRepository | None = field(alias="api_keys")
+    _clock: Clock = field(default=system_clock, alias="clock")
 
     def create_organization(self, name: str) -> Organization:
         """Create an organization without fields.

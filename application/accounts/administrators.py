@@ -10,7 +10,7 @@ from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from math import ceil
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import (
     LINK_LIFETIME,
@@ -44,9 +44,9 @@ from recipient_fields.domain import (
     require_unshared,
 )
 
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..extras import MissingExtra
-from ..identifiers import require_ids
 from ..ports.administrators import AdministratorRepository, AdministratorsCheck
 from ..ports.clock import Clock
 from ..ports.sessions import PasswordHasher, SessionRepository
@@ -108,10 +108,10 @@ class AdministratorService:
     neither ends within 2 seconds.
     """
 
-    _administrators: AdministratorRepository
-    _sessions: SessionRepository
-    _hasher: PasswordHasher | None = None
-    _clock: Clock = system_clock
+    _administrators: AdministratorRepository = field(alias="administrators")
+    _sessions: SessionRepository = field(alias="sessions")
+    _hasher: PasswordHasher | None = field(default=None, alias="hasher")
+    _clock: Clock = field(default=system_clock, alias="clock")
 
     def invite(
         self, organization_id: OrganizationId, email: str, role: Role, *, by: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
@@ -24,14 +24,14 @@ from recipient_fields.domain.esp import (
     exportable_fields,
 )
 
-from ..identifiers import require_ids
+from ..arguments import require_condition, require_content, require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
 __all__ = ["ConditionSupport", "ContentService", "Target", "TargetFields"]
 
-Target: TypeAlias = Esp | IntegrationId
-"""The ESP that code is for, or the id of one of the organization's integrations."""
+Target: TypeAlias = Esp | str | IntegrationId
+"""The ESP that code is for, also as text such as "braze", or the id of an integration."""
 
 
 @frozen
@@ -65,8 +65,8 @@ class ContentService:
     several integrations. `integrations` is None if the storage has none.
     """
 
-    _fields: FieldRepository
-    _integrations: IntegrationRepository | None
+    _fields: FieldRepository = field(alias="fields")
+    _integrations: IntegrationRepository | None = field(alias="integrations")
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -84,6 +84,7 @@ class ContentService:
         Without a target, it can use all fields of the organization.
         Raises: InvalidCondition if the condition does not fit the fields.
         """
+        require_condition(condition)
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
@@ -105,6 +106,7 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if `strict` is true and the code has a caveat.
         """
+        require_condition(condition)
         available = self.find_fields(organization_id, target)
         check_condition(condition, available.fields, available.others)
         code = compile_condition(
@@ -130,6 +132,7 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields that code for the target,
         or without a target any code, can use.
         """
+        require_condition(condition)
         fields = self._fields_for(organization_id)
         if target is not None:
             available = _target_fields(fields, *self._find_integration(organization_id, target))
@@ -146,6 +149,7 @@ class ContentService:
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
+        require_content(content)
         check_content(content, self._fields_for(organization_id))
 
     def export_content(
@@ -161,6 +165,7 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
+        require_content(content)
         fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
@@ -173,6 +178,7 @@ class ContentService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has another type than its field.
         """
+        require_content(content)
         return preview_content(content, self._fields_for(organization_id), values)
 
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
@@ -183,6 +189,8 @@ class ContentService:
         self, organization_id: OrganizationId, target: Target
     ) -> tuple[Esp, IntegrationId | None]:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
+        if isinstance(target, str):
+            target = Esp(target)
         if self._integrations is None:
             if not isinstance(target, Esp):
                 raise IntegrationNotFound

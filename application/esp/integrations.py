@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     Author,
@@ -37,9 +37,9 @@ from recipient_fields.domain.esp import (
 )
 
 from ..accounts.audit import OPERATOR_AUTHOR
+from ..arguments import require_ids, require_type
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
-from ..identifiers import require_ids
 from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.history import HistoryRepository
@@ -73,26 +73,29 @@ class IntegrationService:
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
-    _integrations: IntegrationRepository
-    _fields: FieldRepository
-    _history: HistoryRepository
-    _clock: Clock = system_clock
-    _size_limit: int = DEFAULT_CATALOG_SIZE
-    _note_change: Callable[[OrganizationId], None] = ignore_change
+    _integrations: IntegrationRepository = field(alias="integrations")
+    _fields: FieldRepository = field(alias="fields")
+    _history: HistoryRepository = field(alias="history")
+    _clock: Clock = field(default=system_clock, alias="clock")
+    _size_limit: int = field(default=DEFAULT_CATALOG_SIZE, alias="size_limit")
+    _note_change: Callable[[OrganizationId], None] = field(
+        default=ignore_change, alias="note_change"
+    )
     """Called after each call that can have changed fields."""
     author: Author = OPERATOR_AUTHOR
 
     def by(self, author: Author) -> IntegrationService:
         """Return this service for another author."""
+        require_type(Author, author=author)
         return evolve(self, author=author)
 
     def create_integration(
-        self, organization_id: OrganizationId, *, esp: Esp, name: str
+        self, organization_id: OrganizationId, *, esp: Esp | str, name: str
     ) -> Integration:
-        """Create an integration without fields.
+        """Create an integration without fields. `esp` can be a text, such as "braze".
 
-        Raises: InvalidIntegration if the name is not one line of 1 to 255 characters,
-        OrganizationNotFound if the organization does not exist.
+        Raises: InvalidIntegration if the name is not one line of 1 to 255 characters, ValueError if
+        `esp` is the text of no ESP, OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
         draft = IntegrationDraft(esp=esp, name=name, created_at=self._clock())

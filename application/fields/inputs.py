@@ -89,7 +89,7 @@ class SentReplacement:
         """Return the changes to an existing field, whose data type is compared as it was sent."""
         return self._changes
 
-    def draft(self, key: FieldKey) -> FieldDraft:
+    def draft(self, key: FieldKey | str) -> FieldDraft:
         """Return the draft that creates the field.
 
         Raises: InvalidField, with all violations, if the data type or the allowed values are

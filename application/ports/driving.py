@@ -38,7 +38,7 @@ class RecipientFields(Protocol):
     - StorageUnavailable if the storage or the remote service fails or does not respond in time. Of
       all errors, only this one can follow a change that was stored.
     - TypeError if an object is passed in place of its id, such as an Organization for
-      `organization_id`.
+      `organization_id`, or another object in place of a draft, a query or another argument.
     - with a remote service, KeyRefused if it does not accept the API key, InsufficientAccess if the
       key may only read and the method writes, and KeyValidationUnavailable if the service can't
       validate the key at the moment.
@@ -97,7 +97,7 @@ class RecipientFields(Protocol):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey,
+        key: FieldKey | str,
         replacement: Replacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:

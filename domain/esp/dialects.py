@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import NoReturn
 
 from attrs import frozen
 
@@ -31,6 +32,10 @@ class Esp(Enum):
     ITERABLE = "iterable"
     BREVO = "brevo"
     ACTIVECAMPAIGN = "activecampaign"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"{value!r} is no ESP. Use one of {', '.join(esp.value for esp in cls)}.")
 
 
 class Quoting(Enum):

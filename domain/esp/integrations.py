@@ -27,11 +27,18 @@ def parse_integration_name(text: str) -> str:
     return parse_name(text, max_length=MAX_LINE_LENGTH, error=InvalidIntegration)
 
 
+def _to_esp(esp: Esp | str) -> Esp:
+    return Esp(esp)
+
+
 @frozen(kw_only=True)
 class IntegrationDraft:
-    """The input to create an integration. Raises: InvalidIntegration if the name is invalid."""
+    """The input to create an integration.
 
-    esp: Esp
+    Raises: InvalidIntegration if the name is invalid, ValueError if `esp` is the text of no ESP.
+    """
+
+    esp: Esp = field(converter=_to_esp)
     name: str = field(converter=parse_integration_name)
     created_at: datetime = field(converter=whole_milliseconds)
 

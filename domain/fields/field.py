@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
@@ -48,8 +48,8 @@ __all__ = [
 A = TypeVar("A")
 T = TypeVar("T")
 
-FieldReference: TypeAlias = FieldId | FieldKey
-"""A reference to a field of an organization: its id or its key."""
+FieldReference: TypeAlias = FieldId | FieldKey | str
+"""A reference to a field of an organization: its id or its key, also as a plain text."""
 
 
 class Unchanged(Enum):
@@ -210,13 +210,14 @@ class FieldChanges:
         return (immutable_violation("data_type"),)
 
 
+@runtime_checkable
 class Replacement(Protocol):
     """What replaces a field, or creates it if there is none: a FieldReplacement, for example."""
 
     def changes(self) -> FieldChanges:
         """Return the changes to an existing field: a value for each writable member."""
 
-    def draft(self, key: FieldKey) -> FieldDraft:
+    def draft(self, key: FieldKey | str) -> FieldDraft:
         """Return the draft that creates the field. Raises: InvalidField with all violations."""
 
 
@@ -242,7 +243,7 @@ class FieldReplacement:
         """Return the changes that this replacement makes to an existing field."""
         return FieldChanges(**_values(self, (*WRITABLE_MEMBERS, "data_type")))
 
-    def draft(self, key: FieldKey) -> FieldDraft:
+    def draft(self, key: FieldKey | str) -> FieldDraft:
         """Return the draft that creates this field if the key is free.
 
         Raises: InvalidField if the data type does not permit the allowed values.

@@ -1,6 +1,7 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`, the methods and the cases of
+And the conditions that each ESP supports, in `docs/conditions.md`, the examples in
+`docs/embedding.md`, the methods and the cases of
 each group of ports, in `docs/extending.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
@@ -59,16 +60,27 @@ from recipient_fields.testing import (
 
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
-    ROOT / "docs" / name for name in ("cli.md", "conditions.md", "extending.md", "settings.md")
+    ROOT / "docs" / name
+    for name in ("cli.md", "conditions.md", "embedding.md", "extending.md", "settings.md")
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
-_PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)", re.DOTALL)
+_PART = re.compile(r"(<!-- written: ([\w /.-]+) -->\n)(?:.*?)(<!-- end -->\n)", re.DOTALL)
 
 
 def written(page: str) -> str:
     """Return the page with its generated parts up to date."""
-    return _PART.sub(lambda part: f"{part[1]}\n{_PARTS[part[2]]()}\n\n{part[3]}", page)
+    return _PART.sub(lambda part: f"{part[1]}\n{_written_part(part[2])}\n\n{part[3]}", page)
+
+
+def _written_part(name: str) -> str:
+    return _example(name) if name.startswith("examples/") else _PARTS[name]()
+
+
+def _example(path: str) -> str:
+    """Return the file as a block, because a code host does not insert files as Sphinx does."""
+    code = (ROOT / "docs" / path).read_text("utf-8")
+    return f"<!-- not run: tests/embedding runs the file -->\n```python\n{code}```"
 
 
 def badges() -> str:

@@ -1,4 +1,4 @@
-"""Every use case rejects an object that is passed in place of its id."""
+"""Use cases reject wrong arguments, such as an object that is passed in place of its id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from recipient_fields.application import (
     IntegrationService,
     RecipientFieldService,
 )
-from recipient_fields.domain import DataType, FieldDraft, FieldReplacement, Role
+from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, FieldReplacement, Role
+from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
@@ -137,3 +138,81 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         with pytest.raises(TypeError):
             core.fields.delete_field(*arguments)
     assert core.fields.list_fields(organization.id) == before
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda core, ours: core.fields.create_field(ours, {"name": "City"}),
+            "draft must be a FieldDraft, not dict.",
+        ),
+        (
+            lambda core, ours: core.fields.update_field(ours, "city", {"name": "City"}),
+            "changes must be a FieldChanges, not dict.",
+        ),
+        (
+            lambda core, ours: core.fields.replace_or_create_field(ours, "city", {}),
+            "replacement must be a Replacement, not dict.",
+        ),
+        (
+            lambda core, ours: core.fields.delete_field(ours, "city", "v1"),
+            "precondition must be a Precondition, not str.",
+        ),
+        (
+            lambda core, ours: core.fields.find_fields(ours, {"limit": 1}),
+            "query must be a FieldQuery, not dict.",
+        ),
+        (
+            lambda core, ours: core.fields.apply_batch(ours, []),
+            "batch must be a Batch, not list.",
+        ),
+        (
+            lambda core, ours: core.fields.list_changes(ours, None),
+            "query must be a HistoryQuery, not NoneType.",
+        ),
+        (
+            lambda core, ours: core.fields.by(ADMINISTRATOR),
+            "author must be an Author, not Channel.",
+        ),
+        (
+            lambda core, ours: core.integrations.by("ada"),
+            "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.content.export_content(ours, "Hello", Esp.BRAZE),
+            "content must be a Content, not str. Pass parse_content(text).",
+        ),
+        (
+            lambda core, ours: core.content.check_content(ours, "Hello"),
+            "content must be a Content, not str. Pass parse_content(text).",
+        ),
+        (
+            lambda core, ours: core.content.compile_condition(ours, "a = 1", "braze", then=""),
+            "condition must be a Condition, not str. Pass parse_condition(text).",
+        ),
+    ],
+)
+def test_another_object_in_place_of_an_argument_is_rejected(core, call, message):
+    ours = core.administration.create_organization("Acme").id
+
+    with pytest.raises(TypeError) as rejected:
+        call(core, ours)
+
+    assert str(rejected.value) == message
+
+
+def test_an_esp_can_be_a_text(core):
+    ours = core.administration.create_organization("Acme").id
+
+    assert core.integrations.create_integration(ours, esp="braze", name="Main").esp is Esp.BRAZE
+    assert core.content.export_content(ours, parse_content("Hi"), "braze").content == "Hi"
+
+
+def test_a_text_of_no_esp_is_rejected(core):
+    ours = core.administration.create_organization("Acme").id
+
+    with pytest.raises(ValueError, match=r"'brase' is no ESP\. Use one of sfmc, mailchimp, "):
+        core.integrations.create_integration(ours, esp="brase", name="Main")
+    with pytest.raises(ValueError, match="'brase' is no ESP"):
+        core.content.export_content(ours, parse_content("Hi"), "brase")

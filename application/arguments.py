@@ -1,0 +1,62 @@
+"""Checks that use cases are called with the right objects, before anything depends on them.
+
+Storages treat an object in place of its id differently: a dict does not find it, SQLite's driver
+can't bind it, and PostgreSQL receives its text.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from recipient_fields.domain.conditions import Condition
+from recipient_fields.domain.content import Content
+
+_CONDITIONS = get_args(Condition)
+
+
+def require_ids(**ids: object) -> None:
+    """Require that each argument, such as `organization_id`, is an integer.
+
+    Raises: TypeError if one is not.
+    """
+    for name, value in ids.items():
+        if not isinstance(value, int):
+            wrong, owner = type(value).__name__, name.removesuffix("_id")
+            raise TypeError(f"{name} must be an int, not {wrong}. Pass {owner}.id.")
+
+
+def require_reference(reference: object) -> None:
+    """Require that the reference is the id or the key of a field.
+
+    Raises: TypeError if it is neither an integer nor a string.
+    """
+    if not isinstance(reference, int | str):
+        wrong = type(reference).__name__
+        raise TypeError(
+            f"reference must be a field's id or key, not {wrong}. Pass field.id or field.key."
+        )
+
+
+def require_type(expected: type, **arguments: object) -> None:
+    """Require that each argument, such as `draft`, is an instance of the class.
+
+    Raises: TypeError if one is not.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, expected):
+            wrong, article = type(value).__name__, "an" if expected.__name__[0] in "AO" else "a"
+            raise TypeError(f"{name} must be {article} {expected.__name__}, not {wrong}.")
+
+
+def require_content(content: object) -> None:
+    """Require that the content is parsed. Raises: TypeError if it is not."""
+    if not isinstance(content, Content):
+        wrong = type(content).__name__
+        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
+
+
+def require_condition(condition: object) -> None:
+    """Require that the condition is parsed. Raises: TypeError if it is not."""
+    if not isinstance(condition, _CONDITIONS):
+        wrong = type(condition).__name__
+        raise TypeError(f"condition must be a Condition, not {wrong}. Pass parse_condition(text).")
