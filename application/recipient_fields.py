@@ -275,8 +275,9 @@ class RecipientFieldService(RecipientFields):
         before = self._clock() - older_than
         records = self._history.prune(organization_id, before)
         if records:
-            facts = {"organization": organization_id, "records": records}
-            audit("History", "pruned", by=OPERATOR, **facts, before=format_instant(before))
+            facts: dict[str, object] = {"organization": organization_id, "records": records}
+            facts["before"] = format_instant(before)
+            audit("History", "pruned", by=self.author.name or OPERATOR, **facts)
         return records
 
     def _change(

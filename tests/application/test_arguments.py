@@ -8,7 +8,6 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
-    OPERATOR,
     AdministrationService,
     AdministratorService,
     Core,
@@ -64,9 +63,7 @@ def owners(core):
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
     administrator = grant(administrators_of(core), organization.id)
-    invited = core.administrators.invite(
-        organization.id, "eve@acme.example", Role.ADMIN, by=OPERATOR
-    )
+    invited = core.administrators.invite(organization.id, "eve@acme.example", Role.ADMIN)
     token = core.administrators.create_sign_in_link(administrator.id).token.reveal()
     return {
         "organization_id": organization,
@@ -177,6 +174,14 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         ),
         (
             lambda core, ours: core.integrations.by("ada"),
+            "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.administration.by("ada"),
+            "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.administrators.by("ada"),
             "author must be an Author, not str.",
         ),
         (
