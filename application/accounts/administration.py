@@ -111,13 +111,15 @@ class AdministrationService:
         organization_id: OrganizationId,
         *,
         name: str,
-        access: Access = Access.READ_WRITE,
+        access: Access | str = Access.READ_WRITE,
         lifetime: timedelta | None = DEFAULT_LIFETIME,
     ) -> IssuedKey:
         """Create an API key that is valid for `lifetime`. With None, it does not expire.
 
+        `access` can be a text, such as "read_only".
         Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
-        not 1 second to 366 days, OrganizationNotFound if the organization does not exist.
+        not 1 second to 366 days, ValueError if `access` is the text of no access,
+        OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
         plain = PlainKey.generate()

@@ -121,18 +121,19 @@ class AdministratorService:
         return evolve(self, author=author)
 
     def invite(
-        self, organization_id: OrganizationId, email: str, role: Role
+        self, organization_id: OrganizationId, email: str, role: Role | str
     ) -> IssuedInvitation | Administrator:
         """Invite the owner of the email address to the organization.
 
         The invitation gives no access: `accept_invitation` does. It replaces an earlier one for
         the address. The result is the same whether or not the address has an account in another
-        organization.
+        organization. `role` can be a text, such as "viewer".
 
         If it belongs to an administrator of this organization, change the role instead, and return
         the administrator.
-        Raises: InvalidAdministrator if the address is invalid; OrganizationNotFound if the
-        organization does not exist; LastAdministrator if its last `admin` would become a viewer.
+        Raises: InvalidAdministrator if the address is invalid; ValueError if `role` is the text of
+        no role; OrganizationNotFound if the organization does not exist; LastAdministrator if its
+        last `admin` would become a viewer.
         """
         require_ids(organization_id=organization_id)
         address, token, at = EmailAddress(email), SecretToken.generate(), self._clock()
@@ -259,14 +260,17 @@ class AdministratorService:
         self,
         organization_id: OrganizationId,
         administrator_id: AdministratorId,
-        role: Role,
+        role: Role | str,
     ) -> Administrator:
         """Change the role of an administrator. The next request has the new role.
 
-        Raises: AdministratorNotFound if the organization has no such administrator;
-        LastAdministrator if its last `admin` would become a viewer.
+        `role` can be a text, such as "viewer".
+        Raises: ValueError if `role` is the text of no role; AdministratorNotFound if the
+        organization has no such administrator; LastAdministrator if its last `admin` would become a
+        viewer.
         """
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
+        role = Role(role)
         administrator = self._administrators.change_role(
             organization_id, administrator_id, role, _keeping_admin(organization_id)
         )
