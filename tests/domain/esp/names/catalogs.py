@@ -18,6 +18,7 @@ from recipient_fields.domain import (
     FieldId,
     IntegrationId,
     OrganizationId,
+    RecipientField,
 )
 from recipient_fields.domain.esp import (
     Esp,
@@ -72,7 +73,7 @@ class Organization:
     """The fields and the integrations of an organization, as a storage would have them."""
 
     def __init__(self, *esps):
-        self.fields = ()
+        self.fields: tuple[RecipientField, ...] = ()
         self.integrations = {
             IntegrationId(i): NamedIntegration(id=IntegrationId(i), esp=esp)
             for i, esp in enumerate(esps, start=1)
@@ -153,11 +154,11 @@ def own_codes(draw, names):
     esp, name = draw(st.sampled_from(Esp)), draw(st.sampled_from(names))
     try:
         derived = derive_codes(esp, name, standard=draw(st.booleans()))
-        plain = derived.insertion_code, derived.value_expression
+        plain = [derived.insertion_code, derived.value_expression]
     except NoSafeForm:
-        plain = None, None
-    insertion_codes = st.sampled_from([None, plain[0], plain[0], *ODD_CODES])
-    expressions = st.sampled_from([None, plain[1], plain[1], *ODD_EXPRESSIONS])
+        plain = []
+    insertion_codes = st.sampled_from([None, *plain[:1], *plain[:1], *ODD_CODES])
+    expressions = st.sampled_from([None, *plain[1:], *plain[1:], *ODD_EXPRESSIONS])
     return {
         "custom_insertion_code": draw(insertion_codes),
         "custom_value_expression": draw(expressions),

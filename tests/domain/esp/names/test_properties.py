@@ -7,6 +7,7 @@ import os
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recipient_fields.domain import FieldId, RecipientField
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.esp.names import FieldCodes, plan_name_changes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
@@ -15,7 +16,7 @@ from . import specification
 from .catalogs import NAMES, organizations, reports
 from .specification import has_form
 
-EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "100"))
 THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -71,14 +72,23 @@ def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, da
     integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
     plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
     lost = {field.id for field in plan.removed}
+    set_names = {each.name for each in organization.integrations[integration_id].set_names.values()}
+    forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
         counterpart = code.esp_name and code.esp_name.counterpart
         if not lost.isdisjoint({code.field.id, counterpart and counterpart.id}):
             continue
+        # Without its synced field, a name that is set can have another form: that of the key.
+        if code.esp_name and code.esp_name.name in forms_lost:
+            continue
         now = after.find(key, target)
         assert now is not None
         assert now.insertion_code is not None
+
+
+def shown_name(name):
+    return None if name is None else (name.name, name.standard, name.state.value)
 
 
 @THOROUGHLY
@@ -105,8 +115,8 @@ def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
     assert {(each.field.id, each.integration_id) for each in planned} == changed
     for each in planned:
         place = each.field.id, each.integration_id
-        for name, expected in ((each.before, before[place]), (each.after, after[place])):
-            assert (name and (name.name, name.standard, name.state.value)) == expected
+        assert shown_name(each.before) == before[place]
+        assert shown_name(each.after) == after[place]
 
 
 @THOROUGHLY
@@ -143,7 +153,7 @@ def test_the_proposed_name_serves_a_field_that_has_none(organization, data):
 @given(organizations())
 def test_each_field_stands_for_the_specified_counterparts(organization):
     names, integrations = organization.names, organization.integrations.values()
-    definitions = {}
+    definitions: dict[FieldId, list[RecipientField]] = {}
     for field in sorted(organization.fields, key=lambda each: each.id):
         expected = specification.counterparts(field, integrations, organization.fields)
         found = names.counterparts(field)
@@ -158,5 +168,5 @@ def test_each_field_stands_for_the_specified_counterparts(organization):
 
 
 @given(st.sampled_from(Esp), st.sampled_from(NAMES), st.booleans())
-def test_a_name_has_a_safe_form_if_its_snippet_can_be_derived(esp, name, standard):
+def test_a_name_has_a_safe_form_if_its_codes_can_be_derived(esp, name, standard):
     assert has_safe_form(esp, name, standard=standard) is has_form(esp, name, standard)
