@@ -6,13 +6,6 @@ can't bind it, and PostgreSQL receives its text.
 
 from __future__ import annotations
 
-from typing import get_args
-
-from recipient_fields.domain.conditions import Condition
-from recipient_fields.domain.content import Content
-
-_CONDITIONS = get_args(Condition)
-
 
 def require_ids(**ids: object) -> None:
     """Require that each argument, such as `organization_id`, is an integer.
@@ -46,17 +39,3 @@ def require_type(expected: type, **arguments: object) -> None:
         if not isinstance(value, expected):
             wrong, article = type(value).__name__, "an" if expected.__name__[0] in "AO" else "a"
             raise TypeError(f"{name} must be {article} {expected.__name__}, not {wrong}.")
-
-
-def require_content(content: object) -> None:
-    """Require that the content is parsed. Raises: TypeError if it is not."""
-    if not isinstance(content, Content):
-        wrong = type(content).__name__
-        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
-
-
-def require_condition(condition: object) -> None:
-    """Require that the condition is parsed. Raises: TypeError if it is not."""
-    if not isinstance(condition, _CONDITIONS):
-        wrong = type(condition).__name__
-        raise TypeError(f"condition must be a Condition, not {wrong}. Pass parse_condition(text).")

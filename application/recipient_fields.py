@@ -26,6 +26,7 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
@@ -154,7 +155,8 @@ class RecipientFieldService(RecipientFields):
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
         require_reference(key)
-        require_type(Replacement, replacement=replacement)
+        if not isinstance(replacement, Replacement):
+            require_type(FieldReplacement, replacement=replacement)
         require_type(Precondition, precondition=precondition)
         field, applied = self._change(
             organization_id, lambda staged: staged.replace(key, replacement, precondition)
@@ -275,8 +277,9 @@ class RecipientFieldService(RecipientFields):
         before = self._clock() - older_than
         records = self._history.prune(organization_id, before)
         if records:
-            facts = {"organization": organization_id, "records": records}
-            audit("History", "pruned", by=OPERATOR, **facts, before=format_instant(before))
+            facts: dict[str, object] = {"organization": organization_id, "records": records}
+            facts["before"] = format_instant(before)
+            audit("History", "pruned", by=self.author.name or OPERATOR, **facts)
         return records
 
     def _change(

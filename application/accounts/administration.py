@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from recipient_fields.domain import (
     DEFAULT_GRACE_PERIOD,
@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     Access,
     ApiKey,
     ApiKeyId,
+    Author,
     KeyGrant,
     Organization,
     OrganizationChanged,
@@ -21,13 +22,13 @@ from recipient_fields.domain import (
     grant_key,
 )
 
-from ..arguments import require_ids
+from ..arguments import require_ids, require_type
 from ..clock import system_clock
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository
 from ..ports.organizations import OrganizationRepository
 from ..ports.storage import MissingGroup, StorageGroup
-from .audit import OPERATOR, audit
+from .audit import OPERATOR_AUTHOR, audit
 
 __all__ = ["AdministrationService", "IssuedKey"]
 
@@ -42,8 +43,9 @@ class IssuedKey:
 
 @frozen(kw_only=True)
 class AdministrationService:
-    """The use cases of organizations and API keys.
+    """The use cases of organizations and API keys, for one author.
 
+    The audit log has the name of the author, and so does each API key that the service creates.
     Every method raises StorageUnavailable if the storage fails or does not respond in time. The
     methods for API keys raise MissingGroup if `api_keys` is None: the storage has none.
     """
@@ -51,6 +53,12 @@ class AdministrationService:
     _organizations: OrganizationRepository = field(alias="organizations")
     _api_keys: ApiKeyRepository | None = field(alias="api_keys")
     _clock: Clock = field(default=system_clock, alias="clock")
+    author: Author = OPERATOR_AUTHOR
+
+    def by(self, author: Author) -> AdministrationService:
+        """Return this service for another author."""
+        require_type(Author, author=author)
+        return evolve(self, author=author)
 
     def create_organization(self, name: str) -> Organization:
         """Create an organization without fields.
@@ -94,9 +102,8 @@ class AdministrationService:
                 raise OrganizationChanged
 
         deleted = self._organizations.delete(organization_id, check)
-        audit(
-            "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
-        )
+        facts = {"organization": organization_id, **asdict(deleted)}
+        audit("Organization", "deleted", by=self.author.name, **facts)
         return deleted
 
     def issue_key(
@@ -104,16 +111,15 @@ class AdministrationService:
         organization_id: OrganizationId,
         *,
         name: str,
-        access: Access = Access.READ_WRITE,
+        access: Access | str = Access.READ_WRITE,
         lifetime: timedelta | None = DEFAULT_LIFETIME,
-        by: str = OPERATOR,
     ) -> IssuedKey:
         """Create an API key that is valid for `lifetime`. With None, it does not expire.
 
-        `by` is its creator: the email address of an administrator, or the operator.
-
+        `access` can be a text, such as "read_only".
         Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
-        not 1 second to 366 days, OrganizationNotFound if the organization does not exist.
+        not 1 second to 366 days, ValueError if `access` is the text of no access,
+        OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
         plain = PlainKey.generate()
@@ -124,10 +130,10 @@ class AdministrationService:
             access=access,
             lifetime=lifetime,
             at=self._clock(),
-            by=by,
+            by=self.author.name,
         )
         key = self._stored_keys().add(grant)
-        audit("API key", "created", by=by, **_facts(key))
+        audit("API key", "created", by=self.author.name, **_facts(key))
         return IssuedKey(key, plain)
 
     def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
@@ -143,9 +149,7 @@ class AdministrationService:
         require_ids(organization_id=organization_id, key_id=key_id)
         return self._stored_keys().get(organization_id, key_id)
 
-    def revoke_key(
-        self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
-    ) -> ApiKey:
+    def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
         """Revoke a key. If it is revoked already, nothing changes.
 
         Raises: ApiKeyNotFound if the organization has no such key.
@@ -154,7 +158,7 @@ class AdministrationService:
         at = self._clock()
         key = self._stored_keys().update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
-            audit("API key", "revoked", by=by, **_facts(key))
+            audit("API key", "revoked", by=self.author.name, **_facts(key))
         return key
 
     def rotate_key(
@@ -163,7 +167,6 @@ class AdministrationService:
         key_id: ApiKeyId,
         *,
         grace: timedelta = DEFAULT_GRACE_PERIOD,
-        by: str = OPERATOR,
     ) -> tuple[IssuedKey, ApiKey]:
         """Create a successor of a key. Return the successor and the old key, in this order.
 
@@ -176,10 +179,10 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.rotated(plain, at=self._clock(), grace=grace, by=by)
+            return key.rotated(plain, at=self._clock(), grace=grace, by=self.author.name)
 
         replaced, successor = self._stored_keys().rotate(organization_id, key_id, succession)
-        audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
+        audit("API key", "rotated", by=self.author.name, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
 
     def _stored_keys(self) -> ApiKeyRepository:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from math import ceil
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     LINK_LIFETIME,
@@ -18,6 +18,7 @@ from recipient_fields.domain import (
     Administrator,
     AdministratorId,
     AdministratorNotFound,
+    Author,
     EmailAddress,
     FoundLink,
     InvalidAdministrator,
@@ -44,13 +45,13 @@ from recipient_fields.domain import (
     require_unshared,
 )
 
-from ..arguments import require_ids
+from ..arguments import require_ids, require_type
 from ..clock import system_clock
 from ..extras import MissingExtra
 from ..ports.administrators import AdministratorRepository, AdministratorsCheck
 from ..ports.clock import Clock
 from ..ports.sessions import PasswordHasher, SessionRepository
-from .audit import audit
+from .audit import OPERATOR_AUTHOR, audit
 
 __all__ = ["AdministratorService", "IssuedInvitation", "IssuedLink", "SignedIn"]
 
@@ -99,33 +100,40 @@ class SignedIn:
 
 @frozen(kw_only=True)
 class AdministratorService:
-    """The use cases of administrators and their sessions.
+    """The use cases of administrators and their sessions, for one author.
 
-    `by` is the author of a change in the audit log: the email address of an administrator, or
-    `OPERATOR`. `address` is the IP address of the client. Every method raises StorageUnavailable if
-    the storage fails or does not respond in time. Those that hash passwords raise MissingExtra
-    without a `hasher`, and PasswordHashingBusy if the process already hashes two passwords and
-    neither ends within 2 seconds.
+    The audit log has the name of the author. The methods that use a token or a password, such as
+    `sign_in`, log the email address of the account instead. `address` is the IP address of the
+    client. Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    Those that hash passwords raise MissingExtra without a `hasher`, and PasswordHashingBusy if the
+    process already hashes two passwords and neither ends within 2 seconds.
     """
 
     _administrators: AdministratorRepository = field(alias="administrators")
     _sessions: SessionRepository = field(alias="sessions")
     _hasher: PasswordHasher | None = field(default=None, alias="hasher")
     _clock: Clock = field(default=system_clock, alias="clock")
+    author: Author = OPERATOR_AUTHOR
+
+    def by(self, author: Author) -> AdministratorService:
+        """Return this service for another author."""
+        require_type(Author, author=author)
+        return evolve(self, author=author)
 
     def invite(
-        self, organization_id: OrganizationId, email: str, role: Role, *, by: str
+        self, organization_id: OrganizationId, email: str, role: Role | str
     ) -> IssuedInvitation | Administrator:
         """Invite the owner of the email address to the organization.
 
         The invitation gives no access: `accept_invitation` does. It replaces an earlier one for
         the address. The result is the same whether or not the address has an account in another
-        organization.
+        organization. `role` can be a text, such as "viewer".
 
         If it belongs to an administrator of this organization, change the role instead, and return
         the administrator.
-        Raises: InvalidAdministrator if the address is invalid; OrganizationNotFound if the
-        organization does not exist; LastAdministrator if its last `admin` would become a viewer.
+        Raises: InvalidAdministrator if the address is invalid; ValueError if `role` is the text of
+        no role; OrganizationNotFound if the organization does not exist; LastAdministrator if its
+        last `admin` would become a viewer.
         """
         require_ids(organization_id=organization_id)
         address, token, at = EmailAddress(email), SecretToken.generate(), self._clock()
@@ -139,8 +147,8 @@ class AdministratorService:
         invitation = self._administrators.invite(organization_id, draft)
         if invitation is None:
             member = self._find_member(organization_id, address)
-            return self.change_role(organization_id, member.id, role, by=by)
-        _note_invitation("invited", invitation, by=by)
+            return self.change_role(organization_id, member.id, role)
+        _note_invitation("invited", invitation, by=self.author.name)
         return IssuedInvitation(invitation=invitation, token=token)
 
     def list_invitations(self, organization_id: OrganizationId) -> tuple[Invitation, ...]:
@@ -165,7 +173,7 @@ class AdministratorService:
         raise InvitationNotFound
 
     def withdraw_invitation(
-        self, organization_id: OrganizationId, invitation_id: InvitationId, *, by: str
+        self, organization_id: OrganizationId, invitation_id: InvitationId
     ) -> Invitation:
         """Delete a pending invitation, and return it. Its link does not work any more.
 
@@ -173,7 +181,7 @@ class AdministratorService:
         """
         require_ids(organization_id=organization_id, invitation_id=invitation_id)
         invitation = self._administrators.withdraw_invitation(organization_id, invitation_id)
-        _note_invitation("invitation withdrawn", invitation, by=by)
+        _note_invitation("invitation withdrawn", invitation, by=self.author.name)
         return invitation
 
     def find_invitation(self, token: str) -> Invitation:
@@ -252,20 +260,22 @@ class AdministratorService:
         self,
         organization_id: OrganizationId,
         administrator_id: AdministratorId,
-        role: Role,
-        *,
-        by: str,
+        role: Role | str,
     ) -> Administrator:
         """Change the role of an administrator. The next request has the new role.
 
-        Raises: AdministratorNotFound if the organization has no such administrator;
-        LastAdministrator if its last `admin` would become a viewer.
+        `role` can be a text, such as "viewer".
+        Raises: ValueError if `role` is the text of no role; AdministratorNotFound if the
+        organization has no such administrator; LastAdministrator if its last `admin` would become a
+        viewer.
         """
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
+        role = Role(role)
         administrator = self._administrators.change_role(
             organization_id, administrator_id, role, _keeping_admin(organization_id)
         )
-        _note("role changed", administrator, by=by, organization=organization_id, role=role.value)
+        facts = {"organization": organization_id, "role": role.value}
+        _note("role changed", administrator, by=self.author.name, **facts)
         return administrator
 
     def revoke(
@@ -273,7 +283,6 @@ class AdministratorService:
         organization_id: OrganizationId,
         administrator_id: AdministratorId,
         *,
-        by: str,
         keep_last: bool = False,
     ) -> Administrator:
         """Remove an administrator from the organization, and end all sessions of the account.
@@ -286,10 +295,10 @@ class AdministratorService:
         require_ids(organization_id=organization_id, administrator_id=administrator_id)
         check = _keeping_admin(organization_id) if keep_last else _permit
         administrator = self._administrators.revoke(organization_id, administrator_id, check)
-        _note("revoked", administrator, by=by, organization=organization_id)
+        _note("revoked", administrator, by=self.author.name, organization=organization_id)
         return administrator
 
-    def reset(self, email: str, *, by: str) -> IssuedLink:
+    def reset(self, email: str) -> IssuedLink:
         """Create a link with which the administrator sets another password, in any organization.
 
         The current password stays valid until the link is used. Only the operator may call this:
@@ -301,11 +310,11 @@ class AdministratorService:
         if administrator is None:
             raise AdministratorNotFound
         invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
-        _note("reset", administrator, by=by)
+        _note("reset", administrator, by=self.author.name)
         return invitation
 
     def reset_in(
-        self, organization_id: OrganizationId, administrator_id: AdministratorId, *, by: str
+        self, organization_id: OrganizationId, administrator_id: AdministratorId
     ) -> IssuedLink:
         """Do the same as `reset` for an administrator of this organization only.
 
@@ -315,7 +324,7 @@ class AdministratorService:
         administrator = self.get_administrator(organization_id, administrator_id)
         require_unshared(administrator)
         invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD, only_unshared=True)
-        _note("reset", administrator, by=by)
+        _note("reset", administrator, by=self.author.name)
         return invitation
 
     def create_sign_in_link(self, administrator_id: AdministratorId) -> IssuedLink:
@@ -420,12 +429,12 @@ class AdministratorService:
         require_ids(administrator_id=administrator_id, session_id=session_id)
         return self._sessions.delete(administrator_id, session_id)
 
-    def end_all_sessions(self, administrator_id: AdministratorId, *, by: str) -> int:
+    def end_all_sessions(self, administrator_id: AdministratorId) -> int:
         """End all sessions of the administrator. Return their number."""
         require_ids(administrator_id=administrator_id)
         ended = self._sessions.delete_all(administrator_id)
         facts = {"administrator": administrator_id, "sessions": ended}
-        audit("Administrator", "signed out everywhere", by=by, **facts)
+        audit("Administrator", "signed out everywhere", by=self.author.name, **facts)
         return ended
 
     def sign_out(self, token: str) -> None:
@@ -528,7 +537,7 @@ class AdministratorService:
     def _count_attempt(self, subject: bytes, at: datetime, limit: int, address: str) -> None:
         until = self._sessions.count_attempt(subject, at, limit=limit, window=ATTEMPT_WINDOW)
         if until is not None:
-            audit("Sign-in", "throttled", by="unknown", address=address)
+            audit("Sign-in", "throttled", by=None, address=address)
             raise SignInThrottled(max(1, ceil((until - at).total_seconds())))
 
     def _is_password(self, administrator: Administrator | None, password: str) -> bool:
@@ -617,12 +626,12 @@ def _network(address: str) -> str:
     return str(mapped or ip_network((ip, _IPV6_SITE_PREFIX), strict=False))
 
 
-def _note(act: str, administrator: Administrator, *, by: str, **facts: object) -> None:
+def _note(act: str, administrator: Administrator, *, by: str | None, **facts: object) -> None:
     email = administrator.email.text
     audit("Administrator", act, by=by, administrator=administrator.id, email=email, **facts)
 
 
-def _note_invitation(act: str, invitation: Invitation, *, by: str) -> None:
+def _note_invitation(act: str, invitation: Invitation, *, by: str | None) -> None:
     audit(
         "Administrator",
         act,
@@ -635,6 +644,6 @@ def _note_invitation(act: str, invitation: Invitation, *, by: str) -> None:
 
 def _note_failure(administrator: Administrator | None, address: str) -> None:
     if administrator is None:
-        audit("Sign-in", "failed", by="unknown", address=address)
+        audit("Sign-in", "failed", by=None, address=address)
     else:
-        _note("failed to sign in", administrator, by="unknown", address=address)
+        _note("failed to sign in", administrator, by=None, address=address)

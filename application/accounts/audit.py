@@ -18,22 +18,23 @@ invitations.
 """
 
 OPERATOR = "operator"
-"""The author of changes on the command line. No administrator has it: it is no email address."""
+"""The name of `OPERATOR_AUTHOR`. No administrator has it: it is no email address."""
 
 SERVICE = "service"
 """The author of what the service does by itself."""
 
 OPERATOR_AUTHOR = Author(ADMINISTRATOR, name=OPERATOR)
-"""The author of changes of fields on the command line."""
+"""The author of changes on the command line."""
 
 _audit = logging.getLogger(AUDIT)
 
 
-def audit(subject: str, act: str, *, by: str, **facts: object) -> None:
+def audit(subject: str, act: str, *, by: str | None, **facts: object) -> None:
     """Log one record: `by` has done `act` to the subject, such as "created" to "API key 7".
 
-    The record also contains the other facts, with their names.
+    `by` is the name of the author, or None if it is unknown. The record also contains the other
+    facts, with their names.
     """
-    facts = {"by": by, **facts}
+    facts = {"by": by or "unknown", **facts}
     text = ", ".join(f"{name} {value}" for name, value in facts.items())
     _audit.info("%s %s: %s", subject, act, text, extra={"facts": {"act": act, **facts}})

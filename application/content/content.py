@@ -24,7 +24,7 @@ from recipient_fields.domain.esp import (
     exportable_fields,
 )
 
-from ..arguments import require_condition, require_content, require_ids
+from ..arguments import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
@@ -84,7 +84,6 @@ class ContentService:
         Without a target, it can use all fields of the organization.
         Raises: InvalidCondition if the condition does not fit the fields.
         """
-        require_condition(condition)
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
@@ -106,7 +105,6 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if `strict` is true and the code has a caveat.
         """
-        require_condition(condition)
         available = self.find_fields(organization_id, target)
         check_condition(condition, available.fields, available.others)
         code = compile_condition(
@@ -132,7 +130,6 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields that code for the target,
         or without a target any code, can use.
         """
-        require_condition(condition)
         fields = self._fields_for(organization_id)
         if target is not None:
             available = _target_fields(fields, *self._find_integration(organization_id, target))
@@ -149,7 +146,6 @@ class ContentService:
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
-        require_content(content)
         check_content(content, self._fields_for(organization_id))
 
     def export_content(
@@ -165,7 +161,6 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
         are warnings.
         """
-        require_content(content)
         fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
@@ -178,7 +173,6 @@ class ContentService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has another type than its field.
         """
-        require_content(content)
         return preview_content(content, self._fields_for(organization_id), values)
 
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:

@@ -8,6 +8,7 @@ from enum import Enum
 
 from attrs import Attribute, evolve, field, frozen
 
+from ..choices import Choice
 from ..errors import InvalidAdministrator, Rule, Violation
 from ..fields.queries import fold_case
 from ..identity import AdministratorId, InvitationId, OrganizationId, SessionId
@@ -92,7 +93,7 @@ class EmailAddress:
         return self.text
 
 
-class Role(Enum):
+class Role(Choice):
     """The role of an administrator in one organization."""
 
     ADMIN = "admin"
@@ -104,12 +105,19 @@ class Role(Enum):
         return self is Role.ADMIN
 
 
+def _to_role(role: Role | str) -> Role:
+    return Role(role)
+
+
 @frozen
 class Membership:
-    """The role of an administrator in an organization."""
+    """The role of an administrator in an organization.
+
+    Raises: ValueError if `role` is the text of no role.
+    """
 
     organization_id: OrganizationId
-    role: Role
+    role: Role = field(converter=_to_role)
 
 
 def _require_order(
@@ -124,10 +132,13 @@ def _require_order(
 
 @frozen(kw_only=True)
 class InvitationDraft:
-    """A role in an organization that the owner of an email address gets with a link."""
+    """A role in an organization that the owner of an email address gets with a link.
+
+    Raises: ValueError if `role` is the text of no role.
+    """
 
     email: EmailAddress
-    role: Role
+    role: Role = field(converter=_to_role)
     digest: bytes = field(repr=False)
     """The SHA-256 of the link's token."""
     created_at: datetime = field(converter=whole_milliseconds)
@@ -181,7 +192,7 @@ class Administrator:
                 return membership.role
         return None
 
-    def with_role(self, organization_id: OrganizationId, role: Role) -> Administrator:
+    def with_role(self, organization_id: OrganizationId, role: Role | str) -> Administrator:
         """Return this administrator with the role in the organization."""
         memberships = (*self._others(organization_id), Membership(organization_id, role))
         ordered = sorted(memberships, key=lambda each: each.organization_id)

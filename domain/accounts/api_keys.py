@@ -13,6 +13,7 @@ from zlib import crc32
 from attrs import asdict, evolve, field, frozen
 from attrs.converters import optional
 
+from ..choices import Choice
 from ..errors import InvalidApiKey, Rule, Violation
 from ..identity import ApiKeyId, OrganizationId
 from ..instants import whole_milliseconds
@@ -94,11 +95,15 @@ class PlainKey:
         return f"<PlainKey {self.display}>"
 
 
-class Access(Enum):
+class Access(Choice):
     """The access that a key permits."""
 
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
+
+
+def _to_access(access: Access | str) -> Access:
+    return Access(access)
 
 
 class KeyState(Enum):
@@ -125,11 +130,13 @@ class Credential:
     `key_display` is the form of a stored key for display, which the history records.
 
     `expires_at` is the expiry of a stored key, of which a metric warns, or None if it has none.
+
+    Raises: ValueError if `access` is the text of no access.
     """
 
     organization_id: OrganizationId
     key_id: ApiKeyId | str | None
-    access: Access
+    access: Access = field(converter=_to_access)
     catalog_revision: int | None = field(default=None, eq=False)
     key_display: str | None = field(default=None, eq=False)
     catalog_size: int | None = field(default=None, eq=False)
@@ -184,11 +191,14 @@ def _parse_name(text: str) -> str:
 
 @frozen(kw_only=True)
 class KeyGrant:
-    """A new API key to which no storage has assigned an id."""
+    """A new API key to which no storage has assigned an id.
+
+    Raises: InvalidApiKey if the name is invalid, ValueError if `access` is the text of no access.
+    """
 
     organization_id: OrganizationId
     name: str = field(converter=_parse_name)
-    access: Access
+    access: Access = field(converter=_to_access)
     digest: bytes = field(repr=False)
     display: str
     created_at: datetime = field(converter=whole_milliseconds)
@@ -326,7 +336,7 @@ def grant_key(
     organization_id: OrganizationId,
     *,
     name: str,
-    access: Access,
+    access: Access | str,
     lifetime: timedelta | None,
     at: datetime,
     by: str | None = None,
@@ -335,7 +345,8 @@ def grant_key(
 
     `by` is its creator.
 
-    Raises: InvalidApiKey if the name (1 to 100 characters) or the lifetime is invalid.
+    Raises: InvalidApiKey if the name (1 to 100 characters) or the lifetime is invalid, ValueError
+    if `access` is the text of no access.
     """
     if lifetime is not None and not MIN_LIFETIME <= lifetime <= MAX_LIFETIME:
         message = "A key expires after 1 second to 366 days, or never."

@@ -12,7 +12,7 @@ from ..suggestions import closest_match
 from .errors import InvalidCondition
 from .literals import to_scalar
 from .syntax import MAX_DEPTH, SYMBOLS
-from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator
+from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, require_condition
 
 __all__ = ["MAX_COMPARISONS", "SUPPORTED_OPERATORS", "check_condition"]
 
@@ -67,8 +67,10 @@ def check_condition(
 
     Raises: InvalidCondition, with all violations, if a field is unknown, if its type does not
     support the operator or the value, if its allowed values do not contain the value, or if the
-    condition is deeper than 12 levels or has more than 200 comparisons.
+    condition is deeper than 12 levels or has more than 200 comparisons. TypeError if it is not
+    parsed.
     """
+    require_condition(condition)
     known = {str(field.key): field for field in fields}
     unusable = {str(field.key): field for field in others}
     searches = 0

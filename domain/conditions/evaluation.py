@@ -13,7 +13,7 @@ from ..fields.field import RecipientField
 from ..fields.values import DataType
 from ..instants import parse_date, parse_instant, whole_milliseconds
 from .errors import InvalidRecipient
-from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value
+from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value, require_condition
 
 __all__ = ["evaluate", "read_value"]
 
@@ -46,8 +46,10 @@ def evaluate(
     empty text are not set. Dates are `date` and aware `datetime` objects, or texts in the formats
     of allowed values.
 
-    Raises: InvalidRecipient if a value that is compared has another type than its field.
+    Raises: InvalidRecipient if a value that is compared has another type than its field, TypeError
+    if the condition is not parsed.
     """
+    require_condition(condition)
     data_types = {str(field.key): field.data_type for field in fields}
 
     def holds(condition: Condition) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from attrs import field, frozen
 
@@ -121,3 +121,10 @@ class AnyOf:
 
 Condition: TypeAlias = Comparison | Not | AllOf | AnyOf
 """A comparison, or a combination of other conditions."""
+
+
+def require_condition(condition: object) -> None:
+    """Require that the condition is parsed. Raises: TypeError if it is not."""
+    if not isinstance(condition, get_args(Condition)):
+        wrong = type(condition).__name__
+        raise TypeError(f"condition must be a Condition, not {wrong}. Pass parse_condition(text).")

@@ -24,13 +24,17 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
     """Check that the content can be shown to recipients who have these fields.
 
     Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a condition
-    does not fit the fields. Only the first 200 violations of conditions are reported.
+    does not fit the fields. Only the first 200 violations of conditions are reported. TypeError if
+    the content is not parsed.
     """
     require_fields(content, FieldResolver(fields))
 
 
 def require_fields(content: Content, resolver: FieldResolver) -> None:
-    """Check the content. Raises: InvalidContent, as `check_content` does."""
+    """Check the content. Raises: InvalidContent and TypeError, as `check_content` does."""
+    if not isinstance(content, Content):
+        wrong = type(content).__name__
+        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
     violations = list(islice(_violations(content, resolver), MAX_VIOLATIONS))
     if violations:
         raise InvalidContent(violations)

@@ -35,7 +35,8 @@ def preview_content(
     of such a field means the field in `fields` with the same name at the ESP.
 
     Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
-    InvalidRecipient if a value has another type than its field.
+    InvalidRecipient if a value has another type than its field; TypeError if the content is not
+    parsed.
     """
     resolver = FieldResolver(fields, others)
     require_fields(content, resolver)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import NoReturn
 
 from attrs import frozen
 
+from ..choices import Choice
 from ..fields.values import DataType
 
 __all__ = ["DIALECTS", "Dialect", "Esp", "Form", "Quoting"]
 
 
-class Esp(Enum):
+class Esp(Choice):
     """The supported providers."""
 
     SALESFORCE = "sfmc"
@@ -32,10 +32,6 @@ class Esp(Enum):
     ITERABLE = "iterable"
     BREVO = "brevo"
     ACTIVECAMPAIGN = "activecampaign"
-
-    @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
-        raise ValueError(f"{value!r} is no ESP. Use one of {', '.join(esp.value for esp in cls)}.")
 
 
 class Quoting(Enum):

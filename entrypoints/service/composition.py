@@ -7,14 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from recipient_fields.application import (
     DEFAULT_HISTORY_LIMIT,
     Core,
+    IntegrationStorage,
     Pooled,
     Storage,
     StorageGroup,
+    StoredKeyValidator,
 )
 from recipient_fields.domain import HistoryLimit
 
@@ -37,7 +39,14 @@ from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
 from .advice import MISSING_CONSOLE_GROUP
 from .log import BufferedHandler
-from .selection import open_core, open_permitted_source, open_text_recipients, storage_kind
+from .selection import (
+    create_password_hasher,
+    open_key_validator,
+    open_permitted_source,
+    open_storage,
+    open_text_recipients,
+    storage_kind,
+)
 from .settings import MEBIBYTE, STORED_KEYS, InvalidSettings, Settings
 
 if TYPE_CHECKING:
@@ -50,6 +59,8 @@ class Service:
     """The HTTP service without a server."""
 
     core: Core
+    storage: Storage
+    """The storage of `core`, which the caller closes."""
     application: WSGIApplication
     readiness: CheckWithDeadline
     reject: HostRejections
@@ -80,39 +91,45 @@ def create_service(
 ) -> Service:
     """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
 
-    Raises: what `open_core` raises; MissingExtra and InvalidSettings if traces can't be exported;
+    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra and InvalidSettings if
+    traces can't be exported; MissingExtra if the console is served and its extra is not installed;
     InvalidSettings if the storage does not have a group that the settings require.
     """
     traces = _create_traces(settings)
-    core = open_core(
-        settings.storage,
-        field_limit=settings.field_limit,
-        catalog_size=settings.catalog_size,
-        history_limit=_history_limit(settings),
-        keys_url=settings.keys,
-        environment=environment,
-        hashes_passwords=settings.console,
-        wrap=None if traces is None else traces.trace_storage,
-    )
-    _require_groups(core.storage, settings)
-    readiness = CheckWithDeadline(core.storage.check)
+    hasher = create_password_hasher() if settings.console else None
+    validator = open_key_validator(settings.keys, environment)
+    storage = open_storage(settings.storage)
+    _require_groups(storage, settings)
+    readiness = CheckWithDeadline(storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
     # Unlike `log.log`, `log_or_drop` never blocks.
     rejection_log = RequestLog(log.log_or_drop, addresses)
-    admin = _create_admin(core, readiness, rejection_log) if with_admin else None
+    admin = _create_admin(storage, readiness, rejection_log) if with_admin else None
+    used = storage if traces is None else traces.trace_storage(storage)
+    if validator is None and isinstance(used, IntegrationStorage):
+        validator = StoredKeyValidator(used.api_keys)
+    if validator is not None and admin is not None:
+        validator = admin.metrics.counting(validator)
+    core = Core.over(
+        used,
+        field_limit=settings.field_limit,
+        catalog_size=settings.catalog_size * MEBIBYTE,
+        history_limit=_history_limit(settings),
+        validator=validator,
+        hasher=hasher,
+    )
     request_log = RequestLog(log.log, addresses)
     hooks: tuple[OnResponse, ...] = ()
     if admin is not None:
         hooks += (admin.metrics.record_response,)
     if traces is not None:
         hooks += (traces.record_response,)
-    counted, heavy = core, HeavyRequests(settings.threads)
+    heavy = HeavyRequests(settings.threads)
     unread = UnreadResponses(max(MAX_UNREAD_BYTES, 2 * settings.catalog_size * MEBIBYTE))
     if admin is not None:
         admin.metrics.watch_large_responses(heavy, unread)
-        counted = evolve(core, validator=admin.metrics.counting(core.validator))
     api = create_app(
-        counted,
+        core,
         hooks,
         check=readiness,
         cache_bytes=settings.cache * MEBIBYTE,
@@ -125,6 +142,7 @@ def create_service(
     application: WSGIApplication = api if console is None else _mount(console, api)
     return Service(
         core=core,
+        storage=storage,
         application=application if traces is None else traces.trace_requests(application),
         readiness=readiness,
         reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
@@ -193,7 +211,7 @@ def _mount(console: WSGIApplication, api: WSGIApplication) -> WSGIApplication:
     return application
 
 
-def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> Admin:
+def _create_admin(storage: Storage, readiness: CheckWithDeadline, log: RequestLog) -> Admin:
     # Imported here because only a service with metrics needs these 1.4 MiB.
     from prometheus_client import disable_created_metrics
 
@@ -202,8 +220,8 @@ def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> 
 
     disable_created_metrics()  # type: ignore[no-untyped-call]  # It applies to the whole process.
     metrics = Metrics()
-    if isinstance(core.storage, Pooled):
-        metrics.watch_pool(core.storage)
+    if isinstance(storage, Pooled):
+        metrics.watch_pool(storage)
     last_check = PeriodicCheck(readiness)
     metrics.watch_readiness(last_check)
     application = create_admin_app(metrics, last_check, log)

@@ -9,8 +9,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from attrs import evolve
-
 from recipient_fields.application import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
@@ -62,32 +60,17 @@ def open_core(
     field_limit: int = DEFAULT_FIELD_LIMIT,
     catalog_size: int = DEFAULT_CATALOG_SIZE // MEBIBYTE,
     history_limit: HistoryLimit | None = None,
-    keys_url: str = STORED_KEYS,
-    environment: Mapping[str, str] | None = None,
-    hashes_passwords: bool = False,
-    wrap: Callable[[Storage], Storage] | None = None,
 ) -> Core:
-    """Return the application services for the storage with this URL.
+    """Return the application services for the storage with this URL. `catalog_size` is in MiB.
 
-    `catalog_size` is in MiB. `environment` has the credentials of the key validator. The services
-    use the repositories that `wrap` returns for the storage.
-
-    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
-    and the extra `console` is not installed.
+    Raises: what `open_storage` raises.
     """
-    hasher = create_password_hasher() if hashes_passwords else None
-    validator = open_key_validator(keys_url, environment or {})
-    storage = open_storage(storage_url)
-    wrapped = storage if wrap is None else wrap(storage)
-    core = Core.over(
-        wrapped,
+    return Core.over(
+        open_storage(storage_url),
         field_limit=field_limit,
         catalog_size=catalog_size * MEBIBYTE,
         history_limit=history_limit,
-        validator=validator,
-        hasher=hasher,
     )
-    return evolve(core, storage=storage)
 
 
 def open_storage(url: str) -> Storage:

@@ -8,14 +8,21 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
-    OPERATOR,
     AdministrationService,
     AdministratorService,
     Core,
     IntegrationService,
     RecipientFieldService,
 )
-from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, FieldReplacement, Role
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Access,
+    Credential,
+    DataType,
+    FieldDraft,
+    FieldReplacement,
+    Role,
+)
 from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
@@ -64,9 +71,7 @@ def owners(core):
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
     administrator = grant(administrators_of(core), organization.id)
-    invited = core.administrators.invite(
-        organization.id, "eve@acme.example", Role.ADMIN, by=OPERATOR
-    )
+    invited = core.administrators.invite(organization.id, "eve@acme.example", Role.ADMIN)
     token = core.administrators.create_sign_in_link(administrator.id).token.reveal()
     return {
         "organization_id": organization,
@@ -153,7 +158,7 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         ),
         (
             lambda core, ours: core.fields.replace_or_create_field(ours, "city", {}),
-            "replacement must be a Replacement, not dict.",
+            "replacement must be a FieldReplacement, not dict.",
         ),
         (
             lambda core, ours: core.fields.delete_field(ours, "city", "v1"),
@@ -177,6 +182,14 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         ),
         (
             lambda core, ours: core.integrations.by("ada"),
+            "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.administration.by("ada"),
+            "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.administrators.by("ada"),
             "author must be an Author, not str.",
         ),
         (
@@ -212,7 +225,38 @@ def test_an_esp_can_be_a_text(core):
 def test_a_text_of_no_esp_is_rejected(core):
     ours = core.administration.create_organization("Acme").id
 
-    with pytest.raises(ValueError, match=r"'brase' is no ESP\. Use one of sfmc, mailchimp, "):
+    with pytest.raises(ValueError, match=r"'brase' is no Esp\. Use one of sfmc, mailchimp, "):
         core.integrations.create_integration(ours, esp="brase", name="Main")
-    with pytest.raises(ValueError, match="'brase' is no ESP"):
+    with pytest.raises(ValueError, match="'brase' is no Esp"):
         core.content.export_content(ours, parse_content("Hi"), "brase")
+
+
+def test_the_access_of_a_key_can_be_a_text(core):
+    ours = core.administration.create_organization("Acme").id
+
+    issued = core.administration.issue_key(ours, name="Backend", access="read_only")
+
+    assert issued.api_key.access is Access.READ_ONLY
+    assert core.validator.validate(issued.plain.reveal()).access is Access.READ_ONLY
+    with pytest.raises(ValueError, match=r"'read' is no Access\. Use one of read_write, read_only"):
+        core.administration.issue_key(ours, name="Backend", access="read")
+    assert Credential(ours, None, "read_only").access is Access.READ_ONLY
+
+
+def test_a_role_can_be_a_text(core):
+    ours = core.administration.create_organization("Acme").id
+    administrator = grant(administrators_of(core), ours)
+
+    assert (
+        core.administrators.invite(ours, "eve@acme.example", "viewer").invitation.role
+        is Role.VIEWER
+    )
+    grant(administrators_of(core), ours, "other@acme.example")
+    changed = core.administrators.change_role(ours, administrator.id, "viewer")
+    assert changed.role_in(ours) is Role.VIEWER
+    for call in (
+        lambda: core.administrators.invite(ours, "eve@acme.example", "owner"),
+        lambda: core.administrators.change_role(ours, administrator.id, "owner"),
+    ):
+        with pytest.raises(ValueError, match=r"'owner' is no Role\. Use one of admin, viewer\."):
+            call()

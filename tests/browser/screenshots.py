@@ -190,12 +190,11 @@ def _fill(core: Core, clock: PastClock) -> OrganizationId:
         core.integrations.sync_fields(organization_id, integration.id, reported)
     for days, name, access, lifetime in KEYS:
         clock.days = days
-        core.administration.issue_key(
+        core.administration.by(Author(ADMINISTRATOR, name=EMAIL)).issue_key(
             organization_id,
             name=name,
             access=access,
             lifetime=None if lifetime is None else timedelta(days=lifetime),
-            by=EMAIL,
         )
     clock.days = 0
     return organization_id

@@ -18,7 +18,7 @@ import pytest
 from attrs import frozen
 from selenium.webdriver import Chrome
 
-from recipient_fields.application import OPERATOR, Core
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AllowedValues,
@@ -146,7 +146,7 @@ class Acme:
 
     def set_password(self) -> None:
         """Set the password of the administrator, which begins another session."""
-        token = self.core.administrators.reset(self.email, by=OPERATOR).token
+        token = self.core.administrators.reset(self.email).token
         self.window.open(f"/console/links/{token.reveal()}")
         self.window.fill("New password", PASSWORD)
         self.window.press("Set password and sign in")
@@ -154,7 +154,7 @@ class Acme:
     def end_sessions(self) -> None:
         """End all sessions of the administrator."""
         (administrator,) = self.core.administrators.list_administrators(self.organization.id)
-        self.core.administrators.end_all_sessions(administrator.id, by=OPERATOR)
+        self.core.administrators.end_all_sessions(administrator.id)
 
     def add_field(self, name: str, **members: Any) -> FieldId:
         """Create a manual field, and return its id."""
@@ -754,9 +754,7 @@ def test_a_viewer_sees_pages_without_buttons(acme: Acme, window: Window) -> None
     acme.sign_in_again()
     (administrator,) = acme.core.administrators.list_administrators(acme.organization.id)
     grant(administrators, acme.organization.id, f"lee@acme-{other}.example")
-    acme.core.administrators.change_role(
-        acme.organization.id, administrator.id, Role.VIEWER, by=OPERATOR
-    )
+    acme.core.administrators.change_role(acme.organization.id, administrator.id, Role.VIEWER)
     acme.core.administration.issue_key(acme.organization.id, name="Checkout service")
 
     window.open("/console")

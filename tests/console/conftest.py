@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
-from recipient_fields.application import OPERATOR, Core, IssuedInvitation
+from recipient_fields.application import Core, IssuedInvitation
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Author,
@@ -66,7 +66,7 @@ class Console:
     ) -> str:
         """Invite an administrator, and return the path of the link."""
         organization_id = organization_id or self.acme.id
-        invitation = self.core.administrators.invite(organization_id, email, role, by=OPERATOR)
+        invitation = self.core.administrators.invite(organization_id, email, role)
         assert isinstance(invitation, IssuedInvitation)
         return f"/console/invitations/{invitation.token.reveal()}"
 

@@ -122,7 +122,7 @@ def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> 
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators
     account = administrators.list_administrators(console.acme.id)[0]
-    administrators.change_role(console.acme.id, account.id, Role.VIEWER, by="operator")
+    administrators.change_role(console.acme.id, account.id, Role.VIEWER)
 
     assert dana.submit(page, {"name": "City"}).status == 403
 

@@ -36,11 +36,11 @@ def end_session(console: Console, browser: Browser, how: str) -> None:
     elif how == "signed out in another tab":
         browser.submit_form(browser.get(console.fields), "/sign-out")
     elif how == "ended by a reset of the password":
-        token = administrators.reset(account.email.text, by="operator").token
+        token = administrators.reset(account.email.text).token
         assert token is not None
         administrators.set_password(token.reveal(), PASSWORD, address="203.0.113.1", user_agent="")
     else:
-        administrators.end_all_sessions(account.id, by="operator")
+        administrators.end_all_sessions(account.id)
 
 
 def sign_in(browser: Browser, page: Response, email: str = EMAIL) -> Response:
@@ -239,12 +239,12 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
     console.sign_in(dana)
     account = administrators.list_administrators(console.acme.id)[0]
     page = dana.get(f"{console.fields}/new")
-    administrators.end_all_sessions(account.id, by="operator")
+    administrators.end_all_sessions(account.id)
     if role is None:
-        administrators.revoke(console.acme.id, account.id, by="operator")
+        administrators.revoke(console.acme.id, account.id)
     else:
         grant(administrators_of(console.core), console.acme.id, "erin@acme.example")
-        administrators.change_role(console.acme.id, account.id, role, by="operator")
+        administrators.change_role(console.acme.id, account.id, role)
 
     form = continued(dana, dana.submit(page, ENTERED))
 

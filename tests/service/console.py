@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import Factory, define
 
-from recipient_fields.application import OPERATOR, Core, IssuedInvitation
+from recipient_fields.application import Core, IssuedInvitation
 from recipient_fields.domain import OrganizationId, Role
 
 from ..console.browser import Browser, Response
@@ -45,7 +45,7 @@ def browse(url: str, address: str | None = None) -> RecordingBrowser:
 
 def invite(core: Core, organization_id: OrganizationId, email: str, role: Role = Role.ADMIN) -> str:
     """Invite an administrator, and return the path of the link."""
-    invitation = core.administrators.invite(organization_id, email, role, by=OPERATOR)
+    invitation = core.administrators.invite(organization_id, email, role)
     assert isinstance(invitation, IssuedInvitation)
     return f"/console/invitations/{invitation.token.reveal()}"
 

@@ -174,7 +174,7 @@ class TestRequests:
     def test_spans_contain_no_key_path_query_string_body_or_argument(
         self, traced: Start, collector: Collector, core: Core, acme: OrganizationId, key: str
     ) -> None:
-        invitation = core.administrators.invite(acme, "ada@example.com", Role.ADMIN, by="Tests")
+        invitation = core.administrators.invite(acme, "ada@example.com", Role.ADMIN)
         assert isinstance(invitation, IssuedInvitation)
         token = invitation.token.reveal()
         service = traced("--console")

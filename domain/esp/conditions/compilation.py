@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from ...conditions import Condition
+from ...conditions.tree import require_condition
 from ...fields.field import RecipientField
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
@@ -36,7 +37,7 @@ class ConditionCode:
 def compile_condition(
     condition: Condition,
     fields: Iterable[RecipientField],
-    esp: Esp,
+    esp: Esp | str,
     *,
     then: str,
     otherwise: str = "",
@@ -46,8 +47,11 @@ def compile_condition(
     The condition must have passed `check_condition` with these fields. Both texts are copied
     verbatim, several times if the language has neither `and` nor variables.
 
-    Raises: NotExpressible if the ESP can't express the condition, or if no source establishes how.
+    Raises: NotExpressible if the ESP can't express the condition, or if no source establishes how;
+    TypeError if the condition is not parsed; ValueError if `esp` is the text of no ESP.
     """
+    require_condition(condition)
+    esp = Esp(esp)
     language = LANGUAGES[esp]
     for name, text in (("then", then), ("else", otherwise)):
         if re.search(language.inseparable, text) is not None:

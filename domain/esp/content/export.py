@@ -57,7 +57,7 @@ class ExportedContent:
 def export_content(
     content: Content,
     fields: Iterable[RecipientField],
-    esp: Esp,
+    esp: Esp | str,
     *,
     integration_id: IntegrationId | None = None,
     strict: bool = False,
@@ -72,8 +72,10 @@ def export_content(
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
-    a condition; if `strict` is true, also if there are warnings.
+    a condition; if `strict` is true, also if there are warnings. TypeError if the content is not
+    parsed, ValueError if `esp` is the text of no ESP.
     """
+    esp = Esp(esp)
     fields = tuple(fields)
     resolver = FieldResolver(exportable_fields(fields, integration_id), fields)
     require_fields(content, resolver)

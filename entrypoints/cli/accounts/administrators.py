@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from recipient_fields.application import OPERATOR, Core, IssuedInvitation
+from recipient_fields.application import Core, IssuedInvitation
 from recipient_fields.domain import (
     Administrator,
     AdministratorNotFound,
@@ -62,7 +62,7 @@ def invite(
     person has no access. For an administrator of the organization, change the role instead.
     """
     with open_for_organization(storage, organization) as (core, chosen):
-        invited = core.administrators.invite(chosen.id, email, role, by=OPERATOR)
+        invited = core.administrators.invite(chosen.id, email, role)
         account = core.administrators.find_administrator(email)
     where = f"with the role {role.value} in organization {chosen.id}, {chosen.name}"
     if isinstance(invited, IssuedInvitation):
@@ -130,10 +130,10 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
         if not yes:
             confirm(f"Revoke {described}?")
         if isinstance(found, Invitation):
-            core.administrators.withdraw_invitation(chosen.id, found.id, by=OPERATOR)
+            core.administrators.withdraw_invitation(chosen.id, found.id)
             document = _render_invitation(found, core.clock())
         else:
-            core.administrators.revoke(chosen.id, found.id, by=OPERATOR)
+            core.administrators.revoke(chosen.id, found.id)
             document = _render(found, chosen.id)
     if as_json:
         print_json({"administrator": document})
@@ -153,7 +153,7 @@ def reset(storage: str, email: str, console_url: str, *, as_json: bool) -> None:
     new password ends all of the person's sessions.
     """
     with open_existing(storage) as core:
-        reset = core.administrators.reset(email, by=OPERATOR)
+        reset = core.administrators.reset(email)
     url = link_url(f"{console_url}{ROOT}", reset.token)
     _show_link(reset.administrator.email, url, reset.expires_at, as_json=as_json)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from recipient_fields.application import OPERATOR, OPERATOR_AUTHOR, Core, IssuedInvitation
+from recipient_fields.application import OPERATOR_AUTHOR, Core, IssuedInvitation
 from recipient_fields.domain import (
     AllowedValues,
     DataType,
@@ -40,7 +40,7 @@ def create_demonstration(core: Core) -> PlainKey | None:
 def _add_administrator(core: Core, organization_id: OrganizationId) -> None:
     """Add the administrator, who signs in with links: the password is not stored."""
     administrators, password = core.administrators, SecretToken.generate().reveal()
-    invited = administrators.invite(organization_id, EMAIL, Role.ADMIN, by=OPERATOR)
+    invited = administrators.invite(organization_id, EMAIL, Role.ADMIN)
     if isinstance(invited, IssuedInvitation):  # The organization is new, so it has no member.
         token = invited.token.reveal()
         signed_in = administrators.accept_invitation(token, password, address="", user_agent="")

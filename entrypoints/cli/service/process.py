@@ -37,7 +37,7 @@ def run(settings: Settings, *, demo: bool) -> None:
     log = start_log(settings.log_level, settings.log_format, sys.stderr)
     address = settings.admin_listen
     service = create_service(settings, os.environ, log, with_admin=address is not None)
-    _warn_of_small_pool(service.core.storage, settings.threads)
+    _warn_of_small_pool(service.storage, settings.threads)
     _warn_of_readable_file(settings.storage)
     lifecycle = _LifecycleLog(log)
 
@@ -45,7 +45,7 @@ def run(settings: Settings, *, demo: bool) -> None:
         service.readiness.begin_shutdown()
         lifecycle.log_drain(by, in_flight)
 
-    with closing(service.core.storage):
+    with closing(service.storage):
         server = create_server(settings, service, drain)
         with run_admin_listener(address, service, server) as admin_url:
             text = is_text(settings.log_format, sys.stderr)

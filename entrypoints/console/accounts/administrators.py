@@ -26,7 +26,7 @@ from .. import invitation_url, link_url
 from ..csrf import own_origin
 from ..form_claims import claimed_form
 from ..form_errors import NO_ERRORS, FormError, FormErrors
-from ..page import Page, visit
+from ..page import Page, author, visit
 from ..rendering import Flash, Pages
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
@@ -79,11 +79,8 @@ class AdministratorInvitation(Page):
         try:
             parsed = _parse_role(role)
             with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
-                invited = self.core.administrators.invite(
-                    visit(req).organization.id,
-                    email,
-                    parsed,
-                    by=visit(req).administrator.email.text,
+                invited = self.core.administrators.by(author(req)).invite(
+                    visit(req).organization.id, email, parsed
                 )
         except (InvalidAdministrator, LastAdministrator) as refused:
             errors = _form_errors(refused, "email")
@@ -114,11 +111,8 @@ class InvitationRenewal(Page):
         """Replace the invitation by one with a new link, and show the link once."""
         invitation = _get_invitation(self.core, req, invitation_id)
         with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
-            invited = self.core.administrators.invite(
-                visit(req).organization.id,
-                invitation.email.text,
-                invitation.role,
-                by=visit(req).administrator.email.text,
+            invited = self.core.administrators.by(author(req)).invite(
+                visit(req).organization.id, invitation.email.text, invitation.role
             )
         _send_invited(self.core, self.pages, req, resp, invited, self.origin)
 
@@ -143,10 +137,8 @@ class InvitationWithdrawal(Page):
     ) -> None:
         """Withdraw the invitation."""
         with claimed_form(req, self.core, _LIST):
-            withdrawn = self.core.administrators.withdraw_invitation(
-                visit(req).organization.id,
-                invitation_id,
-                by=visit(req).administrator.email.text,
+            withdrawn = self.core.administrators.by(author(req)).withdraw_invitation(
+                visit(req).organization.id, invitation_id
             )
         flash = Flash("The invitation of ", withdrawn.email.text, " was withdrawn.")
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
@@ -182,11 +174,8 @@ class RoleChange(Page):
         administrator = _get(self.core, req, administrator_id)
         role = visit(req).form.text("role")
         try:
-            self.core.administrators.change_role(
-                visit(req).organization.id,
-                administrator.id,
-                _parse_role(role),
-                by=visit(req).administrator.email.text,
+            self.core.administrators.by(author(req)).change_role(
+                visit(req).organization.id, administrator.id, _parse_role(role)
             )
         except (InvalidAdministrator, LastAdministrator) as refused:
             _send_form(
@@ -225,10 +214,8 @@ class PasswordReset(Page):
         administrator = _get(self.core, req, administrator_id)
         try:
             with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
-                reset = self.core.administrators.reset_in(
-                    visit(req).organization.id,
-                    administrator.id,
-                    by=visit(req).administrator.email.text,
+                reset = self.core.administrators.by(author(req)).reset_in(
+                    visit(req).organization.id, administrator.id
                 )
         except AdministratorShared as refused:
             self._show(req, resp, administrator, str(refused))
@@ -273,11 +260,8 @@ class AdministratorRevocation(Page):
         path = visit(req).path(_LIST)
         try:
             with claimed_form(req, self.core, _LIST):
-                revoked = self.core.administrators.revoke(
-                    visit(req).organization.id,
-                    administrator_id,
-                    by=visit(req).administrator.email.text,
-                    keep_last=True,
+                revoked = self.core.administrators.by(author(req)).revoke(
+                    visit(req).organization.id, administrator_id, keep_last=True
                 )
         except LastAdministrator as refused:
             administrator = _get(self.core, req, administrator_id)

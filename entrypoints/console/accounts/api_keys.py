@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 from ..form_claims import claimed_form
 from ..form_errors import NO_ERRORS, FormErrors
 from ..forms import Form
-from ..page import Page, visit
+from ..page import Page, author, visit
 from ..rendering import Flash, Pages
 
 EXPIRES_SOON = timedelta(days=14)
@@ -92,12 +92,8 @@ class ApiKeyCreation(Page):
         try:
             access, lifetime = inputs.parse(self.core.clock())
             with claimed_form(req, self.core, _LIST, _CREATED_ALREADY):
-                issued = self.core.administration.issue_key(
-                    visit(req).organization.id,
-                    name=inputs.name,
-                    access=access,
-                    lifetime=lifetime,
-                    by=visit(req).administrator.email.text,
+                issued = self.core.administration.by(author(req)).issue_key(
+                    visit(req).organization.id, name=inputs.name, access=access, lifetime=lifetime
                 )
         except InvalidApiKey as invalid:
             self._show(req, resp, inputs, FormErrors.of(invalid, _LABELS))
@@ -158,11 +154,8 @@ class ApiKeyRotation(Page):
         if grace is None:
             raise falcon.HTTPBadRequest(description="Choose when the old key expires.")
         with claimed_form(req, self.core, _LIST, _CREATED_ALREADY):
-            issued, replaced = self.core.administration.rotate_key(
-                visit(req).organization.id,
-                key.id,
-                grace=grace,
-                by=visit(req).administrator.email.text,
+            issued, replaced = self.core.administration.by(author(req)).rotate_key(
+                visit(req).organization.id, key.id, grace=grace
             )
         _send_list(self.core, self.pages, req, resp, issued=issued, replaced=replaced)
 
@@ -192,8 +185,8 @@ class ApiKeyRevocation(Page):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
         """Revoke the key. If it is revoked already, nothing changes."""
-        key = self.core.administration.revoke_key(
-            visit(req).organization.id, key_id, by=visit(req).administrator.email.text
+        key = self.core.administration.by(author(req)).revoke_key(
+            visit(req).organization.id, key_id
         )
         flash = Flash("The key ", key.name, " was revoked.")
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)

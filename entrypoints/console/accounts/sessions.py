@@ -10,7 +10,7 @@ from recipient_fields.domain import MAX_SESSION_AGE, Session, SessionId
 
 from ..cookies import Cookie, Cookies
 from ..form_claims import claimed_form
-from ..page import Page, visit
+from ..page import Page, author, visit
 from ..rendering import Flash, Pages
 from .session_guard import SIGN_IN
 
@@ -85,7 +85,7 @@ class AllSessionsEnd(Page):
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """End all sessions of the administrator, also the one in use."""
         administrator = visit(req).administrator
-        self.core.administrators.end_all_sessions(administrator.id, by=administrator.email.text)
+        self.core.administrators.by(author(req)).end_all_sessions(administrator.id)
         self.cookies.delete(resp, Cookie.SESSION)
         resp.set_header("Clear-Site-Data", '"cache"')
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")

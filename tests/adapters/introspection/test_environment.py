@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,10 @@ from recipient_fields.adapters.introspection.environment import InvalidIntrospec
 from recipient_fields.application import MissingExtra, StoredKeyValidator
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
 from recipient_fields.domain import Credential
-from recipient_fields.entrypoints.service.selection import (
-    UnknownKeyValidator,
-    open_core,
-    open_key_validator,
-)
+from recipient_fields.entrypoints.service.composition import create_service
+from recipient_fields.entrypoints.service.log import BufferedHandler, json_formatter
+from recipient_fields.entrypoints.service.selection import UnknownKeyValidator, open_key_validator
+from recipient_fields.entrypoints.service.settings import Settings
 
 from ...support.http_server import StubServer
 from .issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
@@ -185,13 +185,15 @@ def test_without_urllib3_the_error_names_the_extra() -> None:
         open_key_validator("introspection+https://issuer.example", ENVIRONMENT)
 
 
-def test_open_core_opens_the_key_validator(issuer: StubServer) -> None:
+def test_the_service_validates_keys_with_the_validator_of_its_settings(issuer: StubServer) -> None:
     url = f"introspection+{issuer.url}/introspect"
-    core = open_core("memory:", keys_url=url, environment=ENVIRONMENT)
-    validator = core.validator
+    log = BufferedHandler(StringIO(), json_formatter())
+    service = create_service(Settings(storage="memory:", keys=url), ENVIRONMENT, log)
+    validator = service.core.validator
     assert isinstance(validator, IntrospectionKeyValidator)
     with closing(validator):
         credential = validator.validate(TOKEN)
     assert isinstance(credential, Credential)
     assert credential.organization_id == CLAIMS["organization_id"]
-    assert isinstance(open_core("memory:").validator, StoredKeyValidator)
+    stored = create_service(Settings(storage="memory:"), {}, log)
+    assert isinstance(stored.core.validator, StoredKeyValidator)

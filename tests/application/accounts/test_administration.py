@@ -9,8 +9,10 @@ from attrs import evolve
 
 from recipient_fields.application import AUDIT
 from recipient_fields.domain import (
+    ADMINISTRATOR,
     Access,
     ApiKeyNotFound,
+    Author,
     Credential,
     InvalidApiKey,
     KeyState,
@@ -244,6 +246,19 @@ class TestTheAuditLog:
             f"Organization deleted: by operator, organization {acme}, fields 0, api_keys 1,"
             " integrations 0, administrators 0"
         )
+
+    @pytest.mark.parametrize("name", ["dana@acme.example", None])
+    def test_has_the_name_of_the_author(self, issue, administration, acme, caplog, name):
+        caplog.set_level("INFO", logger=AUDIT)
+        key = issue().api_key
+        changed = administration.by(Author(ADMINISTRATOR, name=name))
+        successor, _ = changed.rotate_key(acme, key.id)
+        changed.revoke_key(acme, key.id)
+        issued = changed.issue_key(acme, name="Other")
+        changed.delete_organization(acme)
+        authors = [record.facts["by"] for record in caplog.records]
+        assert authors == ["operator", *[name or "unknown"] * 4]
+        assert [each.api_key.created_by for each in (successor, issued)] == [name, name]
 
     def test_does_not_record_a_deletion_that_fails(self, issue, administration, acme, caplog):
         issue()

@@ -12,17 +12,18 @@ from argon2 import PasswordHasher
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import (
     AUDIT,
-    OPERATOR,
     AdministratorService,
     IssuedInvitation,
     MissingExtra,
     SignedIn,
 )
 from recipient_fields.domain import (
+    ADMINISTRATOR,
     Administrator,
     AdministratorId,
     AdministratorNotFound,
     AdministratorShared,
+    Author,
     InvalidAdministrator,
     InvitationNotFound,
     LastAdministrator,
@@ -84,7 +85,7 @@ def administrators(storage, clock, hasher):
 
 @pytest.fixture
 def invitation(administrators, acme) -> IssuedInvitation:
-    return administrators.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR)
+    return administrators.invite(acme, EMAIL, Role.ADMIN)
 
 
 @pytest.fixture
@@ -113,15 +114,15 @@ class TestInvitations:
         self, administrators, acme, rival
     ):
         """An administrator of `acme` registers the address of a person at `rival`."""
-        theirs = accept(administrators, administrators.invite(acme, EMAIL, Role.ADMIN, by="eve@x"))
-        invitation = administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        theirs = accept(administrators, administrators.invite(acme, EMAIL, Role.ADMIN))
+        invitation = administrators.invite(rival, EMAIL, Role.ADMIN)
 
         for session in (theirs, sign_in(administrators)):
             found = administrators.authenticate(session.token.reveal())
             assert found.administrator.role_in(rival) is None
         with pytest.raises(SignInFailed):
             accept(administrators, invitation, "the owner's own password")
-        set_password(administrators, administrators.reset(EMAIL, by=OPERATOR), "nine green boats")
+        set_password(administrators, administrators.reset(EMAIL), "nine green boats")
         assert administrators.list_administrators(rival) == ()
         owner = accept(administrators, invitation, "nine green boats")
         assert owner.administrator.role_in(rival) is Role.ADMIN
@@ -154,9 +155,7 @@ class TestInvitations:
     def test_are_accepted_with_the_password_of_an_account_and_end_its_sessions(
         self, administrators, acme, rival, dana
     ):
-        invitation = administrators.invite(
-            rival, EMAIL.upper(), Role.VIEWER, by="eve@rival.example"
-        )
+        invitation = administrators.invite(rival, EMAIL.upper(), Role.VIEWER)
         assert administrators.authenticate(dana.token.reveal()) is not None
         both = accept(administrators, invitation)
         assert both.administrator.role_in(acme) is Role.ADMIN
@@ -169,7 +168,7 @@ class TestInvitations:
         self, administrators, rival, dana
     ):
         issued = [
-            administrators.invite(rival, email, Role.VIEWER, by="eve@rival.example")
+            administrators.invite(rival, email, Role.VIEWER)
             for email in (EMAIL.upper(), "NEW@ACME.EXAMPLE")
         ]
         for each in issued:
@@ -188,12 +187,12 @@ class TestInvitations:
             raise AssertionError("reads accounts of other organizations")
 
         monkeypatch.setattr(storage.administrators, "find", fail)
-        administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
+        administrators.invite(rival, EMAIL, Role.VIEWER)
 
     def test_limit_attempts_at_the_password_of_an_account(
         self, administrators, rival, hasher, dana
     ):
-        invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
+        invitation = administrators.invite(rival, EMAIL, Role.VIEWER)
         for _ in range(5):
             with pytest.raises(SignInFailed):
                 accept(administrators, invitation, "another good password")
@@ -208,7 +207,7 @@ class TestInvitations:
     ):
         if has_account:
             accept(administrators, invitation)
-            invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by=OPERATOR)
+            invitation = administrators.invite(rival, EMAIL, Role.VIEWER)
         hasher.busy, hasher.busy_verifying = not has_account, has_account
         for _ in range(25):
             with pytest.raises(PasswordHashingBusy):
@@ -221,18 +220,18 @@ class TestInvitations:
     ):
         """Earlier versions created accounts without a password."""
         grant(storage.administrators, acme, EMAIL)
-        invitation = administrators.invite(rival, EMAIL, Role.ADMIN, by="eve@rival.example")
+        invitation = administrators.invite(rival, EMAIL, Role.ADMIN)
         with pytest.raises(SignInFailed):
             accept(administrators, invitation)
-        set_password(administrators, administrators.reset(EMAIL, by=OPERATOR), PASSWORD)
+        set_password(administrators, administrators.reset(EMAIL), PASSWORD)
         assert administrators.list_administrators(rival) == ()
         accept(administrators, invitation)
 
     def test_are_not_accepted_by_links_that_sign_in_or_set_a_password(
         self, administrators, rival, dana
     ):
-        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
-        reset = administrators.reset(EMAIL, by=OPERATOR)
+        administrators.invite(rival, EMAIL, Role.ADMIN)
+        reset = administrators.reset(EMAIL)
         link = administrators.create_sign_in_link(dana.administrator.id)
         with pytest.raises(LinkNotValid):
             accept(administrators, link)
@@ -245,15 +244,15 @@ class TestInvitations:
     def test_end_the_links_of_the_account_when_they_are_accepted(
         self, administrators, acme, rival, dana
     ):
-        reset = administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+        reset = administrators.reset_in(acme, dana.administrator.id)
         link = administrators.create_sign_in_link(dana.administrator.id)
-        accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR))
+        accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN))
         with pytest.raises(LinkNotValid):
             set_password(administrators, reset, "eight orange tractors")
         with pytest.raises(LinkNotValid):
             administrators.sign_in_with_link(link.token.reveal(), user_agent="")
         with pytest.raises(AdministratorShared):
-            administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+            administrators.reset_in(acme, dana.administrator.id)
 
     def test_that_are_accepted_during_a_reset_prevent_its_link(
         self, administrators, storage, acme, rival, dana, monkeypatch
@@ -262,12 +261,12 @@ class TestInvitations:
 
         def add_link_later(*arguments: Any) -> Administrator:
             monkeypatch.setattr(storage.administrators, "add_link", add_link)
-            accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR))
+            accept(administrators, administrators.invite(rival, EMAIL, Role.ADMIN))
             return add_link(*arguments)
 
         monkeypatch.setattr(storage.administrators, "add_link", add_link_later)
         with pytest.raises(AdministratorShared):
-            administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+            administrators.reset_in(acme, dana.administrator.id)
 
     @pytest.mark.parametrize("has_account", [True, False])
     def test_fail_if_the_account_changes_at_the_same_time(
@@ -275,8 +274,8 @@ class TestInvitations:
     ):
         if has_account:
             accept(administrators, invitation)
-        reset = administrators.reset(EMAIL, by=OPERATOR) if has_account else None
-        pending = administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        reset = administrators.reset(EMAIL) if has_account else None
+        pending = administrators.invite(rival, EMAIL, Role.ADMIN)
         accept_invitation = storage.administrators.accept_invitation
 
         def accept_later(*arguments: Any) -> Administrator:
@@ -294,7 +293,7 @@ class TestInvitations:
         accept(administrators, pending, "eight orange tractors")
 
     def test_are_replaced_by_the_next_one_with_its_role(self, administrators, acme, invitation):
-        again = administrators.invite(acme, EMAIL.upper(), Role.VIEWER, by=OPERATOR)
+        again = administrators.invite(acme, EMAIL.upper(), Role.VIEWER)
         assert again.invitation.id == invitation.invitation.id
         with pytest.raises(LinkNotValid):
             accept(administrators, invitation)
@@ -305,18 +304,18 @@ class TestInvitations:
         assert administrators.get_invitation(acme, which) == invitation.invitation
         for call in (
             lambda: administrators.get_invitation(rival, which),
-            lambda: administrators.withdraw_invitation(rival, which, by=OPERATOR),
+            lambda: administrators.withdraw_invitation(rival, which),
         ):
             with pytest.raises(InvitationNotFound):
                 call()
-        withdrawn = administrators.withdraw_invitation(acme, which, by=OPERATOR)
+        withdrawn = administrators.withdraw_invitation(acme, which)
         assert withdrawn == invitation.invitation
         with pytest.raises(LinkNotValid):
             accept(administrators, invitation)
 
     def test_follow_a_revocation(self, administrators, acme, invitation, dana):
-        administrators.revoke(acme, dana.administrator.id, by=OPERATOR)
-        again = administrators.invite(acme, EMAIL, Role.VIEWER, by=OPERATOR)
+        administrators.revoke(acme, dana.administrator.id)
+        again = administrators.invite(acme, EMAIL, Role.VIEWER)
         assert administrators.list_administrators(acme) == ()
         with pytest.raises(SignInFailed):
             sign_in(administrators)
@@ -325,8 +324,8 @@ class TestInvitations:
     def test_of_an_administrator_of_the_organization_change_the_role(
         self, administrators, acme, dana
     ):
-        accept(administrators, administrators.invite(acme, "alex@x", Role.ADMIN, by=EMAIL))
-        changed = administrators.invite(acme, EMAIL.upper(), Role.VIEWER, by="alex@x")
+        accept(administrators, administrators.invite(acme, "alex@x", Role.ADMIN))
+        changed = administrators.invite(acme, EMAIL.upper(), Role.VIEWER)
         assert changed == dana.administrator.with_role(acme, Role.VIEWER)
         assert administrators.list_invitations(acme) == ()
         found = administrators.authenticate(dana.token.reveal())
@@ -334,36 +333,36 @@ class TestInvitations:
 
     def test_require_a_valid_email_and_an_organization(self, administrators, acme):
         with pytest.raises(InvalidAdministrator):
-            administrators.invite(acme, "dana", Role.ADMIN, by=OPERATOR)
+            administrators.invite(acme, "dana", Role.ADMIN)
         with pytest.raises(OrganizationNotFound):
-            administrators.invite(OrganizationId(99), EMAIL, Role.ADMIN, by=OPERATOR)
+            administrators.invite(OrganizationId(99), EMAIL, Role.ADMIN)
 
 
 class TestRoles:
     def test_change_for_the_next_request(self, administrators, acme, dana):
-        alex = administrators.invite(acme, "alex@acme.example", Role.ADMIN, by=EMAIL)
+        alex = administrators.invite(acme, "alex@acme.example", Role.ADMIN)
         accept(administrators, alex)
-        administrators.change_role(acme, dana.administrator.id, Role.VIEWER, by="alex@acme.example")
+        administrators.change_role(acme, dana.administrator.id, Role.VIEWER)
         found = administrators.authenticate(dana.token.reveal())
         assert found.administrator.role_in(acme) is Role.VIEWER
 
     def test_of_the_last_admin_stay(self, administrators, acme, dana):
-        viewer = administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        viewer = administrators.invite(acme, "alex@acme.example", Role.VIEWER)
         accept(administrators, viewer)
-        administrators.invite(acme, "pending@acme.example", Role.ADMIN, by=EMAIL)
+        administrators.invite(acme, "pending@acme.example", Role.ADMIN)
         which = dana.administrator.id
         for change in (
-            lambda: administrators.change_role(acme, which, Role.VIEWER, by=EMAIL),
-            lambda: administrators.invite(acme, EMAIL, Role.VIEWER, by=EMAIL),
-            lambda: administrators.revoke(acme, which, by=EMAIL, keep_last=True),
+            lambda: administrators.change_role(acme, which, Role.VIEWER),
+            lambda: administrators.invite(acme, EMAIL, Role.VIEWER),
+            lambda: administrators.revoke(acme, which, keep_last=True),
         ):
             with pytest.raises(LastAdministrator):
                 change()
         assert administrators.get_administrator(acme, which).role_in(acme) is Role.ADMIN
-        administrators.revoke(acme, which, by=OPERATOR)
+        administrators.revoke(acme, which)
 
     def test_that_are_revoked_end_the_sessions_at_once(self, administrators, acme, dana):
-        administrators.revoke(acme, dana.administrator.id, by=OPERATOR)
+        administrators.revoke(acme, dana.administrator.id)
         assert administrators.authenticate(dana.token.reveal()) is None
         with pytest.raises(SignInFailed):
             sign_in(administrators)
@@ -374,9 +373,9 @@ class TestRoles:
         which = dana.administrator.id
         for call in (
             lambda: administrators.get_administrator(rival, which),
-            lambda: administrators.change_role(rival, which, Role.VIEWER, by=EMAIL),
-            lambda: administrators.revoke(rival, which, by=EMAIL),
-            lambda: administrators.reset_in(rival, which, by=EMAIL),
+            lambda: administrators.change_role(rival, which, Role.VIEWER),
+            lambda: administrators.revoke(rival, which),
+            lambda: administrators.reset_in(rival, which),
         ):
             with pytest.raises(AdministratorNotFound):
                 call()
@@ -385,7 +384,7 @@ class TestRoles:
 class TestPasswords:
     def test_are_set_once_by_a_link_within_24_hours_and_sign_in(self, administrators, clock, dana):
         another = "eight orange tractors"
-        link = administrators.reset(EMAIL, by=OPERATOR)
+        link = administrators.reset(EMAIL)
         assert link.expires_at == clock.now + 24 * HOUR
         found = administrators.find_link(link.token.reveal())
         assert (found.purpose, found.administrator) == (
@@ -398,14 +397,14 @@ class TestPasswords:
         with pytest.raises(LinkNotValid):
             set_password(administrators, link, PASSWORD)
         sign_in(administrators, password=another)
-        late = administrators.reset(EMAIL, by=OPERATOR)
+        late = administrators.reset(EMAIL)
         clock.move(24 * HOUR)
         with pytest.raises(LinkNotValid):
             set_password(administrators, late, PASSWORD)
 
     @pytest.mark.parametrize("password", ["short", EMAIL.upper(), "1qaz2wsx3edc"])
     def test_that_are_weak_are_rejected_and_keep_the_link(self, administrators, dana, password):
-        link = administrators.reset(EMAIL, by=OPERATOR)
+        link = administrators.reset(EMAIL)
         with pytest.raises(InvalidAdministrator) as rejected:
             set_password(administrators, link, password)
         assert [each.path for each in rejected.value.violations] == [("password",)]
@@ -415,8 +414,8 @@ class TestPasswords:
         self, administrators, acme, dana
     ):
         for reset in (
-            administrators.reset(EMAIL, by=OPERATOR),
-            administrators.reset_in(acme, dana.administrator.id, by=EMAIL),
+            administrators.reset(EMAIL),
+            administrators.reset_in(acme, dana.administrator.id),
         ):
             last = reset
         sign_in(administrators)
@@ -434,13 +433,13 @@ class TestPasswords:
         for number in range(5):
             with pytest.raises(SignInFailed):
                 sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
-        reset = administrators.reset(EMAIL, by=OPERATOR)
+        reset = administrators.reset(EMAIL)
         administrators.set_password(reset.token.reveal(), PASSWORD, address=ADDRESS, user_agent="")
         sign_in(administrators)
 
     def test_of_unknown_accounts_can_not_be_reset(self, administrators, dana):
         with pytest.raises(AdministratorNotFound):
-            administrators.reset("eve@acme.example", by=OPERATOR)
+            administrators.reset("eve@acme.example")
 
     @pytest.mark.parametrize("token", ["", "x", UNKNOWN])
     def test_are_not_hashed_for_an_unknown_link(self, administrators, hasher, token):
@@ -460,7 +459,7 @@ class TestPasswords:
         service = AdministratorService(
             administrators=storage.administrators, sessions=storage.sessions, clock=clock
         )
-        invited = service.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR)
+        invited = service.invite(acme, EMAIL, Role.ADMIN)
         with pytest.raises(MissingExtra, match=r"recipient-fields\[console\]"):
             accept(service, invited)
         with pytest.raises(MissingExtra):
@@ -486,7 +485,7 @@ class TestSignIn:
         assert administrators.authenticate(signed_in.token.reveal()) is not None
         with pytest.raises(LinkNotValid):
             administrators.sign_in_with_link(token, user_agent="")
-        reset = administrators.reset(EMAIL, by=OPERATOR)
+        reset = administrators.reset(EMAIL)
         with pytest.raises(LinkNotValid):
             administrators.sign_in_with_link(reset.token.reveal(), user_agent="")
 
@@ -495,7 +494,7 @@ class TestSignIn:
             administrators.create_sign_in_link(AdministratorId(99))
 
     def test_fails_in_the_same_way_for_every_reason(self, administrators, acme, hasher, dana):
-        administrators.invite(acme, "new@acme.example", Role.VIEWER, by=OPERATOR)
+        administrators.invite(acme, "new@acme.example", Role.VIEWER)
         verified = hasher.verifications
         failures = [
             (EMAIL, "wrong"),
@@ -708,7 +707,7 @@ class TestSessions:
         assert administrators.end_session(which, second.session.id)
         assert not administrators.end_session(which, second.session.id)
         assert administrators.list_sessions(which) == (third.session, fourth.session)
-        assert administrators.end_all_sessions(which, by=EMAIL) == 2
+        assert administrators.end_all_sessions(which) == 2
         assert administrators.authenticate(third.token.reveal()) is None
 
     def test_serve_requests_while_their_use_can_not_be_recorded(
@@ -737,20 +736,21 @@ class TestTheAuditLog:
         caplog.set_level("INFO", logger=AUDIT)
         token = invitation.token.reveal()
         signed_in = accept(administrators, invitation)
-        alex = administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        dana = administrators.by(Author(ADMINISTRATOR, name=EMAIL))
+        alex = dana.invite(acme, "alex@acme.example", Role.VIEWER)
         alex = accept(administrators, alex).administrator
-        withdrawn = administrators.invite(acme, "kim@acme.example", Role.VIEWER, by=EMAIL)
-        administrators.withdraw_invitation(acme, withdrawn.invitation.id, by=EMAIL)
+        withdrawn = dana.invite(acme, "kim@acme.example", Role.VIEWER)
+        dana.withdraw_invitation(acme, withdrawn.invitation.id)
         sign_in(administrators)
         with pytest.raises(SignInFailed):
             sign_in(administrators, password="wrong password")
         with pytest.raises(SignInFailed):
             sign_in(administrators, email="eve@acme.example")
-        administrators.change_role(acme, alex.id, Role.ADMIN, by=EMAIL)
-        administrators.end_all_sessions(signed_in.administrator.id, by=EMAIL)
-        reset = administrators.reset(EMAIL, by=OPERATOR)
+        dana.change_role(acme, alex.id, Role.ADMIN)
+        dana.end_all_sessions(signed_in.administrator.id)
+        reset = administrators.reset(EMAIL)
         set_password(administrators, reset, "eight orange tractors")
-        administrators.revoke(acme, alex.id, by=EMAIL)
+        dana.revoke(acme, alex.id)
 
         records = [record for record in caplog.records if record.name == AUDIT]
         assert [record.levelno for record in records] == [logging.INFO] * len(records)

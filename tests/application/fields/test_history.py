@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recipient_fields.application import OPERATOR_AUTHOR, IntegrationService
+from recipient_fields.application import AUDIT, OPERATOR_AUTHOR, IntegrationService
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -137,6 +137,15 @@ class TestPruning:
         clock.move(timedelta(milliseconds=1))
         assert backend.prune_history(acme, older_than=timedelta(days=400)) == 1
         assert [r.sequence for r in backend.list_changes(acme, ALL).records] == [2]
+
+    def test_is_in_the_audit_log_with_its_author(self, service, clock, acme, caplog):
+        caplog.set_level("INFO", logger=AUDIT)
+        for pruning in (service, service.by(DANA)):
+            service.create_field(acme, CITY)
+            service.delete_field(acme, "city")
+            clock.move(HOUR)
+            pruning.prune_history(acme, older_than=timedelta())
+        assert [record.facts["by"] for record in caplog.records] == ["operator", DANA.name]
 
 
 def test_the_history_of_an_unknown_organization_is_not_pruned(service):

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from recipient_fields.application import AUDIT
 from recipient_fields.domain import Administrator, Role
 from recipient_fields.testing.examples import grant
 
@@ -305,6 +306,34 @@ def test_changes_are_in_the_audit_log_and_links_are_not(
 
     assert f"Administrator invited: by {EMAIL}, email {INVITED}" in caplog.text
     assert link(page).rpartition("/")[2] not in caplog.text
+
+
+def test_every_change_is_in_the_audit_log_with_its_author(
+    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    member = grant(administrators_of(console.core), console.acme.id, "member@acme.example")
+    caplog.set_level(logging.INFO, AUDIT)
+    keys, sessions = f"{console.settings}/api-keys", f"{console.settings}/sessions"
+
+    dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer"})
+    for step in ("link", "withdraw"):
+        (invitation,) = console.core.administrators.list_invitations(console.acme.id)
+        dana.submit(dana.get(f"{path}/invitations/{invitation.id}/{step}"))
+    dana.submit(dana.get(f"{path}/{member.id}/role"), {"role": "admin"})
+    dana.submit(dana.get(f"{path}/{member.id}/reset"))
+    dana.submit(dana.get(f"{path}/{member.id}/revoke"))
+    dana.submit(dana.get(f"{keys}/new"), {"name": "Export"})
+    (key,) = console.core.administration.list_keys(console.acme.id)
+    dana.submit(dana.get(f"{keys}/{key.id}/rotate"))
+    dana.submit(dana.get(f"{keys}/{key.id}/revoke"))
+    dana.submit_form(dana.get(sessions), "/end-all")
+
+    facts = [vars(record)["facts"] for record in caplog.records if record.name == AUDIT]
+    assert [each["act"] for each in facts] == [
+        *("invited", "invited", "invitation withdrawn", "role changed", "reset", "revoked"),
+        *("created", "rotated", "revoked", "signed out everywhere"),
+    ]
+    assert {each["by"] for each in facts} == {EMAIL}
 
 
 @pytest.mark.parametrize(

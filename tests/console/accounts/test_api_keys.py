@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import IntegrationStorage
-from recipient_fields.domain import Access, ApiKey, KeyState, PlainKey
+from recipient_fields.domain import ADMINISTRATOR, Access, ApiKey, Author, KeyState, PlainKey
 
 from ...http.conftest import Clock
 from ..browser import Browser, Response
@@ -29,9 +29,11 @@ def keys(console: Console) -> tuple[ApiKey, ...]:
 
 def issue(console: Console, name: str = "Export", days: int | None = 90) -> ApiKey:
     lifetime = None if days is None else timedelta(days=days)
-    return console.core.administration.issue_key(
-        console.acme.id, name=name, lifetime=lifetime, by=EMAIL
-    ).api_key
+    return (
+        console.core.administration.by(Author(ADMINISTRATOR, name=EMAIL))
+        .issue_key(console.acme.id, name=name, lifetime=lifetime)
+        .api_key
+    )
 
 
 def secret(page: Response) -> str:

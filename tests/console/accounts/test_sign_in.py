@@ -47,7 +47,7 @@ def test_an_invitation_to_another_organization_requires_the_password_of_the_acco
         administrators = console.core.administrators
         (account,) = administrators.list_administrators(console.acme.id)
         used = (
-            administrators.reset(EMAIL, by="operator")
+            administrators.reset(EMAIL)
             if path == "reset"
             else administrators.create_sign_in_link(account.id)
         )
@@ -74,7 +74,7 @@ def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: 
 
 
 def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: Browser) -> None:
-    reset = console.core.administrators.reset(EMAIL, by="operator")
+    reset = console.core.administrators.reset(EMAIL)
     browser = console.browser()
     page = browser.get(f"/console/links/{reset.token.reveal()}")
 
@@ -304,7 +304,7 @@ def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
     assert guess(99) == 429
     browser = console.browser()
     assert console.sign_in(browser).status == 429
-    reset = console.core.administrators.reset(EMAIL, by="operator")
+    reset = console.core.administrators.reset(EMAIL)
 
     page = browser.get(f"/console/links/{reset.token.reveal()}")
 
@@ -317,7 +317,7 @@ def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
 ) -> None:
     for _ in range(6):
         throttled = console.sign_in(console.browser(), "wrong password")
-    reset = console.core.administrators.reset(EMAIL, by="operator")
+    reset = console.core.administrators.reset(EMAIL)
     browser = console.browser()
 
     browser.submit(browser.get(f"/console/links/{reset.token.reveal()}"), {"password": PASSWORD})
@@ -372,7 +372,7 @@ def test_a_revoked_administrator_is_signed_out_with_the_next_request(
 ) -> None:
     account = console.core.administrators.list_administrators(console.acme.id)[0]
 
-    console.core.administrators.revoke(console.acme.id, account.id, by="operator")
+    console.core.administrators.revoke(console.acme.id, account.id)
 
     assert dana.get(console.fields).status == 303
     assert console.sign_in(console.browser()).status == 422

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from recipient_fields.application import OPERATOR, Core
+from recipient_fields.application import Core
 from recipient_fields.domain import Organization, Role
 from recipient_fields.testing.examples import grant
 
@@ -98,7 +98,7 @@ def test_a_revoked_administrator_is_signed_out_of_both_with_the_next_request(
     assert [browser.get(fields).status for browser in dana] == [200, 200]
 
     (administrator,) = core.administrators.list_administrators(acme.id)
-    core.administrators.revoke(acme.id, administrator.id, by=OPERATOR)
+    core.administrators.revoke(acme.id, administrator.id)
 
     assert dana[0].submit(form, {"name": "Late"}).status == 401
     assert [browser.get(fields).status for browser in dana] == [303, 303]
@@ -113,7 +113,7 @@ def test_an_administrator_who_becomes_a_viewer_can_change_nothing_in_either_proc
     (administrator,) = core.administrators.list_administrators(acme.id)
 
     grant(administrators_of(core), acme.id, "second@acme.example")
-    core.administrators.change_role(acme.id, administrator.id, Role.VIEWER, by=OPERATOR)
+    core.administrators.change_role(acme.id, administrator.id, Role.VIEWER)
 
     for browser, form in zip(dana, forms, strict=True):
         assert browser.submit(form, {"name": "Late"}).status == 403

@@ -1,0 +1,15 @@
+"""Enums whose members can be written as text, such as `"braze"` for `Esp.BRAZE`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NoReturn
+
+
+class Choice(Enum):
+    """An enum that lists its values if it is called with the text of no member."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        values = ", ".join(each.value for each in cls)
+        raise ValueError(f"{value!r} is no {cls.__name__}. Use one of {values}.")
