@@ -6,8 +6,8 @@ The texts are copied: `a or b` is a block for `a` and, in its else part, a block
 from __future__ import annotations
 
 from ..errors import NotExpressible
+from .code_parts import Language
 from .formulas import Atom, Conjunction, Formula
-from .language import Language
 
 MAX_COPIES = 32
 """The number of copies of the two texts in one condition."""

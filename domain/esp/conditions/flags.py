@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from attrs import Factory, frozen
 
+from .code_parts import Language
 from .formulas import Atom, Conjunction, Formula, negation
-from .language import Language
 
 
 def write_with_flags(language: Language, formula: Formula, then: str, otherwise: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .code_parts import Language
 from .formulas import Atom, Conjunction, Formula
-from .language import Language
 
 
 def write_inline(language: Language, formula: Formula, then: str, otherwise: str) -> str:

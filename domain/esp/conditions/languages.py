@@ -9,10 +9,10 @@ from attrs import evolve
 from ...conditions import Operator
 from ..dialects import Esp
 from .blocks import write_nested_blocks
+from .code_parts import Feature, Language
 from .flags import write_with_flags
 from .formulas import Atom
 from .inline import write_inline
-from .language import Feature, Language
 from .normal_form import write_normal_form
 
 _NO_CONTAINS = "{title} has no test for a part of a text."

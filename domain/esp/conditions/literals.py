@@ -8,7 +8,7 @@ from decimal import Decimal
 from ..derived_codes import string_literal
 from ..dialects import DIALECTS, Esp
 from ..errors import NoSafeForm, NotExpressible
-from .language import Language
+from .code_parts import Language
 
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 """Texts that can't be confused with an operator, and that have no white space at the ends."""

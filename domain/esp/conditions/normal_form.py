@@ -9,8 +9,8 @@ from itertools import product
 from math import prod
 
 from ..errors import NotExpressible
+from .code_parts import Language
 from .formulas import Atom, Disjunction, Formula, negation
-from .language import Language
 
 MAX_TERMS = 60
 """The number of alternatives in one tag. A normal form can be exponentially large."""

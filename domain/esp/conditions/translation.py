@@ -18,8 +18,8 @@ from ..checks import missing_member
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
+from .code_parts import Feature, Language
 from .formulas import Atom, Formula, conjunction, disjunction, negation
-from .language import Feature, Language
 from .literals import write_literal
 
 _SET = {
