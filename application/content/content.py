@@ -68,6 +68,14 @@ class ContentService:
     _fields: FieldRepository = field(alias="fields")
     _integrations: IntegrationRepository | None = field(alias="integrations")
 
+    def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
+        """Return the integrations that can be targets, by ascending id.
+
+        If the storage has no integrations, there are none, even if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return () if self._integrations is None else self._integrations.all(organization_id)
+
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
 
@@ -136,7 +144,7 @@ class ContentService:
             check_condition(condition, available.fields, available.others)
             return (_find_support(condition, available, then, otherwise),)
         check_condition(condition, fields)
-        integrations = () if self._integrations is None else self._integrations.all(organization_id)
+        integrations = self.list_integrations(organization_id)
         return tuple(
             _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from attrs import NOTHING, Attribute, Factory, evolve, fields, frozen, has
 
-from recipient_fields.domain import UNCHANGED, Unchanged
+from recipient_fields.domain import UNCHANGED, Unchanged, format_instant
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -197,6 +198,8 @@ def _render(value: Any) -> Any:
         return [_render(each) for each in value]
     if _member_names(kind):
         return render_document(value)
+    if isinstance(value, datetime):
+        return format_instant(value)
     return value.value if isinstance(value, Enum) else value
 
 

@@ -14,6 +14,7 @@ from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
 from .content.resources import ConditionCompilations, ContentExports
+from .esp.resources import IntegrationCollection
 from .fields.resources import (
     BatchCollection,
     FieldCollection,
@@ -110,6 +111,7 @@ def create_app(
     app.add_route("/api/v1/recipient_checks", RecipientChecks(service, heavy))
     app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.content, heavy))
     app.add_route("/api/v1/content_exports", ContentExports(core.content, heavy))
+    app.add_route("/api/v1/integrations", IntegrationCollection(core.content))
     app.add_route("/openapi.json", OpenApiDocument(app.routes))
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())

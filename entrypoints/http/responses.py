@@ -30,10 +30,12 @@ from .problems import entity_tag
 from .request_context import parameters, precondition
 from .resource import READS
 
+_NO_HEADERS: Mapping[str, str] = {}
+
 
 @frozen
 class ReadResponse:
-    """The response to a read. It is the same for all readers until the catalog changes."""
+    """The response to a read. It is the same for all readers of this version."""
 
     version_tag: str
     body: bytes
@@ -63,7 +65,12 @@ def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Re
 def history_response(req: falcon.Request, page: RenderedPage) -> ReadResponse:
     """Return the response with one page of the history, and the link to the next page."""
     link = _link(req, next_history_page(parameters(req), page.next))
-    return ReadResponse(sha256(page.body).hexdigest()[:32], page.body, link)
+    return digest_response(page.body, link)
+
+
+def digest_response(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> ReadResponse:
+    """Return the response with a body that can change without a new revision of the catalog."""
+    return ReadResponse(sha256(body).hexdigest()[:32], body, headers)
 
 
 def in_slot(

@@ -75,6 +75,7 @@ DOCUMENT_TESTS = (
     *(f"tests/http/content/test_{topic}.py" for topic in (
         "condition_compilations", "content_exports",
     )),
+    "tests/http/esp/test_integrations.py",
     "tests/http/recipients/test_recipients.py",
     "tests/adapters/client/test_contract.py",
     *(f"tests/cli/fields/test_{topic}.py" for topic in ("files", "plans")),

@@ -19,10 +19,9 @@ from recipient_fields.domain import (
     Author,
     DataType,
     FieldDraft,
-    IntegrationId,
     OrganizationId,
-    sync_channel,
 )
+from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
 from recipient_fields.entrypoints.service.selection import open_storage
@@ -90,7 +89,9 @@ def _new_service() -> Service:
     )
     administrator = fields.by(Author(ADMINISTRATOR))
     administrator.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    synced = fields.by(Author(sync_channel(IntegrationId(1))))
+    mailchimp = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    core.integrations.sync_fields(acme, mailchimp.id, [])
+    synced = fields.by(Author(mailchimp.channel))
     synced.create_field(
         acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
     )

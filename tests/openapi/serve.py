@@ -15,10 +15,9 @@ from recipient_fields.domain import (
     Author,
     DataType,
     FieldDraft,
-    IntegrationId,
     OrganizationId,
-    sync_channel,
 )
+from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
@@ -53,7 +52,10 @@ def main(storage_url: str) -> None:
 
 def _fill(core: Core, organization: OrganizationId) -> None:
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
-    synced = core.fields.by(Author(sync_channel(IntegrationId(1))))
+    mailchimp = core.integrations.create_integration(
+        organization, esp=Esp.MAILCHIMP, name="Main list"
+    )
+    synced = core.fields.by(Author(mailchimp.channel))
     administrator = core.fields.by(Author(ADMINISTRATOR))
     core.fields.create_field(
         organization,

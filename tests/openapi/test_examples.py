@@ -48,6 +48,7 @@ REQUESTS = {
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
     "list_recipient_fields": ("GET", FIELDS),
+    "list_integrations": ("GET", "/api/v1/integrations"),
     "get_recipient_field": ("GET", f"{FIELDS}/loyalty_tier"),
     "create_recipient_field": ("POST", FIELDS),
     "update_recipient_field": ("PATCH", f"{FIELDS}/loyalty_tier"),

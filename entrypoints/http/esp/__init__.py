@@ -1,0 +1,1 @@
+"""The resources of integrations with ESPs."""
