@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, fields_dict, frozen
 
 from recipient_fields.domain import RecipientFieldsError
 
@@ -22,6 +22,9 @@ StorageRole: TypeAlias = Literal["source", "target"]
 
 CopyProgress: TypeAlias = Callable[[str, int, int], None]
 """Called with a kind of records, the number of copied records and the total of this kind."""
+
+_KINDS = {"api_keys": "API keys", "history": "history records"}
+"""What people call the records of an attribute of a snapshot, if not by its name."""
 
 
 class CopyFailed(RecipientFieldsError):
@@ -68,12 +71,7 @@ def copy_storage(
         with _attributed("target"):
             writer.store_snapshot(_observed(snapshot, on_progress or _no_progress))
         return CopiedRecords(
-            organizations=snapshot.organizations.count,
-            integrations=snapshot.integrations.count,
-            api_keys=snapshot.api_keys.count,
-            fields=snapshot.fields.count,
-            history=snapshot.history.count,
-            administrators=snapshot.administrators.count,
+            **{kind: getattr(snapshot, kind).count for kind in fields_dict(CopiedRecords)}
         )
 
 
@@ -117,13 +115,12 @@ def _observed(snapshot: Snapshot, on_progress: CopyProgress) -> Snapshot:
 
         return evolve(records, records=iterate())
 
-    return Snapshot(
-        organizations=observed("organizations", snapshot.organizations),
-        integrations=observed("integrations", snapshot.integrations),
-        api_keys=observed("API keys", snapshot.api_keys),
-        fields=observed("fields", snapshot.fields),
-        history=observed("history records", snapshot.history),
-        administrators=observed("administrators", snapshot.administrators),
+    return evolve(
+        snapshot,
+        **{
+            kind: observed(_KINDS.get(kind, kind), getattr(snapshot, kind))
+            for kind in fields_dict(Snapshot)
+        },
     )
 
 

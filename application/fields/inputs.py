@@ -166,17 +166,22 @@ def parse_changes(members: object) -> FieldChanges:
     return parsed.require_valid(parsed.structure(SentChanges, repeated=repeated))
 
 
-def parse_replacement(members: object, key: str | None) -> SentReplacement:
+def parse_replacement(
+    members: object, key: str | None, *, is_alone: bool = True
+) -> SentReplacement:
     """Return the replacement that the members of a PUT request, by this key or, if None, by id.
 
-    The data type is checked here only if another member is invalid. Otherwise, it is compared with
-    that of the stored field, or checked for a new one. Raises: InvalidDocument.
+    The data type is checked here only if another member is invalid, or if the members are not
+    alone in the body, which is invalid then. Otherwise, it is compared with that of the stored
+    field, or checked for a new one. Raises: InvalidDocument.
     """
     parsed = _Members(members, WRITABLE_MEMBERS, required=_REQUIRED)
     if key is not None:
         parsed.check_path_key(key)
-    changes = parsed.structure(SentChanges, **_DEFAULTS, repeated=parsed.repeated)
-    if parsed.violations and parsed.has_valid("data_type"):
+    # A response lists the violation of the data type after those of the other repeated members.
+    repeated = dict(sorted(parsed.repeated.items(), key=lambda member: member[0] == "data_type"))
+    changes = parsed.structure(SentChanges, **_DEFAULTS, repeated=repeated)
+    if (parsed.violations or not is_alone) and parsed.has_valid("data_type"):
         with parsed.violations.collect("data_type"):
             DataType.parse(parsed.members["data_type"])
         parsed.check_allowed_values()
@@ -212,7 +217,8 @@ class _Members:
             self.violations.append(Violation(Rule.TYPE, "This must be an object."))
             return
         self.members = dict(members)
-        self.violations += unknown_members(_storable(members), _MEMBERS)
+        names = _storable(members) if self.violations else members  # which takes time
+        self.violations += unknown_members(names, _MEMBERS)
         self.violations += [
             Violation(Rule.REQUIRED, "Add this member.", (name,))
             for name in required
@@ -222,11 +228,9 @@ class _Members:
     @property
     def repeated(self) -> dict[str, object]:
         """The members that this input can't set, as they were sent."""
-        return {
-            name: value
-            for name, value in self.members.items()
-            if name in _MEMBERS and name not in self._settable
-        }
+        names = self.members.keys() & {name for name in _MEMBERS if name not in self._settable}
+        # A document can have many members, but seldom one of these.
+        return {name: each for name, each in self.members.items() if name in names} if names else {}
 
     def structure(self, kind: type[T], **others: object) -> T | None:
         """Return an object of this class with the members that can be set, and with `others`.
@@ -256,8 +260,10 @@ class _Members:
 
     def has_valid(self, *names: str) -> bool:
         """Return whether the document has these members, without a violation so far."""
+        if not self.members.keys() >= {*names}:
+            return False
         invalid = {violation.path for violation in self.violations}
-        return all(name in self.members and (name,) not in invalid for name in names)
+        return all((name,) not in invalid for name in names)
 
     def check_path_key(self, key: str) -> None:
         """Check the key of the path, and that the document has no other one."""

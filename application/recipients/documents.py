@@ -12,6 +12,7 @@ from ..documents.conversion import InvalidDocument, parse_document
 from ..documents.schemas import described
 from ..documents.value_schemas import RECIPIENT
 from ..documents.violations import ErrorDetailDocument
+from ..fields.inputs import bad_characters
 
 MAX_CHECKED_RECIPIENTS = 1_000
 """The maximum number of recipients in one document."""
@@ -62,8 +63,13 @@ def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
 
     Raises: InvalidDocument if it has no recipients or more than 1,000, or if one is not an object.
     """
+    # The schema checks the texts in recipients, and reports them per recipient.
+    names = list(document) if isinstance(document, dict) else []
+    violations = Violations(bad_characters(dict.fromkeys(names)))
+    if violations:
+        raise InvalidDocument(violations)
     recipients = parse_document(document, RecipientListDocument).recipients
-    violations = Violations(_count_violations(len(recipients)))
+    violations += _count_violations(len(recipients))
     objects = []
     for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):
         if isinstance(recipient, dict):

@@ -2,7 +2,8 @@
 
 To add a page:
 
-1. Write a class in the module of its family (`fields`, `api_keys`, …), derived from `Page`:
+1. Write a class in the module of its family (`fields.forms`, `accounts.api_keys`, …), derived from
+   `Page`:
 
        @frozen
        class IntegrationDeletion(Page):
@@ -43,8 +44,8 @@ To add a page:
    Content-Security-Policy rejects them.
 
 Errors of the core become error pages in `error_pages`. A page catches only those that it shows
-next to an input. `fields.FieldDeletion` with `fields/delete.html` is a complete confirm page, and
-`field_forms.FieldCreation` with `fields/form.html` is a complete form.
+next to an input. `fields.fields.FieldDeletion` with `fields/delete.html` is a complete confirm
+page, and `fields.forms.FieldCreation` with `fields/form.html` is a complete form.
 """
 
 from __future__ import annotations

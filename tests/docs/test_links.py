@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from markdown_it import MarkdownIt
 from .blocks import PAGES, ROOT, inline_code
 
 _OURS = re.compile(r"(?:domain|application(?!/json$)|adapters|entrypoints|tests|docs)/[\w./-]*")
+
+_FUNCTIONS = re.compile(r"`([\w/]+\.py)`((?:,\s+`[\w.]+(?<!\.py)`)+)")
+"""A module and, after a comma, its functions, classes or constants."""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -35,6 +39,18 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
 
 
 @every_page
+def test_every_function_after_a_module_on_a_page_exists(page: Path) -> None:
+    named = [
+        (path, name)
+        for path, names in _FUNCTIONS.findall(page.read_text("utf-8"))
+        for name in re.findall(r"`(.+?)`", names)
+        if _OURS.fullmatch(path)
+    ]
+
+    assert [(path, name) for path, name in named if name not in _defined(ROOT / path)] == []
+
+
+@every_page
 def test_every_selection_of_tests_on_a_page_finds_tests(page: Path) -> None:
     commands = [
         shlex.split(code)
@@ -43,6 +59,23 @@ def test_every_selection_of_tests_on_a_page_finds_tests(page: Path) -> None:
     ]
 
     assert [word for command in commands for word in _unknown_words(command)] == []
+
+
+def _defined(module: Path) -> set[str]:
+    """Return the names that a module defines, and its methods and properties with their class."""
+    names = set()
+    for node in ast.parse(module.read_text("utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name, body=body):
+                methods = [each.name for each in body if isinstance(each, ast.FunctionDef)]
+                names.update([name, *(f"{name}.{each}" for each in methods)])
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                names.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+    return names
 
 
 def _unknown_words(command: list[str]) -> set[str]:

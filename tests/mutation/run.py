@@ -72,7 +72,9 @@ DOCUMENT_TESTS = (
     *(f"tests/http/fields/test_{topic}.py" for topic in (
         "batches", "changing", "creating", "history", "members", "replacing",
     )),
-    *(f"tests/http/esp/test_{topic}.py" for topic in ("condition_compilations", "content_exports")),
+    *(f"tests/http/content/test_{topic}.py" for topic in (
+        "condition_compilations", "content_exports",
+    )),
     "tests/http/recipients/test_recipients.py",
     "tests/adapters/client/test_contract.py",
     *(f"tests/cli/fields/test_{topic}.py" for topic in ("files", "plans")),

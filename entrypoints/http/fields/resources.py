@@ -327,7 +327,10 @@ class FieldItem(Resource):
         """
         organization_id = credential(req).organization_id
         key = id_or_key if is_key(id_or_key) else None
-        replacement = parse_envelope(read_json(req, self), partial(parse_replacement, key=key))
+        body = read_json(req, self)
+        is_alone = isinstance(body, dict) and len(body) == 1
+        parse = partial(parse_replacement, key=key, is_alone=is_alone)
+        replacement = parse_envelope(body, parse)
         if key is None:
             field = self.service.by(author(req)).update_field(
                 organization_id,

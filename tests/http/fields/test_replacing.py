@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from ..api import Api
+from ..api import FIELDS, Api
 from ..conftest import Clock
 
 CITY = {"name": "City", "data_type": "text"}
@@ -97,6 +98,29 @@ def test_the_data_type_is_immutable(api: Api, full, by: str, data_type: object):
     response = api.put(full[by], {**FULL, "data_type": data_type})
     assert response.violations == ["/recipient_field/data_type: immutable"]
     assert api.state() == before
+
+
+def test_the_violation_of_the_data_type_is_the_last_one(api: Api, full):
+    response = api.put(full["id"], {"data_type": "number", "key": "town", "id": 0, "name": "City"})
+    members = [detail["pointer"].rpartition("/")[2] for detail in response.error["details"]]
+    assert members == ["key", "id", "data_type"]
+
+
+@pytest.mark.parametrize("by", ["id", "key"])
+def test_a_body_with_another_member_has_all_its_violations(api: Api, full, by: str):
+    members = {"name": "City", "data_type": "no"}
+    body = json.dumps({"recipient_field": members, "other": 1})
+    response = api.send("PUT", f"{FIELDS}/{full[by]}", body)
+    assert response.violations == [
+        "/other: unknown_field",
+        "/recipient_field/data_type: unknown_value",
+    ]
+    body = json.dumps({"recipient_field": {**CITY, "allowed_values": [1]}, "other": 1})
+    response = api.send("PUT", f"{FIELDS}/{full[by]}", body)
+    assert response.violations == [
+        "/other: unknown_field",
+        "/recipient_field/allowed_values/0: type",
+    ]
 
 
 @pytest.mark.parametrize("value", [None, "town", "NOT A KEY"])

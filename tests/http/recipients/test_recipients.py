@@ -130,6 +130,12 @@ class TestChecks:
         assert first["violations"][0]["pointer"] == ""
         assert second["violations"][0]["pointer"] == "/loyalty_tier"
 
+    @pytest.mark.parametrize("text", [r"a\u0000b", r"\ud800"])
+    def test_a_bad_character_in_a_name_is_a_violation_of_the_document(self, reader: Api, text: str):
+        body = f'{{"recipients": [{{}}], "{text}": 1}}'
+        response = reader.send("POST", RECIPIENT_CHECKS, body)
+        assert response.violations == [": invalid_characters"]
+
     def test_nothing_is_stored_and_no_value_is_logged(
         self, reader: Api, caplog: pytest.LogCaptureFixture
     ):
