@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
-from recipient_fields.domain.content import Content, check_content, preview_content
+from recipient_fields.domain.content import Content, Strict, check_content, preview_content
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
@@ -106,20 +106,21 @@ class ContentService:
         *,
         then: str,
         otherwise: str = "",
-        strict: bool = False,
+        strict: Strict = False,
     ) -> tuple[Esp, ConditionCode]:
         """Return the ESP, and its code for `then` if the condition holds and `otherwise` if not.
 
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
-        can't express it, or if `strict` is true and the code has a caveat.
+        can't express it, or if the code has warnings that `strict` rejects.
         """
         available = self.find_fields(organization_id, target)
         check_condition(condition, available.fields, available.others)
         code = compile_condition(
             condition, available.fields, available.esp, then=then, otherwise=otherwise
         )
-        if strict and code.caveats:
-            raise NotExpressible(" ".join(code.caveats))
+        rejected = [each.message for each in code.warnings if each.code.kind.is_rejected(strict)]
+        if rejected:
+            raise NotExpressible(" ".join(rejected))
         return available.esp, code
 
     def explain_condition(
@@ -162,12 +163,12 @@ class ContentService:
         content: Content,
         target: Target,
         *,
-        strict: bool = False,
+        strict: Strict = False,
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        Raises: InvalidContent if the content can't be exported, or if `strict` is true and there
-        are warnings.
+        Raises: InvalidContent if the content can't be exported, or if there are warnings that
+        `strict` rejects.
         """
         fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)

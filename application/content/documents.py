@@ -24,9 +24,12 @@ from recipient_fields.domain.content import (
     Content,
     ContentWarning,
     InvalidContent,
+    Strict,
+    WarningCode,
+    WarningKind,
     parse_content,
 )
-from recipient_fields.domain.esp import ConditionCode, Esp, ExportedContent
+from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
@@ -87,6 +90,24 @@ class ConditionCompilationDocument:
     then: str = field(metadata=described("The text for recipients who satisfy the condition."))
 
 
+_OTHER_PLACES = described("The other places of a caveat, which is reported once.")
+
+
+@frozen(kw_only=True)
+class ConditionWarningDocument:
+    """A known case in which the ESP can read the code differently.
+
+    The place is that of the first comparison.
+    """
+
+    kind: WarningKind
+    code: WarningCode
+    line: int | None = field(metadata=described("Null if the condition was sent as JSON."))
+    column: int | None
+    message: str
+    places: Sequence[TextPosition] = field(metadata=_OTHER_PLACES)
+
+
 @frozen(kw_only=True)
 class CompiledConditionDocument:
     """A condition as code of an ESP."""
@@ -99,6 +120,9 @@ class CompiledConditionDocument:
     caveats: Sequence[str] = field(
         metadata=described("Known cases in which the ESP can read the code differently.")
     )
+    warnings: Sequence[ConditionWarningDocument] = field(
+        metadata=described("The same cases with their kinds, codes and places.")
+    )
 
 
 @frozen
@@ -107,7 +131,7 @@ class ContentExport:
 
     content: Content
     target: Target
-    strict: bool
+    strict: Strict
 
 
 @frozen(kw_only=True)
@@ -126,9 +150,12 @@ class ContentExportDocument:
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
-    strict: bool = field(
+    strict: Strict = field(
         default=False,
-        metadata=described("Whether warnings are violations. The default is `false`."),
+        metadata=described(
+            "The warnings that are violations: `mistakes`, all (`true`) or none (`false`)."
+            " The default is `false`."
+        ),
     )
 
 
@@ -136,9 +163,12 @@ class ContentExportDocument:
 class ContentWarningDocument:
     """A place in the content that its writer should check."""
 
+    kind: WarningKind
+    code: WarningCode
     line: int = field(metadata=described(schema=ID))
     column: int = field(metadata=described(schema=ID))
     message: str
+    places: Sequence[TextPosition] = field(metadata=_OTHER_PLACES)
 
 
 @frozen(kw_only=True)
@@ -181,7 +211,11 @@ def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
     """Return the document of a compiled condition."""
     return render_document(
         CompiledConditionDocument(
-            esp=esp, code=code.code, prelude=code.prelude, caveats=code.caveats
+            esp=esp,
+            code=code.code,
+            prelude=code.prelude,
+            caveats=code.caveats,
+            warnings=tuple(map(_condition_warning, code.warnings)),
         )
     )
 
@@ -222,7 +256,26 @@ def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object
 
 
 def _warning(warning: ContentWarning) -> ContentWarningDocument:
-    return ContentWarningDocument(line=warning.line, column=warning.column, message=warning.message)
+    return ContentWarningDocument(
+        kind=warning.code.kind,
+        code=warning.code,
+        line=warning.line,
+        column=warning.column,
+        message=warning.message,
+        places=warning.places,
+    )
+
+
+def _condition_warning(warning: ConditionWarning) -> ConditionWarningDocument:
+    first = warning.places[0] if warning.places else None
+    return ConditionWarningDocument(
+        kind=warning.code.kind,
+        code=warning.code,
+        line=None if first is None else first.line,
+        column=None if first is None else first.column,
+        message=warning.message,
+        places=warning.places[1:],
+    )
 
 
 def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Target:

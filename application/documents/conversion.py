@@ -44,6 +44,7 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.conditions import Operator
+from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import Esp
 
 __all__ = ["InvalidDocument"]
@@ -169,6 +170,12 @@ def _integer_or_string(value: object) -> int | str | None:
     raise _invalid(Rule.TYPE, "This must be an integer, a string or null.")
 
 
+def _strict(value: object) -> Strict:
+    if type(value) is bool or value == "mistakes":
+        return value
+    raise _invalid(Rule.TYPE, 'This must be true, false or "mistakes".')
+
+
 def _constructed(value: object, kind: Callable[[str], T]) -> T:
     return kind(require_string(value))
 
@@ -227,6 +234,7 @@ converter.register_structure_hook_func(lambda kind: kind is object, lambda value
 converter.register_structure_hook_func(
     lambda kind: kind == int | str | None, lambda value, _: _integer_or_string(value)
 )
+converter.register_structure_hook_func(lambda kind: kind == Strict, lambda value, _: _strict(value))
 for _predicate, _factory in (
     (has, _shaped(dict, "This must be an object.", make_dict_structure_fn)),
     (

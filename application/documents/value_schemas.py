@@ -34,7 +34,8 @@ from recipient_fields.domain import (
     ValueExpression,
 )
 from recipient_fields.domain import KEY_PATTERN as KEY_RULE
-from recipient_fields.domain.conditions import Operator
+from recipient_fields.domain.conditions import Operator, TextPosition
+from recipient_fields.domain.content import Strict, WarningCode, WarningKind
 from recipient_fields.domain.esp import Esp
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
@@ -218,7 +219,22 @@ _TYPES: Mapping[object, object] = {
     Operator: _enumeration(Operator).schema,
     RecordedOperation: _enumeration(RecordedOperation, "What the change did to the field."),
     Source: _enumeration(Source, _MEMBERS["source"].description),
+    Strict: {"oneOf": [{"type": "boolean"}, {"type": "string", "const": "mistakes"}]},
+    TextPosition: NamedSchema(
+        "TextPosition",
+        {
+            "type": "object",
+            "description": "A place in a text.",
+            "required": ["line", "column"],
+            "properties": {"line": ID, "column": ID},
+        },
+    ),
     ValueExpression | None: _verbatim("ValueExpression", "custom_value_expression", "@firstName"),
+    WarningCode: _enumeration(WarningCode, "What the warning is about. docs/errors.md lists them."),
+    WarningKind: _enumeration(
+        WarningKind,
+        "A mistake is certainly wrong in the content. A caveat depends on the ESP or its account.",
+    ),
 }
 
 

@@ -1,11 +1,12 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, syntax, tree
+from . import checks, errors, preview, syntax, tree, warning_codes
 from .checks import *
 from .errors import *
 from .preview import *
 from .syntax import *
 from .tree import *
+from .warning_codes import *
 
 __all__ = [
     *checks.__all__,
@@ -13,4 +14,5 @@ __all__ = [
     *preview.__all__,
     *syntax.__all__,
     *tree.__all__,
+    *warning_codes.__all__,
 ]

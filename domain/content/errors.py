@@ -6,15 +6,16 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from ..conditions import LocatedViolation
+from ..conditions import LocatedViolation, TextPosition
 from ..errors import InvalidInput
+from .warning_codes import WarningCode
 
 __all__ = ["MAX_VIOLATIONS", "MAX_WARNINGS", "ContentWarning", "InvalidContent"]
 
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""
 MAX_WARNINGS = 1_000
-"""The maximum number of warnings about one content."""
+"""The maximum number of places with warnings in one content."""
 
 
 class InvalidContent(InvalidInput):
@@ -33,12 +34,20 @@ class InvalidContent(InvalidInput):
 class ContentWarning:
     """A place in the content that its writer should check, and the reason.
 
-    The line and the column begin at 1.
+    The line and the column begin at 1. `places` are the other places of a caveat: it is reported
+    once, at its first place.
     """
 
     line: int
     column: int
     message: str
+    code: WarningCode
+    places: tuple[TextPosition, ...] = ()
+
+    @property
+    def position(self) -> TextPosition:
+        """The line and the column."""
+        return TextPosition(self.line, self.column)
 
 
 def _place(violation: LocatedViolation) -> tuple[int, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from .warning_codes import WarningCode
 
 _BRACE = r"(?:[{\uff5b]|%7B|&\#0*123;|&\#x0*7B;|&lbrace;|&lcub;)"
 _CLOSING_BRACE = r"(?:[}\uff5d]|%7D|&\#0*125;|&\#x0*7D;|&rbrace;|&rcub;)"
@@ -25,23 +27,30 @@ _BEFORE, _AFTER = 500, 200
 """The number of characters around the word `recipient` in which a look-alike is searched."""
 _BLOCK = re.compile(r"\{\{#if\s[^{}()]{0,200}?(?:[=<>]|\bis\s|\scontains\s)")
 
-_REFERENCE_MESSAGE = (
-    "This looks like a reference, but it stays in the email as text. Write it as"
-    " `{{recipient.KEY}}`."
-)
-_BLOCK_MESSAGE = (
-    "This looks like a condition, but it stays in the email as text. Write `recipient.` before"
-    " each key."
-)
+MESSAGES: Mapping[WarningCode, str] = {
+    WarningCode.REFERENCE_LOOKALIKE: (
+        "This looks like a reference, but it stays in the email as text. Write it as"
+        " `{{recipient.KEY}}`."
+    ),
+    WarningCode.CONDITION_LOOKALIKE: (
+        "This looks like a condition, but it stays in the email as text. Write `recipient.` before"
+        " each key."
+    ),
+    WarningCode.CONDITION_MISSING: ("This tag has no condition. Write `{{#if recipient.KEY …}}`."),
+    WarningCode.OUTER_BRACES: (
+        "The outer braces of `{{{…}}}` stay in the email. Write two braces."
+    ),
+}
+"""The messages of the warnings that the parser reports."""
 
 
-def find_lookalikes(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the offset of each look-alike in a text without references, and a message."""
+def find_lookalikes(text: str) -> Iterator[tuple[int, WarningCode]]:
+    """Yield the offset of each look-alike in a text without references, and its code."""
     for start, end in _places(text):
         for match in _REFERENCE.finditer(text, start, end):
-            yield match.start(), _REFERENCE_MESSAGE
+            yield match.start(), WarningCode.REFERENCE_LOOKALIKE
     for match in _BLOCK.finditer(text):
-        yield match.start(), _BLOCK_MESSAGE
+        yield match.start(), WarningCode.CONDITION_LOOKALIKE
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:

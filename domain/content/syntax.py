@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 from attrs import Factory, define
 
@@ -11,8 +12,9 @@ from ..errors import Rule
 from ..suggestions import closest_match
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
-from .lookalikes import find_lookalikes
+from .lookalikes import MESSAGES, find_lookalikes
 from .tree import Block, Branch, Content, Lines, Node, Reference, Text, comparisons
+from .warning_codes import WarningCode
 
 __all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content"]
 
@@ -48,7 +50,10 @@ def parse_content(source: str) -> Content:
         nodes=nodes,
         masked=masked,
         lines=lines,
-        warnings=tuple(lines.warning(*each) for each in sorted(lookalikes.items())[:MAX_WARNINGS]),
+        warnings=tuple(
+            lines.warning(offset, code, MESSAGES[code])
+            for offset, code in sorted(lookalikes.items(), key=itemgetter(0))[:MAX_WARNINGS]
+        ),
     )
 
 
@@ -87,7 +92,6 @@ _NO_END_OF_CONDITION = "This condition has no end. Close its quotes, and write `
 _EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space before `#if`, and in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
-_NO_CONDITION = "This tag has no condition. Write `{{#if recipient.KEY …}}`."
 _EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
 
 
@@ -116,7 +120,7 @@ class _Parser:
     def __init__(self, source: str, lines: Lines) -> None:
         self.source, self.lines = source, lines
         self.violations: list[LocatedViolation] = []
-        self.lookalikes: list[tuple[int, str]] = []
+        self.lookalikes: list[tuple[int, WarningCode]] = []
         self.masked: list[str] = []
         self.blocks = [_OpenBlock()]
         self._end = self._conditions = 0
@@ -152,8 +156,7 @@ class _Parser:
             default = self._default(start, found)
             is_expression = found is not None and found["name"] == "expression"
         elif self.source[start - 1 : start] == "{" and self.source[end : end + 1] == "}":
-            message = "The outer braces of `{{{…}}}` stay in the email. Write two braces."
-            self.lookalikes.append((start, message))
+            self.lookalikes.append((start, WarningCode.OUTER_BRACES))
         reference = Reference(
             key=tag["key"], default=default, is_expression=is_expression, start=start
         )
@@ -182,7 +185,7 @@ class _Parser:
         found = _CONDITION.match(self.source, tag.end()) if tag[0] == "{{#if" else None
         if found is None or not _has_prefix(found["condition"]):
             if found is not None and not found["condition"].strip():
-                self.lookalikes.append((tag.start(), _NO_CONDITION))
+                self.lookalikes.append((tag.start(), WarningCode.CONDITION_MISSING))
             if found is None and tag["open"].lower() == "if":
                 self._require_no_reference(tag)
             self.blocks[-1].other_tags.append((tag["open"], tag.start()))

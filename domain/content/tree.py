@@ -11,6 +11,7 @@ from attrs import field, frozen
 from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
 from ..errors import Rule, Violation
 from .errors import ContentWarning
+from .warning_codes import WarningCode
 
 __all__ = ["Block", "Branch", "Content", "Lines", "Node", "Reference", "Text"]
 
@@ -82,10 +83,10 @@ class Lines:
         line = bisect_right(self._starts, offset)
         return TextPosition(line, offset - self._starts[line - 1] + 1)
 
-    def warning(self, offset: int, message: str) -> ContentWarning:
+    def warning(self, offset: int, code: WarningCode, message: str) -> ContentWarning:
         """Return a warning about the place at this offset."""
         position = self.position(offset)
-        return ContentWarning(position.line, position.column, message)
+        return ContentWarning(position.line, position.column, message, code)
 
     def violation(
         self, offset: int, rule: Rule, message: str, suggestion: str | None = None

@@ -21,6 +21,7 @@ from recipient_fields.domain.conditions import (
     format_condition,
     parse_condition,
 )
+from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import DIALECTS, Esp, NotExpressible
 
 from .command_group import CommandGroup
@@ -28,6 +29,7 @@ from .esp.target import chosen_target, esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table
+from .strict_options import chosen_strictness, strict_options
 from .violations import reporting_violations
 
 REFUSED = 3
@@ -85,7 +87,7 @@ def check(
 @esp_target_options
 @option("--then", required=True, help="The text for recipients who satisfy the condition.")
 @option("--else", "otherwise", default="", help="The text for all others. By default, none.")
-@option("--strict", is_flag=True, help="Refuse code that the ESP can read differently.")
+@strict_options
 @json_option
 @click.argument("condition")
 @click.pass_obj
@@ -99,6 +101,7 @@ def compile_(
     condition: str,
     *,
     strict: bool,
+    strict_caveats: bool,
     as_json: bool,
 ) -> None:
     """Compile a condition for an ESP: print code that selects one of two texts.
@@ -107,12 +110,13 @@ def compile_(
     express it, the command prints the reason and exits with status 3.
     """
     target = required_target(esp, integration)
+    rejected = chosen_strictness(strict=strict, strict_caveats=strict_caveats)
     with (
         reporting_violations(_INVALID, as_json=as_json),
         open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = _parse(condition)
-        result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=strict)
+        result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=rejected)
     if as_json:
         print_json(result)
     elif "refused" in result:
@@ -182,7 +186,7 @@ def _compile(
     then: str,
     otherwise: str,
     *,
-    strict: bool,
+    strict: Strict,
 ) -> dict[str, Any]:
     """Return the code for the target as a document, or the reason of a refusal."""
     try:

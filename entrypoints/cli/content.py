@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import BinaryIO
 
 import click
@@ -10,7 +9,7 @@ import click
 from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.domain import Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
-from recipient_fields.domain.content import ContentWarning, parse_content
+from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
 
 from .command_group import CommandGroup
@@ -18,7 +17,8 @@ from .esp.target import esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_bytes, print_json, print_line
-from .violations import note_warning, parse_json_file, reporting_violations
+from .strict_options import chosen_strictness, strict_options
+from .violations import note_warnings, parse_json_file, reporting_violations
 
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
@@ -36,7 +36,7 @@ def content() -> None:
 
 @content.command()
 @organization_option
-@option("--strict", is_flag=True, help="Fail if there are warnings.")
+@option("--strict", is_flag=True, help="Fail if there are mistakes.")
 @json_option
 @_content_argument
 @click.pass_obj
@@ -58,7 +58,7 @@ def check(
     if as_json:
         print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
     else:
-        _note_warnings(parsed.warnings)
+        note_warnings(parsed.warnings)
         for key in keys:
             print_line(key)
     if strict and parsed.warnings:
@@ -68,7 +68,7 @@ def check(
 @content.command()
 @organization_option
 @esp_target_options
-@option("--strict", is_flag=True, help="Export nothing if there are warnings.")
+@strict_options
 @_content_argument
 @click.pass_obj
 def export(
@@ -79,6 +79,7 @@ def export(
     content: BinaryIO,
     *,
     strict: bool,
+    strict_caveats: bool,
 ) -> None:
     """Replace references and conditions in CONTENT with code for one ESP.
 
@@ -92,9 +93,12 @@ def export(
         open_for_organization(storage, organization) as (core, chosen),
     ):
         exported = core.content.export_content(
-            chosen.id, parse_content(text), target, strict=strict
+            chosen.id,
+            parse_content(text),
+            target,
+            strict=chosen_strictness(strict=strict, strict_caveats=strict_caveats),
         )
-    _note_warnings(exported.warnings)
+    note_warnings(exported.warnings)
     for key, actual in exported.resolved.items():
         note(f"recipient.{key} is {actual}, the integration's field with the same name.")
     print_bytes(f"{mark}{exported.content}".encode())
@@ -137,8 +141,3 @@ def _decoded(content: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
     return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
-
-
-def _note_warnings(warnings: Iterable[ContentWarning]) -> None:
-    for warning in warnings:
-        note_warning(warning.line, warning.column, warning.message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -11,9 +11,10 @@ import click
 from recipient_fields.application import NotJson
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.documents.violations import render_violation
-from recipient_fields.application.wording import excerpt
+from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
+from recipient_fields.domain.content import ContentWarning
 
 from .output import note, one_line, print_json
 
@@ -61,9 +62,12 @@ def parse_json_file(file: BinaryIO) -> object:
         raise click.ClickException(f"{name_of(file)}: {error}") from None
 
 
-def note_warning(line: int, column: int, message: str) -> None:
-    """Print a warning about a place in the content."""
-    note(f"Warning: Line {line}, column {column}: {message}")
+def note_warnings(warnings: Iterable[ContentWarning]) -> None:
+    """Print each warning about content with its kind, its first place, and some of the others."""
+    for warning in warnings:
+        note(f"{warning.code.kind.value.capitalize()}: {warning.position}: {warning.message}")
+        if warning.places:
+            note(f"    {other_places(warning.places)}")
 
 
 def _report(violation: Violation, file: str | None, lines: list[str]) -> None:

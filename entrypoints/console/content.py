@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 
 import falcon
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.application.wording import excerpt
+from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
     DataType,
     IntegrationId,
@@ -17,9 +17,10 @@ from recipient_fields.domain import (
     RecipientSchema,
     RecipientTexts,
 )
-from recipient_fields.domain.conditions import LocatedViolation
+from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
     Content,
+    ContentWarning,
     InvalidContent,
     parse_content,
     preview_content,
@@ -87,11 +88,10 @@ class ContentView(Page):
             )
             preview = _Preview.of(content, exported, fields, target, _entered_values(form))
         except InvalidContent as invalid:
-            self._show(req, resp, targets, places=_places_of(invalid.violations, source))
+            places = _Places.of(source, map(_refused_place, invalid.violations))
+            self._show(req, resp, targets, places=places)
             return
-        warnings = _Places.of(
-            source, ((each.line, each.column, each.message) for each in exported.warnings)
-        )
+        warnings = _Places.of(source, map(_place_of_warning, exported.warnings))
         self._show(
             req,
             resp,
@@ -161,12 +161,16 @@ def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
 
 @frozen
 class _Place:
-    """A place in the content, and the reason why it is shown."""
+    """A place in the content, and the reason why it is shown.
 
-    line: int
-    column: int
+    A warning has a kind, and a sentence with its other places if there are any.
+    """
+
+    position: TextPosition
     message: str
-    excerpt: str
+    kind: str = ""
+    others: str = ""
+    excerpt: str = ""
 
 
 @frozen
@@ -177,12 +181,12 @@ class _Places:
     others: int
 
     @classmethod
-    def of(cls, source: str, places: Iterable[tuple[int, int, str]]) -> _Places:
-        """Return the places with these lines, columns and messages in the source."""
+    def of(cls, source: str, places: Iterable[_Place]) -> _Places:
+        """Return these places with their excerpts of the source."""
         lines, places = source.split("\n"), tuple(places)
         shown = tuple(
-            _Place(line, column, message, excerpt(lines[line - 1], column))
-            for line, column, message in places[:SHOWN_PLACES]
+            evolve(each, excerpt=excerpt(lines[each.position.line - 1], each.position.column))
+            for each in places[:SHOWN_PLACES]
         )
         return cls(shown, len(places) - len(shown))
 
@@ -192,19 +196,17 @@ class _Places:
         return len(self.shown) + self.others
 
 
-def _places_of(violations: Iterable[LocatedViolation], source: str) -> _Places:
-    return _Places.of(
-        source,
-        (
-            (
-                each.position.line,
-                each.position.column,
-                each.reason
-                if each.suggestion is None
-                else f"{each.reason} Did you mean {each.suggestion}?",
-            )
-            for each in violations
-        ),
+def _refused_place(violation: LocatedViolation) -> _Place:
+    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
+    return _Place(violation.position, f"{violation.reason}{hint}")
+
+
+def _place_of_warning(warning: ContentWarning) -> _Place:
+    return _Place(
+        warning.position,
+        warning.message,
+        kind=warning.code.kind.value.capitalize(),
+        others=other_places(warning.places) if warning.places else "",
     )
 
 

@@ -125,12 +125,13 @@ def test_a_compiled_condition_is_printed(compiled):
     assert (run.status, run.out, run.err) == (0, f"{CODE}\n", "")
 
 
-def test_a_compiled_condition_as_json_has_four_members(compiled):
+def test_a_compiled_condition_as_json_has_five_members(compiled):
     assert compiled(GOLD, "--json").document() == {
         "esp": "braze",
         "code": CODE,
         "prelude": None,
         "caveats": [],
+        "warnings": [],
     }
 
 
@@ -141,9 +142,11 @@ def test_a_prelude_precedes_the_code(compiled, core, acme):
     assert run.err.startswith("Caveat: ")
 
 
-def test_a_caveat_is_refused_in_strict_mode(compiled, core, acme):
+def test_only_strict_caveats_refuses_a_caveat(compiled, core, acme):
     integration = synced(core, acme, Esp.SALESFORCE, "Plan")
-    run = compiled('plan = "pro"', "--strict", target=("--integration", integration))
+    permitted = compiled('plan = "pro"', "--strict", target=("--integration", integration))
+    assert permitted.status == 0
+    run = compiled('plan = "pro"', "--strict-caveats", target=("--integration", integration))
     assert (run.status, run.out) == (REFUSED, "")
     assert run.err.startswith("Salesforce Marketing Cloud: ")
 

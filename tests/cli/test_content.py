@@ -83,14 +83,15 @@ def test_a_check_as_json_has_fields_and_warnings(content):
     run = content("{{recipient.shop}}\n{{recipients.shop}}", "check", "--json")
     document = run.document()
     assert document["fields"] == ["shop"]
-    assert [(each["line"], each["column"]) for each in document["warnings"]] == [(2, 1)]
+    (warning,) = document["warnings"]
+    assert (warning["line"], warning["column"], warning["kind"]) == (2, 1, "mistake")
 
 
 def test_a_strict_check_fails_if_there_are_warnings(content):
     assert content("{{recipients.shop}}", "check").status == 0
     run = content("{{recipients.shop}}", "check", "--strict")
     assert run.status == INVALID
-    assert run.err.startswith("Warning: Line 1, column 1: ")
+    assert run.err.startswith("Mistake: Line 1, column 1: ")
 
 
 def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
@@ -169,14 +170,36 @@ def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
     assert run.err == "recipient.tier is tier_2, the integration's field with the same name.\n"
 
 
-def test_a_strict_export_writes_nothing_if_there_are_warnings(exported):
+@pytest.mark.parametrize("option", ["--strict", "--strict-caveats"])
+def test_a_strict_export_writes_nothing_if_there_are_mistakes(exported, option):
     text = "{{recipients.shop}} {{recipient.shop}}"
     run = exported(text)
     assert run.out == "{{recipients.shop}} *|SHOP|*"
-    assert run.err.startswith("Warning: Line 1, column 1: ")
-    strict = exported(text, "--strict")
+    assert run.err.startswith("Mistake: Line 1, column 1: ")
+    strict = exported(text, option)
     assert (strict.status, strict.out) == (INVALID, "")
     assert strict.err.startswith("Line 1, column 1: ")
+
+
+def test_only_strict_caveats_refuses_caveats(exported):
+    text = '{{#if recipient.tier = "a"}}x{{/if}} {{#if recipient.tier = "b"}}x{{/if}}'
+    run = exported(text, "--strict")
+    assert (run.status, run.out.count("*|IF:TIER=")) == (0, 2)
+    caveat, places = run.err.splitlines()
+    assert caveat.startswith("Caveat: Line 1, column 1: Mailchimp does not document whether")
+    assert places == "    Also: line 1, column 38."
+    refused = exported(text, "--strict-caveats")
+    assert (refused.status, refused.out) == (INVALID, "")
+    assert refused.err.count("Mailchimp does not document whether") == 2
+
+
+def test_ten_other_places_of_a_caveat_are_printed(exported):
+    run = exported('{{#if recipient.tier = "a"}}x{{/if}}\n' * 13)
+    assert run.err.splitlines()[1:] == [
+        "    Also: "
+        + "; ".join(f"line {line}, column 1" for line in range(2, 12))
+        + "; 2 other places."
+    ]
 
 
 def test_at_most_100_violations_are_reported(exported):

@@ -125,15 +125,16 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
     assert shown(page, "preview-title") == "Hello Ada.\nYou are a regular."
 
 
-def test_warnings_have_lines_and_columns(
+def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{ recipient.first_name }} *|CITY|*", braze)
+    page = export(dana, path, "Hello\n{{ recipient.first_name }} *|CITY|* *|CITY|*", braze)
 
     assert page.status == 200
     assert "Warnings 2 warnings" in page.text
-    assert "Line 2, column 1: This looks like a reference" in page.text
-    assert "Line 2, column 28: Braze does not read this code of Mailchimp" in page.text
+    assert "Mistake: Line 2, column 1: This looks like a reference" in page.text
+    assert "Caveat: Line 2, column 28: Braze does not read this code of Mailchimp" in page.text
+    assert "Also: line 2, column 37." in page.text
     assert "The content uses no fields." in page.text
 
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from recipient_fields.domain.conditions import Comparison, Condition, Operator
+from recipient_fields.domain.content import WarningCode
 
 from .generation import comparisons, literals
 
 
-def excluded(caveats: Iterable[str], condition: Condition, recipient: Mapping[str, object]) -> bool:
+def excluded(
+    caveats: Iterable[WarningCode], condition: Condition, recipient: Mapping[str, object]
+) -> bool:
     """Return whether a caveat names one of the values that the condition compares."""
     return any(
-        rule_of(caveat)(comparison, recipient.get(comparison.key))
+        CAVEATS[caveat](comparison, recipient.get(comparison.key))
         for comparison in comparisons(condition)
         for caveat in caveats
     )
-
-
-def rule_of(caveat: str) -> Callable[[Comparison, object], bool]:
-    rule = next((rule for phrase, rule in CAVEATS.items() if phrase in caveat), None)
-    assert rule is not None, f"The tests don't know this caveat: {caveat}"
-    return rule
 
 
 def differs_in_case(comparison: Comparison, value: object) -> bool:
@@ -82,17 +79,17 @@ def never(comparison: Comparison, value: object) -> bool:
     return False
 
 
-CAVEATS: Mapping[str, Callable[[Comparison, object], bool]] = {
-    "compares texts without regard to case": differs_in_case,
-    "establishes whether it is case-sensitive": differs_in_case,
-    "whether comparisons of texts are case-sensitive, and": differs_in_case_or_white_space,
-    "None states whether case, white space at the ends, and zeros": differs,
-    "whether 3 equals 3.0": differs_in_form,
-    "compares texts that are numbers by value": are_numbers,
-    "how it reads the number 0": is_zero,
-    "a text never equals a number": never,
-    "Only secondary sources establish": never,
-    "If it reads an empty text, that equals 0 and false": never,
-    "an empty text equals 0 and false": never,
+CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
+    WarningCode.CASE_INSENSITIVE: differs_in_case,
+    WarningCode.UNKNOWN_CASE: differs_in_case,
+    WarningCode.UNKNOWN_CASE_AND_SPACES: differs_in_case_or_white_space,
+    WarningCode.UNKNOWN_COMPARISON: differs,
+    WarningCode.UNKNOWN_NUMBER_FORM: differs_in_form,
+    WarningCode.NUMERIC_TEXT: are_numbers,
+    WarningCode.UNKNOWN_ZERO: is_zero,
+    WarningCode.NUMBER_AS_TEXT: never,
+    WarningCode.SECONDARY_SOURCES: never,
+    WarningCode.UNKNOWN_MISSING_VALUE: never,
+    WarningCode.EMPTY_TEXT_IS_ZERO: never,
 }
 """The comparisons and values that each caveat excludes."""

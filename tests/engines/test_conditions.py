@@ -18,7 +18,8 @@ from recipient_fields.domain.conditions import (
     evaluate,
     format_condition,
 )
-from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain.content import WarningCode
+from recipient_fields.domain.esp import ConditionCode, Esp, NotExpressible
 from recipient_fields.domain.esp.conditions import compile_condition
 
 from .caveats import excluded
@@ -98,11 +99,15 @@ class Generator:
             self.expressed += 1
             template = f"<p>{code.prelude or ''}{code.code}</p>"
             for recipient in generate_recipients(self.random, condition, RECIPIENTS_PER_CONDITION):
-                if not excluded(code.caveats, condition, recipient):
+                if not excluded(codes(code), condition, recipient):
                     holds = evaluate(condition, fields, recipient)
                     values = {esp_name(self.esp, key): each for key, each in recipient.items()}
                     expected = f"<p>{'yes' if holds else otherwise}</p>"
                     yield Case(condition, recipient, template, values, expected)
+
+
+def codes(code: ConditionCode) -> list[WarningCode]:
+    return [warning.code for warning in code.warnings]
 
 
 @EVERY_ESP
@@ -135,7 +140,7 @@ def test_a_text_literal_is_read_as_written_or_refused(esp, operator, literal):
         return
     for text in (literal, f"x{literal}y", literal[:-1], "other", None):
         recipient = {"tier": text}
-        if not excluded(code.caveats, condition, recipient):
+        if not excluded(codes(code), condition, recipient):
             holds = evaluate(condition, fields, recipient)
             template = f"{code.prelude or ''}{code.code}"
             rendered = render(esp, template, {esp_name(esp, "tier"): text})

@@ -89,8 +89,7 @@ class Generator:
             except InvalidContent:
                 continue
             self.counts["exported"] += 1
-            messages = [warning.message for warning in exported.warnings]
-            caveats = tuple(each for each in messages if any(map(each.__contains__, CAVEATS)))
+            caveats = {each.code for each in exported.warnings if each.code in CAVEATS}
             for recipient in self._recipients(conditions):
                 if not any(excluded(caveats, each, recipient) for each in conditions):
                     expected = preview_content(content, fields, recipient)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import Rule
+from recipient_fields.domain.content import WarningCode
 from recipient_fields.entrypoints.http.fields.history_parameters import HISTORY_PARAMETERS
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS
 from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
@@ -39,6 +40,12 @@ def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution
     assert [code for code, _ in _codes("Details of `validation_failed`")] == [
         rule.value for rule in Rule
     ]
+
+
+def test_the_page_has_a_row_for_each_code_of_a_warning_with_its_kind() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (mistake|caveat) \| \S", ERRORS, re.MULTILINE)
+
+    assert rows == [(code.value, code.kind.value) for code in WarningCode]
 
 
 def test_every_heading_of_the_page_has_its_own_anchor() -> None:

@@ -1,5 +1,5 @@
 """Conditions in the languages of ESPs."""
 
-from .compilation import ConditionCode, compile_condition
+from .compilation import ConditionCode, ConditionWarning, compile_condition
 
-__all__ = ["ConditionCode", "compile_condition"]
+__all__ = ["ConditionCode", "ConditionWarning", "compile_condition"]

@@ -8,6 +8,7 @@ from enum import Enum
 from attrs import frozen
 
 from ...conditions import Operator
+from ...content import WarningCode
 from .formulas import Atom, Formula
 
 
@@ -24,6 +25,14 @@ class Feature(Enum):
     FALSE = "false"
     BOOLEAN_SET = "whether a boolean is set"
     DATE_SET = "whether a date is set"
+
+
+@frozen
+class Caveat:
+    """A known case in which an ESP can read code differently. `{title}` is the name of the ESP."""
+
+    code: WarningCode
+    message: str
 
 
 _VALUE = Atom("{operand}")
@@ -78,9 +87,9 @@ class Language:
     contains: str = ""
     guards_contains: bool = False
     refused: Mapping[Feature, str] = {}
-    caveats: Mapping[Feature, str] = {}
-    zero_caveat: str | None = None
-    numeric_text_caveat: str | None = None
+    caveats: Mapping[Feature, Caveat] = {}
+    zero_caveat: Caveat | None = None
+    numeric_text_caveat: Caveat | None = None
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""

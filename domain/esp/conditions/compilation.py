@@ -7,12 +7,14 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from ...conditions import Condition
+from ...conditions import Condition, TextPosition
 from ...conditions.tree import require_condition
+from ...content import WarningCode, WarningKind
 from ...fields.field import RecipientField
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
+from .code_parts import Caveat
 from .formulas import count_atoms
 from .languages import LANGUAGES
 from .translation import Translation
@@ -22,16 +24,33 @@ MAX_ATOMS = 100
 
 
 @frozen
+class ConditionWarning:
+    """A known case in which the ESP can read the code of a condition differently.
+
+    `places` are the positions of its comparisons, in order. A condition that was not parsed from
+    text has none.
+    """
+
+    message: str
+    code: WarningCode
+    places: tuple[TextPosition, ...]
+
+
+@frozen
 class ConditionCode:
     """A condition in the language of an ESP, with the texts that it selects.
 
-    `prelude` is code that must precede the first use of `code`. `caveats` are the known cases in
-    which the ESP can read the code differently.
+    `prelude` is code that must precede the first use of `code`.
     """
 
     code: str
     prelude: str | None
-    caveats: tuple[str, ...]
+    warnings: tuple[ConditionWarning, ...]
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """The messages of the warnings that are caveats."""
+        return tuple(each.message for each in self.warnings if each.code.kind is WarningKind.CAVEAT)
 
 
 def compile_condition(
@@ -70,12 +89,12 @@ def compile_condition(
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(esp, translation) or None
-    return ConditionCode(code, prelude, tuple(translation.caveats))
-
-
-def variable_caveat(expression: str) -> str:
-    """Return the caveat of a variable that no prelude sets."""
-    return f"The content must set {expression} before this code."
+    title = DIALECTS[esp].title
+    warnings = tuple(
+        ConditionWarning(caveat.message.format(title=title), caveat.code, tuple(places))
+        for caveat, places in translation.caveats.items()
+    )
+    return ConditionCode(code, prelude, warnings)
 
 
 def _prelude(esp: Esp, translation: Translation) -> str:
@@ -85,7 +104,9 @@ def _prelude(esp: Esp, translation: Translation) -> str:
         name = field.origin.esp_field_name
         codes = derive_codes(esp, name) if name is not None else None
         if codes is None or codes.prelude is None or codes.value_expression != expression:
-            translation.warn(variable_caveat(expression))
+            message = f"The content must set {expression} before this code."
+            caveat = Caveat(WarningCode.VARIABLE_NOT_SET, message)
+            translation.warn(caveat, translation.operand_places[expression])
         elif preludes.setdefault(expression.lower(), codes.prelude) != codes.prelude:
             raise NotExpressible(f"{field.key}: another field of the condition sets {expression}.")
     return "".join(preludes.values())

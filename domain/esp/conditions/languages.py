@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from ...conditions import Operator
+from ...content import WarningCode
 from ..dialects import Esp
 from .blocks import write_nested_blocks
-from .code_parts import Feature, Language
+from .code_parts import Caveat, Feature, Language
 from .flags import write_with_flags
 from .formulas import Atom
 from .inline import write_inline
@@ -24,7 +25,10 @@ _DJANGO = Language(
     contains="{value} in {operand}",
     booleans=("False", "True"),
     caveats={
-        Feature.CONTAINS: "Only secondary sources establish that {title} finds parts of texts.",
+        Feature.CONTAINS: Caveat(
+            WarningCode.SECONDARY_SOURCES,
+            "Only secondary sources establish that {title} finds parts of texts.",
+        ),
     },
 )
 
@@ -51,22 +55,32 @@ _HANDLEBARS = Language(
         Operator.GREATER: "greaterThan {operand} {value}",
     },
     refused={Feature.CONTAINS: _NO_CONTAINS},
-    zero_caveat="{title} compares values of different types: an empty text equals 0 and false.",
+    zero_caveat=Caveat(
+        WarningCode.EMPTY_TEXT_IS_ZERO,
+        "{title} compares values of different types: an empty text equals 0 and false.",
+    ),
 )
 
 _NO_FALSE = "No source establishes how {title} distinguishes false from a missing value."
-_UNKNOWN_MISSING = (
+_UNKNOWN_MISSING = Caveat(
+    WarningCode.UNKNOWN_MISSING_VALUE,
     "{title} does not document how it reads a missing value. If it reads an empty text, that"
-    " equals 0 and false, and counts as set."
+    " equals 0 and false, and counts as set.",
 )
 _NO_BOOLEANS = "{title} has no boolean fields."
-_NUMERIC_TEXT = "{title} does not document whether it compares texts that are numbers by value."
-_NO_CASE = "{title} compares texts without regard to case."
-_UNKNOWN_CASE = (
-    "{title} does not document whether comparisons of texts are case-sensitive, and whether they"
-    " ignore white space at the ends."
+_NUMERIC_TEXT = Caveat(
+    WarningCode.NUMERIC_TEXT,
+    "{title} does not document whether it compares texts that are numbers by value.",
 )
-_SECONDARY_OPERATORS = "Only secondary sources establish the operators of {title}."
+_NO_CASE = Caveat(WarningCode.CASE_INSENSITIVE, "{title} compares texts without regard to case.")
+_UNKNOWN_CASE = Caveat(
+    WarningCode.UNKNOWN_CASE_AND_SPACES,
+    "{title} does not document whether comparisons of texts are case-sensitive, and whether they"
+    " ignore white space at the ends.",
+)
+_SECONDARY_OPERATORS = Caveat(
+    WarningCode.SECONDARY_SOURCES, "Only secondary sources establish the operators of {title}."
+)
 
 LANGUAGES: Mapping[Esp, Language] = {
     Esp.SALESFORCE: Language(
@@ -91,9 +105,10 @@ LANGUAGES: Mapping[Esp, Language] = {
         guards_contains=True,
         caveats={
             Feature.TEXT_EQUALITY: _NO_CASE,
-            Feature.CONTAINS: (
+            Feature.CONTAINS: Caveat(
+                WarningCode.UNKNOWN_CASE,
                 "Only secondary sources establish that INDEXOF is 0 if {title} does not find the"
-                " text. No source establishes whether it is case-sensitive."
+                " text. No source establishes whether it is case-sensitive.",
             ),
         },
         numeric_text_caveat=_NUMERIC_TEXT,
@@ -122,10 +137,19 @@ LANGUAGES: Mapping[Esp, Language] = {
         },
         caveats={
             Feature.TEXT_EQUALITY: _UNKNOWN_CASE,
-            Feature.NUMBER_EQUALITY: "{title} does not document whether 3 equals 3.0.",
-            Feature.ORDER: "Only secondary sources establish that {title} compares numbers.",
+            Feature.NUMBER_EQUALITY: Caveat(
+                WarningCode.UNKNOWN_NUMBER_FORM,
+                "{title} does not document whether 3 equals 3.0.",
+            ),
+            Feature.ORDER: Caveat(
+                WarningCode.SECONDARY_SOURCES,
+                "Only secondary sources establish that {title} compares numbers.",
+            ),
         },
-        zero_caveat="{title} does not document how it reads the number 0.",
+        zero_caveat=Caveat(
+            WarningCode.UNKNOWN_ZERO,
+            "{title} does not document how it reads the number 0.",
+        ),
         numeric_text_caveat=_NUMERIC_TEXT,
     ),
     Esp.KLAVIYO: _DJANGO,
@@ -133,8 +157,9 @@ LANGUAGES: Mapping[Esp, Language] = {
     Esp.CUSTOMER_IO: evolve(
         _LIQUID,
         caveats={
-            Feature.NUMBER_EQUALITY: (
-                "{title} can store numbers as texts, and a text never equals a number."
+            Feature.NUMBER_EQUALITY: Caveat(
+                WarningCode.NUMBER_AS_TEXT,
+                "{title} can store numbers as texts, and a text never equals a number.",
             ),
         },
     ),
@@ -164,7 +189,10 @@ LANGUAGES: Mapping[Esp, Language] = {
             Feature.BOOLEAN_SET: _NO_FALSE,
         },
         zero_caveat=None,
-        numeric_text_caveat="{title} compares texts that are numbers by value: 1.0 equals 1.",
+        numeric_text_caveat=Caveat(
+            WarningCode.NUMERIC_TEXT,
+            "{title} compares texts that are numbers by value: 1.0 equals 1.",
+        ),
     ),
     Esp.BREVO: evolve(_DJANGO, caveats=dict.fromkeys(Feature, _SECONDARY_OPERATORS)),
     Esp.ACTIVECAMPAIGN: Language(
@@ -187,8 +215,11 @@ LANGUAGES: Mapping[Esp, Language] = {
         },
         caveats=dict.fromkeys(
             Feature,
-            "Only secondary sources establish the operators of {title}. None states whether case,"
-            " white space at the ends, and zeros as in 3.0 matter.",
+            Caveat(
+                WarningCode.UNKNOWN_COMPARISON,
+                "Only secondary sources establish the operators of {title}. None states whether"
+                " case, white space at the ends, and zeros as in 3.0 matter.",
+            ),
         ),
     ),
 }

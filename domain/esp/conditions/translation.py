@@ -5,20 +5,20 @@ Guards ensure that a missing value, 0 and false have the meaning that `evaluate`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import ge, gt, le, lt
 from typing import assert_never
 
 from attrs import Factory, evolve, frozen
 
-from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
+from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ..checks import missing_member
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from .code_parts import Feature, Language
+from .code_parts import Caveat, Feature, Language
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .literals import write_literal
 
@@ -45,13 +45,19 @@ _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 
 @frozen
 class Translation:
-    """The translation of one condition. It collects the caveats, and the operands with fields."""
+    """The translation of one condition.
+
+    It collects the caveats with their places, and the operands with their fields and places. A
+    place is the position of a comparison. Comparisons of a tree that was not text have none.
+    """
 
     esp: Esp
     language: Language
     fields: Mapping[str, RecipientField]
-    caveats: dict[str, None] = Factory(dict)
+    caveats: dict[Caveat, dict[TextPosition, None]] = Factory(dict)
     operands: dict[str, RecipientField] = Factory(dict)
+    operand_places: dict[str, dict[TextPosition, None]] = Factory(dict)
+    _position: TextPosition | None = None
 
     def formula(self, condition: Condition) -> Formula:
         """Return the tests for the condition. Raises: NotExpressible if there are none."""
@@ -63,14 +69,22 @@ class Translation:
             case AnyOf():
                 return disjunction(map(self.formula, condition.conditions))
             case Comparison():
-                return self._comparison(condition)
+                return evolve(self, position=condition.position)._comparison(condition)
             case _:
                 assert_never(condition)
 
-    def warn(self, caveat: str | None) -> None:
-        """Add the caveat, if there is one."""
+    def warn(self, caveat: Caveat, places: Iterable[TextPosition]) -> None:
+        """Add the caveat with these places."""
+        self.caveats.setdefault(caveat, {}).update(dict.fromkeys(places))
+
+    def _warn(self, caveat: Caveat | None) -> None:
+        """Add the caveat of the current comparison, if there is one."""
         if caveat is not None:
-            self.caveats[caveat.format(title=self._title)] = None
+            self.warn(caveat, self._places)
+
+    @property
+    def _places(self) -> tuple[TextPosition, ...]:
+        return () if self._position is None else (self._position,)
 
     @property
     def _title(self) -> str:
@@ -119,7 +133,7 @@ class Translation:
         if isinstance(value, str):
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
-                self.warn(self.language.numeric_text_caveat)
+                self._warn(self.language.numeric_text_caveat)
             return self._test(field, self.language.equal, literal)
         if value is True:
             self._require(Feature.TRUE)
@@ -155,7 +169,7 @@ class Translation:
 
     def _zero(self, field: RecipientField) -> Atom:
         """Return the test for 0 or false."""
-        self.warn(self.language.zero_caveat)
+        self._warn(self.language.zero_caveat)
         literal = write_literal(self.esp, self.language, _ZERO[field.data_type])
         return self._test(field, self.language.equal, literal)
 
@@ -167,7 +181,7 @@ class Translation:
         reason = self.language.refused.get(feature)
         if reason is not None:
             raise NotExpressible(reason.format(title=self._title))
-        self.warn(self.language.caveats.get(feature))
+        self._warn(self.language.caveats.get(feature))
 
     def _test(self, field: RecipientField, template: Atom, literal: str = "") -> Atom:
         slots = {"operand": self._operand(field), "value": literal}
@@ -183,6 +197,7 @@ class Translation:
                 f"the value expression is not a reference to a field of {self._title}."
             )
         self.operands[expression] = field
+        self.operand_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
         return expression
 
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ...conditions import Condition, LocatedViolation, TextPosition
-from ...content import Block, Branch, Content, ContentWarning, InvalidContent, Node, Reference, Text
+from ...conditions import Condition, LocatedViolation
+from ...content import (
+    Block,
+    Branch,
+    Content,
+    ContentWarning,
+    InvalidContent,
+    Node,
+    Reference,
+    Strict,
+    Text,
+    WarningCode,
+    WarningKind,
+)
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
 from ...content.resolution import FieldResolver
@@ -18,7 +30,6 @@ from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..conditions import ConditionCode, compile_condition
-from ..conditions.compilation import variable_caveat
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
 from ..resolution import exportable_fields
@@ -60,7 +71,7 @@ def export_content(
     esp: Esp | str,
     *,
     integration_id: IntegrationId | None = None,
-    strict: bool = False,
+    strict: Strict = False,
 ) -> ExportedContent:
     """Return the content with the codes of the ESP instead of references and blocks.
 
@@ -72,7 +83,7 @@ def export_content(
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
-    a condition; if `strict` is true, also if there are warnings. TypeError if the content is not
+    a condition; also if there are warnings that `strict` rejects. TypeError if the content is not
     parsed, ValueError if `esp` is the text of no ESP.
     """
     esp = Esp(esp)
@@ -82,14 +93,14 @@ def export_content(
     export = _Export(content, resolver, esp)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
-    if strict:
-        export.violations += map(_as_violation, warnings)
+    rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
+    export.violations += map(_as_violation, rejected)
     if export.violations:
         raise InvalidContent(export.violations)
     resolved = {key: str(field.key) for key, field in export.used.items()}
     return ExportedContent(
         content=exported,
-        warnings=tuple(warnings),
+        warnings=tuple(_with_each_caveat_once(warnings)),
         keys=tuple(dict.fromkeys(resolved.values())),
         resolved={key: actual for key, actual in resolved.items() if key != actual},
     )
@@ -122,7 +133,7 @@ class _Export:
             place = self._content.lines.position(tag.start)
             if (place.line, place.column) not in places:
                 message = f"{self._title} does not read this code of {titles(dialects)}."
-                self._warn(tag.start, message)
+                self._warn(tag.start, WarningCode.FOREIGN_CODE, message)
 
     @property
     def _title(self) -> str:
@@ -163,7 +174,8 @@ class _Export:
                 f"No source establishes how {self._title} reads this character in a condition."
                 " Test the email."
             )
-            self._warn(node.start + unestablished, message)
+            offset = node.start + unestablished
+            self._warn(offset, WarningCode.UNESTABLISHED_CHARACTER, message)
         if _is_code(before, in_block=in_block):
             text = separate_start(self._esp, text, is_start_of_block=before is None)
         return separate_end_of_block(self._esp, text) if in_block and after is None else text
@@ -177,7 +189,8 @@ class _Export:
         try:
             if reference.is_expression:
                 if tag is None:
-                    self._warn(reference.start, "Outside of a tag, this shows the expression.")
+                    message = "Outside of a tag, this shows the expression."
+                    self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return value_expression(field)
             code = self._insertion_code(field, reference.default)
         except NotInsertable as error:
@@ -186,10 +199,11 @@ class _Export:
         if tag is not None:
             self._refuse_in_tag(reference.start, tag, reference.key)
         elif field.origin.integration_id is None and is_foreign(self._esp, code):
-            self._warn(reference.start, f"This field's code may not be code of {self._title}.")
+            message = f"This field's code may not be code of {self._title}."
+            self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and field.data_type is DataType.TEXT:
-            self._warn(reference.start, caveat)
+            self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(code, reference.start)
 
     def _insertion_code(self, field: RecipientField, default: str | None) -> str:
@@ -227,18 +241,13 @@ class _Export:
         except NotExpressible as error:
             self._refuse(branch.start, str(error))
             return ""
-        for caveat in self._caveats(condition, compiled):
-            self._warn(branch.start, caveat)
+        for warning in compiled.warnings:
+            if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
+                self._warn(branch.start, warning.code, warning.message)
         code = self._quoted(compiled.code, branch.start)
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
         return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
-
-    def _caveats(self, condition: Condition, compiled: ConditionCode) -> Iterator[str]:
-        """Yield the caveats except those of variables, because the preludes set them."""
-        fields = self._resolver.fields_of(condition)
-        of_variables = {variable_caveat(field.custom_value_expression or "") for field in fields}
-        return (caveat for caveat in compiled.caveats if caveat not in of_variables)
 
     def _compile(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
@@ -281,7 +290,7 @@ class _Export:
                 f"This is inside {name} quotes or CSS, and its code in {self._title} contains"
                 f" {name} quotes. Check that your editor does not change them."
             )
-            self._warn(offset, message)
+            self._warn(offset, WarningCode.QUOTES_IN_CODE, message)
         return code if quoted is None else quoted
 
     def _tag_at(self, offset: int) -> Tag | None:
@@ -315,9 +324,9 @@ class _Export:
             self._refuse(offset, message)
             raise InvalidContent(self.violations)
 
-    def _warn(self, offset: int, message: str) -> None:
+    def _warn(self, offset: int, code: WarningCode, message: str) -> None:
         if len(self.warnings) < MAX_WARNINGS:
-            self.warnings[self._content.lines.warning(offset, message)] = None
+            self.warnings[self._content.lines.warning(offset, code, message)] = None
 
     def _refuse(self, offset: int, message: str) -> None:
         violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
@@ -340,6 +349,17 @@ def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
     return not (isinstance(neighbour, Reference) and neighbour.is_expression)
 
 
+def _with_each_caveat_once(warnings: Iterable[ContentWarning]) -> Iterator[ContentWarning]:
+    """Yield the mistakes, and each caveat at its first place, with its other places."""
+    groups: dict[object, list[ContentWarning]] = {}
+    for warning in warnings:
+        is_caveat = warning.code.kind is WarningKind.CAVEAT
+        groups.setdefault((warning.code, warning.message) if is_caveat else warning, []).append(
+            warning
+        )
+    for first, *others in groups.values():
+        yield evolve(first, places=tuple(each.position for each in others))
+
+
 def _as_violation(warning: ContentWarning) -> LocatedViolation:
-    position = TextPosition(warning.line, warning.column)
-    return position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    return warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))

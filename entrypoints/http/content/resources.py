@@ -55,6 +55,7 @@ class ConditionCompilations(Resource):
                     ),
                     "prelude": None,
                     "caveats": [],
+                    "warnings": [],
                 }
             },
         ),

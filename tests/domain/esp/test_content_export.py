@@ -16,7 +16,12 @@ from recipient_fields.domain import (
     IntegrationId,
     sync_channel,
 )
-from recipient_fields.domain.content import MAX_WARNINGS, InvalidContent, parse_content
+from recipient_fields.domain.content import (
+    MAX_WARNINGS,
+    InvalidContent,
+    WarningCode,
+    parse_content,
+)
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
@@ -520,9 +525,17 @@ def test_caveats_are_warnings(export, refusal):
     assert "without regard to case" in refusal(Esp.SALESFORCE, source, strict=True)[0]
 
 
-def test_only_1000_warnings_are_reported(export):
-    source = "{{recipient.tier | expression}}" * (MAX_WARNINGS + 1)
-    assert len(export(Esp.BRAZE, source).warnings) == 1_000
+def test_only_1000_places_with_warnings_are_reported(export):
+    (warning,) = export(Esp.BRAZE, "{{recipient.tier | expression}}" * (MAX_WARNINGS + 1)).warnings
+    assert len(warning.places) == 999
+    mistakes = export(Esp.BRAZE, "{{ recipient.tier }}" * (MAX_WARNINGS + 1)).warnings
+    assert len(mistakes) == 1_000
+
+
+def test_caveats_with_different_messages_are_reported_separately(export):
+    first, second = export(Esp.BRAZE, "*|A|* %%=v(@a)=%% *|A|*").warnings
+    assert [first.code, second.code] == [WarningCode.FOREIGN_CODE] * 2
+    assert ([each.column for each in first.places], second.places) == ([19], ())
 
 
 def test_copies_of_long_texts_are_limited(refusal):

@@ -58,7 +58,40 @@ def test_the_response_has_the_code(reader: Api):
         "esp": "braze",
         "code": '{% if custom_attribute.${loyalty_tier} == "gold" %}A{% else %}B{% endif %}',
         "prelude": None,
-        "caveats": response.json["caveats"],
+        "caveats": [],
+        "warnings": [],
+    }
+
+
+def test_a_caveat_has_a_kind_a_code_and_the_places_of_its_comparisons(reader: Api, api: Api):
+    api.put("plan", {"name": "Plan", "data_type": "text", "custom_value_expression": "@plan"})
+    response = compile_condition(reader, 'plan = "a"\nor plan in ("b", "c")', esp="sfmc")
+    assert response.json["warnings"] == [
+        {
+            "kind": "caveat",
+            "code": code,
+            "line": 1,
+            "column": 1,
+            "message": message,
+            "places": [{"line": 2, "column": 4}],
+        }
+        for code, message in zip(
+            ("case_insensitive", "variable_not_set"), response.json["caveats"], strict=True
+        )
+    ]
+    assert response.json["caveats"] == [
+        "Salesforce Marketing Cloud compares texts without regard to case.",
+        "The content must set @plan before this code.",
+    ]
+
+
+def test_a_caveat_of_a_tree_has_no_place(reader: Api, api: Api):
+    api.put("plan", {"name": "Plan", "data_type": "text", "custom_value_expression": "@plan"})
+    tree = {"field": "plan", "op": "eq", "value": "a"}
+    warnings = compile_condition(reader, tree, esp="sfmc").json["warnings"]
+    assert len(warnings) == 2
+    assert {(each["line"], each["column"], len(each["places"])) for each in warnings} == {
+        (None, None, 0)
     }
 
 

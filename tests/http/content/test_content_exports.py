@@ -71,13 +71,46 @@ def test_warnings_have_a_line_and_a_column(reader: Api):
     response = export(reader, "Dear\n {{recipients.loyalty_tier}}")
     assert response.json["content"] == "Dear\n {{recipients.loyalty_tier}}"
     (warning,) = response.json["warnings"]
-    assert warning == {"line": 2, "column": 2, "message": warning["message"]}
+    assert warning == {
+        "kind": "mistake",
+        "code": "reference_lookalike",
+        "line": 2,
+        "column": 2,
+        "message": warning["message"],
+        "places": [],
+    }
 
 
-def test_a_strict_export_rejects_warnings(reader: Api):
-    response = export(reader, "Dear\n {{recipients.loyalty_tier}}", strict=True)
+def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
+    first, second = export(reader, "*|A|* *|A|*\n{{ recipient.x }}*|A|*").json["warnings"]
+    assert first == {
+        "kind": "caveat",
+        "code": "foreign_code",
+        "line": 1,
+        "column": 1,
+        "message": "Braze does not read this code of Mailchimp.",
+        "places": [{"line": 1, "column": 7}, {"line": 2, "column": 18}],
+    }
+    assert (second["kind"], second["line"], second["places"]) == ("mistake", 2, [])
+
+
+def test_each_mistake_is_reported_at_its_own_place(reader: Api):
+    warnings = export(reader, "{{ recipient.x }} {{ recipient.x }}").json["warnings"]
+    assert [(each["column"], each["places"]) for each in warnings] == [(1, []), (19, [])]
+
+
+def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader: Api):
+    response = export(reader, "*|A|* *|A|*\n {{recipients.loyalty_tier}}", strict=True)
+    places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
+    assert places == [("/content", 1, 1), ("/content", 1, 7), ("/content", 2, 2)]
+
+
+def test_an_export_that_is_strict_about_mistakes_permits_caveats(reader: Api):
+    response = export(reader, "*|A|*\n {{recipients.loyalty_tier}}", strict="mistakes")
     (detail,) = response.error["details"]
-    assert (detail["pointer"], detail["line"], detail["column"]) == ("/content", 2, 2)
+    assert (detail["line"], detail["column"]) == (2, 2)
+    (warning,) = export(reader, "*|A|*", strict="mistakes").json["warnings"]
+    assert warning["kind"] == "caveat"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +150,7 @@ def test_an_unknown_field_has_a_suggestion(reader: Api):
         ({"esp": OMITTED, "integration_id": 7}, "/integration_id: unknown_value"),
         ({"esp": "brase"}, "/esp: unknown_value"),
         ({"strict": "yes"}, "/strict: type"),
+        ({"strict": 1}, "/strict: type"),
         ({"other": 3}, "/other: unknown_field"),
         *(({member: None}, f"/{member}: type") for member in MEMBERS),
     ],

@@ -1,0 +1,67 @@
+"""What a warning is about, and which warnings a strict use case rejects."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal, TypeAlias
+
+__all__ = ["Strict", "WarningCode", "WarningKind"]
+
+Strict: TypeAlias = bool | Literal["mistakes"]
+"""Which warnings are rejected: none (false), the mistakes, or all (true)."""
+
+
+class WarningKind(Enum):
+    """The kinds of warnings.
+
+    A mistake is certainly wrong in the content. A caveat depends on the ESP or its account.
+    """
+
+    MISTAKE = "mistake"
+    CAVEAT = "caveat"
+
+    def is_rejected(self, strict: Strict) -> bool:
+        """Return whether warnings of this kind are rejected."""
+        return self is WarningKind.MISTAKE if strict == "mistakes" else bool(strict)
+
+
+class WarningCode(Enum):
+    """The codes of warnings about content and conditions. `docs/errors.md` describes them."""
+
+    REFERENCE_LOOKALIKE = "reference_lookalike"
+    CONDITION_LOOKALIKE = "condition_lookalike"
+    CONDITION_MISSING = "condition_missing"
+    OUTER_BRACES = "outer_braces"
+
+    FOREIGN_CODE = "foreign_code"
+    FOREIGN_INSERTION_CODE = "foreign_insertion_code"
+    EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
+    QUOTES_IN_CODE = "quotes_in_code"
+    DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
+    UNESTABLISHED_CHARACTER = "unestablished_character"
+
+    SECONDARY_SOURCES = "secondary_sources"
+    CASE_INSENSITIVE = "case_insensitive"
+    UNKNOWN_CASE = "unknown_case"
+    UNKNOWN_CASE_AND_SPACES = "unknown_case_and_spaces"
+    UNKNOWN_COMPARISON = "unknown_comparison"
+    UNKNOWN_NUMBER_FORM = "unknown_number_form"
+    NUMERIC_TEXT = "numeric_text"
+    NUMBER_AS_TEXT = "number_as_text"
+    UNKNOWN_ZERO = "unknown_zero"
+    UNKNOWN_MISSING_VALUE = "unknown_missing_value"
+    EMPTY_TEXT_IS_ZERO = "empty_text_is_zero"
+    VARIABLE_NOT_SET = "variable_not_set"
+
+    @property
+    def kind(self) -> WarningKind:
+        """The kind of the warnings with this code."""
+        return WarningKind.MISTAKE if self in _MISTAKES else WarningKind.CAVEAT
+
+
+_MISTAKES = {
+    WarningCode.REFERENCE_LOOKALIKE,
+    WarningCode.CONDITION_LOOKALIKE,
+    WarningCode.CONDITION_MISSING,
+    WarningCode.OUTER_BRACES,
+}
