@@ -150,7 +150,7 @@ class Run:
         if failure is None:
             return None
         if attempt >= self._limits.attempts:
-            raise api.unavailable(f"{failure}, {attempt} times")
+            raise api.unavailable(f"{failure}, in {attempt} attempts")
         if retry_after(outcome) > self._limits.max_wait:
             raise api.unavailable(
                 f"{failure} and requires a wait of {retry_after(outcome):,.0f} seconds"

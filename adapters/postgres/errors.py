@@ -59,10 +59,16 @@ _LOST_WORKER = "failure on connection marked as essential"
 """The start of Citus's message if a worker is lost while it executes a statement."""
 _FAILED = "connection failed: "
 """What psycopg adds to the first line of libpq."""
-_REFUSED_LOGIN = "password authentication failed"
+_REFUSED_LOGINS = ("password authentication failed", "no password supplied")
+"""What the server reports for a wrong password, and libpq for a missing one."""
 _CHECK_LOGIN = (
     f". Check the user and the password in the URL of the storage ({VARIABLE_PREFIX}STORAGE), or in"
     " PGPASSWORD or PGPASSFILE if the URL has no password."
+)
+_MISSING_DATABASE = re.compile(r'database ".*" does not exist')
+_CHECK_DATABASE = (
+    f". Create the database, or correct its name in the URL of the storage"
+    f" ({VARIABLE_PREFIX}STORAGE)"
 )
 _FROM_SERVER = "FATAL: "
 """The server's own messages begin with it if it rejects a connection."""
@@ -104,8 +110,10 @@ def every_error_translated() -> Iterator[None]:
 
 
 def _hint(error: psycopg.Error, message: str) -> str:
-    if _REFUSED_LOGIN in message:
+    if any(refused in message for refused in _REFUSED_LOGINS):
         return _CHECK_LOGIN
+    if _MISSING_DATABASE.search(message) is not None:
+        return _CHECK_DATABASE
     is_unreachable = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
     return _CHECK_SERVER if is_unreachable and _FROM_SERVER not in message else ""
 

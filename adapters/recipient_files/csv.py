@@ -27,6 +27,8 @@ from .texts import Lines, TextWriter
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 _DELIMITERS = ",;\t|"
+_JSON = re.compile(r'\s*(\{\s*("|$)|\[\s*(\{|$))')
+"""The start of a JSON object, or of an array of objects, in the first line."""
 
 
 @frozen
@@ -60,6 +62,11 @@ class CsvRecipients:
         if not any(header):
             raise UnreadableFile(
                 f"{name}: The first line must be a header with the keys of fields."
+            )
+        if _JSON.match(header[0]) is not None:
+            raise UnreadableFile(
+                f"{name} is JSON, not CSV. Write one object per line, in a file whose name ends"
+                " with .jsonl."
             )
         return cls(name, header, delimiter, lines, rows, header, options.spreadsheet_safe)
 

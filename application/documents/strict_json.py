@@ -68,6 +68,8 @@ def parse_json(document: bytes, *, max_values: int | None = None) -> object:
         raise NotJson("The document is not UTF-8.") from None
     if text.startswith("\ufeff"):
         raise NotJson("The document begins with a byte order mark. Send it without.")
+    if not text.strip():
+        raise NotJson("The document is empty. Begin it with `{`.")
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:

@@ -57,6 +57,11 @@ _FIELD_SCHEMA = {
     "allOf": values_by_type(SENT_INSTANT),
 }
 
+_FIELDS_BY_KEY = (
+    "This must not be a list. Write each field under its key, such as"
+    " `tier: {name: Tier, data_type: text}`."
+)
+
 
 @frozen
 class _Document:
@@ -75,6 +80,9 @@ def parse_field_document(document: object) -> tuple[FieldDraft, ...]:
 
     Raises: InvalidDocument with the violations of all fields, or the first `MAX_VIOLATIONS`.
     """
+    match document:
+        case {"fields": list()}:
+            raise InvalidDocument([Violation(Rule.TYPE, _FIELDS_BY_KEY, ("fields",))])
     violations = Violations()
     drafts = []
     for key, members in parse_document(document, _Document).fields.items():

@@ -290,6 +290,10 @@ def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> 
         known: Collection[str] = [each.key for each in catalog.fields]
     else:
         esp_names = _keys_by_esp_name(catalog, options.integration)
+        if not esp_names:
+            raise UnreadableFile(
+                f"Integration {options.integration} has no fields. Check its id, or sync it first."
+            )
         keys = {title: esp_names[title] for title in reader.header if title in esp_names}
         known = esp_names
     unknown = [title for title in reader.header if title not in keys]

@@ -106,6 +106,7 @@ _TOKEN = re.compile(
       (?P<space> [ \t\r\n]++ )
     | (?P<text> "(?>(?:[^"\\\r\n]++|\\.)*)" | '(?>(?:[^'\\\r\n]++|\\.)*)' )
     | (?P<unclosed> ["'] )
+    | (?P<date> [0-9]{4}-[0-9]{2}-[0-9]{2}[\w.:+-]*+ | [0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4} )
     | (?P<number> [+-]?\.?[0-9][\w.]*+ )
     | (?P<word> \w++ )
     | (?P<symbol> [=!<>]++ | [(),] )
@@ -263,6 +264,13 @@ class _Parser:
             return self.text("date", "2026-11-20", _parse_date)
         if self.token.text.lower() == "null" and symbol in _INSTEAD_OF_NULL:
             raise self.error(f"Write `{_INSTEAD_OF_NULL[symbol]}` instead of `{symbol} null`.")
+        if self.token.kind == "date":
+            raise self.error('Write a date as `date "2026-11-20"`.')
+        is_word = self.token.kind == "word" and self.token.text.lower() not in _KEYWORDS
+        if is_word and symbol not in _ORDERS:
+            raise self.error(
+                'Write a text in quotes, such as "gold", and a boolean as true or false.'
+            )
         example = "3" if symbol in _ORDERS else '"gold"'
         raise self.error(f"Expected a value after `{symbol}`, such as {example}.")
 

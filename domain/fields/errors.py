@@ -79,7 +79,7 @@ class FieldLimitReached(RecipientFieldsError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"The limit of {limit:,} fields of this source is reached."
+            f"The organization has reached its limit of {limit:,} API-managed fields."
             " Delete one that is not needed."
         )
 

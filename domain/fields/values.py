@@ -252,7 +252,7 @@ def canonical_number(value: object) -> int | float | Violation:
         return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return Violation(Rule.TYPE, f"This is a text. Write the number {value} without quotes.")
-    return Violation(Rule.TYPE, "A number field allows numbers here.")
+    return Violation(Rule.TYPE, "A number field requires a number, such as 1.5.")
 
 
 def _require(violation: Violation | None) -> None:
@@ -322,7 +322,7 @@ def canonical_function(data_type: DataType) -> Callable[[object], Scalar | Viola
 def _canonical_boolean(value: object) -> Scalar | Violation:
     if isinstance(value, bool):
         return value
-    return Violation(Rule.TYPE, "A boolean field allows true and false here.")
+    return Violation(Rule.TYPE, "A boolean field requires true or false, without quotes.")
 
 
 def _canonical_string(value: object) -> Scalar | Violation:
@@ -351,7 +351,7 @@ def _canonical_datetime(value: object) -> Scalar | Violation:
 
 
 def _not_string(data_type: DataType) -> Violation:
-    return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
+    return Violation(Rule.TYPE, f"A {data_type.value} field requires a text in quotes.")
 
 
 _CANONICAL_FUNCTIONS: Mapping[DataType, Callable[[object], Scalar | Violation]] = {

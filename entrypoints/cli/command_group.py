@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from recipient_fields.domain import CatalogTooLarge
+from recipient_fields.domain import (
+    AdministratorNotFound,
+    ApiKeyNotFound,
+    CatalogTooLarge,
+    FieldNotFound,
+)
+from recipient_fields.domain.esp import IntegrationNotFound
 
 from ..service.selection import shown_storage
 from .options import setting_option
@@ -30,6 +37,14 @@ def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) ->
 
 STORAGE = setting_option("storage", expose_value=False, callback=_choose_storage)
 """The option of every command, so that it works before and after a command's name."""
+
+_LISTS: Mapping[type[Exception], str] = {
+    FieldNotFound: "`recipient-fields fields list` shows their ids and keys.",
+    IntegrationNotFound: "`recipient-fields integrations list` shows their ids.",
+    ApiKeyNotFound: "`recipient-fields keys list` shows their ids.",
+    AdministratorNotFound: "`recipient-fields administrators list` shows their email addresses.",
+}
+"""The command that lists what exists, for errors about something that does not."""
 
 
 class Command(click.Command):
@@ -70,6 +85,8 @@ class Command(click.Command):
             return super().invoke(ctx)
         except CatalogTooLarge as error:
             raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
+        except tuple(_LISTS) as error:
+            raise click.ClickException(f"{error} {_LISTS[type(error)]}") from error
 
 
 def larger_catalogs(ctx: click.Context) -> str:

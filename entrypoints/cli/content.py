@@ -139,5 +139,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
+        raise click.ClickException(
+            f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
+        ) from None
     return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)

@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol, TypeVar, cast, get_args
 
 import click
 from attrs import Attribute, fields_dict
+from click.core import ParameterSource
 from click.types import BoolParamType
 
 from recipient_fields.application import Core
@@ -65,12 +66,26 @@ class EnvironmentOption(click.Option):
             self.type = _Boolean()
         self.envvar: str | Sequence[str] | None = _variable(self.opts)
 
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return what an error calls the option: the variable, if the value is from it."""
+        is_variable = (
+            ctx is not None
+            and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT
+        )
+        if not is_variable:
+            return super().get_error_hint(ctx)
+        names = (_variable(opts) for opts in (self.opts, self.secondary_opts) if opts)
+        return next((each for each in names if os.environ.get(each)), _variable(self.opts))
+
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """Return the value of the option's variable, or the opposite of its opposite's."""
         value = self._read_secret() if self.is_secret else super().value_from_envvar(ctx)
         if value is None and self.secondary_opts:
             opposite = os.environ.get(_variable(self.secondary_opts))
-            return not self.type(opposite, self, ctx) if opposite else None
+            if not opposite:
+                return None
+            ctx.set_parameter_source(str(self.name), ParameterSource.ENVIRONMENT)  # for an error
+            return not self.type(opposite, self, ctx)
         return value
 
     def _read_secret(self) -> str | None:

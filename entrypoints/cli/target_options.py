@@ -123,5 +123,6 @@ def _open_service(url: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
         except KeyRefused as refused:
             raise click.ClickException(f"{API_KEY_VARIABLE}: {refused}") from None
         except StorageUnavailable as error:
-            raise click.ClickException(one_line(f"{url}: {error}")) from error
+            message = f"{url}: {error} Check --url, and that the service runs."
+            raise click.ClickException(one_line(message)) from error
         yield opened

@@ -151,7 +151,9 @@ _MESSAGES = {
         "A valid API key is required. Send the whole key as `Authorization: Bearer <API_KEY>`."
         " Check that it belongs to this service, or ask an administrator for a new one."
     ),
-    "method_not_allowed": "This resource does not support this method. Use one of `Allow`.",
+    "method_not_allowed": (
+        "This resource does not support this method. Use one that the `Allow` header lists."
+    ),
     "not_acceptable": "The service sends application/json. Accept that media type.",
     "payload_too_large": "The request body is too large. Send less.",
     "malformed_request": "The request is not well-formed HTTP.",

@@ -172,7 +172,7 @@ def test_key_taken_contains_the_key_and_the_id_of_its_field():
 
 
 def test_the_message_of_a_reached_limit_contains_the_limit():
-    assert "limit of 3 fields" in str(FieldLimitReached(3))
+    assert "limit of 3 API-managed fields" in str(FieldLimitReached(3))
 
 
 @pytest.mark.parametrize(

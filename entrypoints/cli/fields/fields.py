@@ -28,7 +28,7 @@ from recipient_fields.domain import (
     RecipientField,
     Unchanged,
 )
-from recipient_fields.domain.esp import CodeWarning, field_warnings
+from recipient_fields.domain.esp import CodeWarning, IntegrationNotFound, field_warnings
 
 from ..command_group import CommandGroup
 from ..options import (
@@ -278,6 +278,8 @@ def restore(
                 f"No deleted field of this organization has the id {field_id}. To see the ids:"
                 f" recipient-fields history list --operation deleted --organization {chosen.id}"
             ) from None
+        except IntegrationNotFound as error:  # It was deleted, so that no command lists it.
+            raise click.ClickException(str(error)) from None
     _show(field, "Restored", as_json=as_json)
 
 

@@ -127,7 +127,7 @@ def _decode(content: bytes) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         place = _place_at(content[: error.start].decode("utf-8"))
-        raise _invalid(place, "The file is not UTF-8.") from None
+        raise _invalid(place, "The file is not UTF-8. Save it as UTF-8.") from None
     text = text.removeprefix("\ufeff")
     forbidden = _FORBIDDEN.search(text)
     if forbidden is not None:

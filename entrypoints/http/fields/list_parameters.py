@@ -239,7 +239,10 @@ def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
 
 
 def _damaged_cursor() -> Exception:
-    rule = "it is damaged. Use it as the link to the next page has it, or start without `cursor`."
+    rule = (
+        "it is damaged. Copy it unchanged from the link to the next page, or omit `cursor` to start"
+        " at the first page."
+    )
     return invalid_value("cursor", rule)
 
 

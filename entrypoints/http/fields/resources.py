@@ -98,6 +98,10 @@ _RESTORED_BY_ID = (
     " with `GET /api/v1/recipient_field_changes?operation=deleted&key=KEY`. If the list is empty,"
     " no field with this key was deleted."
 )
+_NO_DELETED_FIELD = (
+    "No deleted field has this id. Find the id with"
+    " `GET /api/v1/recipient_field_changes?operation=deleted`."
+)
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
 _HISTORY_TAG = Tag("History", "The changes of these fields.")
 SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
@@ -398,7 +402,7 @@ class FieldRestoration(Resource):
                 credential(req).organization_id, FieldId(int(id_or_key))
             )
         except FieldNotFound:
-            raise RequestRejected("not_found", _RESTORED_BY_ID) from None
+            raise RequestRejected("not_found", _NO_DELETED_FIELD) from None
         send(req, resp, field_response(field))
 
 

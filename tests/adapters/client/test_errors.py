@@ -217,7 +217,7 @@ def test_an_unknown_rule_is_reported_as_format():
 
 @pytest.mark.parametrize(("sent", "limit"), [({"limit": 7}, 7), ({}, 0), ({"limit": None}, 0)])
 def test_the_limit_of_fields_is_a_member_or_0_if_an_older_service_does_not_send_it(sent, limit):
-    message = "The limit of 1,000 fields of this source is reached."
+    message = "The organization has reached its limit of 1,000 API-managed fields."
     error = {"code": "field_limit_reached", "message": message, **sent}
     reached = error_of(error_response(409, error), OrganizationNotFound)
     assert isinstance(reached, FieldLimitReached)

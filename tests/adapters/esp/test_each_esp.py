@@ -286,7 +286,7 @@ class TestSalesforce:
 
     def test_a_repeated_soap_fault_of_the_server_is_reported(self, serve: Serve):
         reply = evolve(soap_fault("soap:Receiver", "Busy", version="1.2"), status=503)
-        with pytest.raises(EspUnavailable, match="with a SOAP fault: Busy, 3 times"):
+        with pytest.raises(EspUnavailable, match="with a SOAP fault: Busy, in 3 attempts"):
             list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
 
     def test_a_failed_token_request_is_retried(self, serve: Serve):

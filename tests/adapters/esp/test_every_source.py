@@ -342,14 +342,14 @@ class TestTemporaryFailures:
         self, account, serve: Serve, reply, sentence
     ):
         server = serve(listing_after(account, repeat(reply)))
-        with pytest.raises(EspUnavailable, match=f"{sentence}.*, 3 times") as error:
+        with pytest.raises(EspUnavailable, match=f"{sentence}.*, in 3 attempts") as error:
             list(account.source(server.url).fields())
         assert str(error.value).startswith(DIALECTS[account.esp].title)
         assert len(listing_requests(server, account)) == 3
 
     def test_a_timeout_raises_esp_unavailable(self, account, serve: Serve):
         server = serve(listing_after(account, [HANG, HANG]))
-        with pytest.raises(EspUnavailable, match="did not respond in time, 2 times"):
+        with pytest.raises(EspUnavailable, match="did not respond in time, in 2 attempts"):
             list(account.source(server.url, limits=SHORT_TIMEOUT).fields())
 
     def test_a_refused_connection_raises_esp_unavailable(self, account):

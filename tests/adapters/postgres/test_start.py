@@ -79,7 +79,13 @@ def test_a_wrong_password_is_reported_but_not_shown(server: PostgresServer) -> N
 
 
 def test_a_missing_database_is_reported(server: PostgresServer) -> None:
-    assert 'database "nowhere" does not exist' in refusal(server.url("nowhere"))
+    line = refusal(server.url("nowhere"))
+    assert 'database "nowhere" does not exist. Create the database, or correct its name' in line
+
+
+def test_a_missing_password_is_reported_with_where_to_set_it(server: PostgresServer) -> None:
+    line = refusal(server.url().replace(f":{PASSWORD}", ""))
+    assert "no password supplied. Check the user and the password" in line
 
 
 def test_missing_tables_are_reported_with_the_command_to_run(empty_database: str) -> None:

@@ -66,6 +66,20 @@ UNREADABLE = {
             " cp1252 for a list from Windows."
         ),
     ),
+    "json": (
+        b'[{"tier": "gold"}]\n',
+        (
+            "list.csv is JSON, not CSV. Write one object per line, in a file whose name ends with"
+            " .jsonl."
+        ),
+    ),
+    "json on several lines": (
+        b"[\n  {}\n]\n",
+        (
+            "list.csv is JSON, not CSV. Write one object per line, in a file whose name ends with"
+            " .jsonl."
+        ),
+    ),
     "gzip": (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
     "zip": (
         b"PK\x03\x04",

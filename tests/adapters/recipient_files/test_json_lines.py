@@ -47,7 +47,7 @@ def test_rejects_have_their_line_and_their_reasons(lists: Lists) -> None:
     assert checked.valid == b'{"tier": "gold"}\n'
     rejects = [json.loads(line) for line in checked.rejects.splitlines()]
     assert [each.pop("_violations") for each in rejects] == [
-        ["tier: A text field allows strings here."],
+        ["tier: A text field requires a text in quotes."],
         ["The line must be a JSON object."],
     ]
     assert rejects == [{"tier": 1, "_line": 2}, {"_text": "[]", "_line": 3}]

@@ -81,7 +81,14 @@ def test_a_document_defines_fields_in_its_order():
         (None, (), "This must be an object."),
         ([], (), "This must be an object."),
         ({}, ("fields",), "Add this member."),
-        ({"fields": []}, ("fields",), "This must be an object."),
+        (
+            {"fields": [{"name": "Tier", "data_type": "text"}]},
+            ("fields",),
+            (
+                "This must not be a list. Write each field under its key, such as"
+                " `tier: {name: Tier, data_type: text}`."
+            ),
+        ),
         ({"fields": None}, ("fields",), "This must be an object."),
         ({"fields": {}, "field": {}}, ("field",), "There is no such member."),
         ({"fields": {"tier": None}}, ("fields", "tier"), "This must be an object."),

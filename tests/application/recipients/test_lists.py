@@ -63,6 +63,9 @@ def test_the_header_can_have_the_names_of_an_esp(lists: Lists) -> None:
         "3: first_name: Write a number like 1234.5, without thousands separators."
     ]
     assert "are not recipient fields: tier" in lists.refusal("tier\n", integration=SEVEN)
+    assert lists.refusal("tier\n", integration=8) == (
+        "Integration 8 has no fields. Check its id, or sync it first."
+    )
 
 
 def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:

@@ -238,11 +238,16 @@ def test_rotate_without_json_prints_only_the_new_key_to_standard_output(
     assert key not in run.err
 
 
+NO_KEY = (
+    "There is no such API key in this organization. `recipient-fields keys list` shows their ids."
+)
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("revoke", 2), "There is no such API key in this organization."),
-        (("rotate", 2), "There is no such API key in this organization."),
+        (("revoke", 2), NO_KEY),
+        (("rotate", 2), NO_KEY),
         (
             ("rotate", 1, "--grace", "999999999d"),
             "grace: The grace period must be 0 seconds to 7 days.",

@@ -108,7 +108,7 @@ def test_a_variable_is_validated_like_its_option(
 ) -> None:
     message = cli(*command, **{f"RECIPIENT_FIELDS_{variable}": value}).usage_error()
 
-    assert message.startswith("Invalid value for '--")
+    assert message.startswith(f"Invalid value for RECIPIENT_FIELDS_{variable}: ")
 
 
 def test_an_empty_variable_is_ignored(cli: CommandLine, acme: OrganizationId) -> None:

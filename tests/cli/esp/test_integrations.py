@@ -92,7 +92,10 @@ class TestIntegrations:
         rejected = cli("integrations", *command, "--organization", other.id, stdin=report(FNAME))
 
         assert missing.startswith("Missing option '--organization'.")
-        assert rejected.failure() == "There is no such integration in this organization."
+        assert rejected.failure() == (
+            "There is no such integration in this organization."
+            " `recipient-fields integrations list` shows their ids."
+        )
         assert core.integrations.list_integrations(acme) == (audience,)
         assert core.fields.list_fields(acme).fields == ()
 
@@ -179,7 +182,7 @@ class TestSync:
     @pytest.mark.parametrize(
         ("stdin", "failure"),
         [
-            ("", "Error: <stdin>: The document is not JSON: line 1, column 1."),
+            ("", "Error: <stdin>: The document is empty. Begin it with `{`."),
             ("[]", "<stdin>: This must be an object.\n"),
             ("{}", "<stdin>: /fields: Add this member.\n"),
             ('{"fields": [], "next": 2}', "<stdin>: /next: There is no such member.\n"),

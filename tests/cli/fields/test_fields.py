@@ -393,4 +393,7 @@ def test_a_missing_field_is_reported(
 ) -> None:
     run = cli("fields", *command, "--organization", acme, "--", reference)
 
-    assert run.failure() == "There is no such recipient field in this organization."
+    assert run.failure() == (
+        "There is no such recipient field in this organization."
+        " `recipient-fields fields list` shows their ids and keys."
+    )

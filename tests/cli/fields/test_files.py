@@ -52,7 +52,7 @@ def allowed(values: str, data_type: str) -> tuple[object, ...]:
 
 
 MISSING = "Add this member."
-NOT_A_NUMBER = "A number field allows numbers here."
+NOT_A_NUMBER = "A number field requires a number, such as 1.5."
 TWO_AS_TEXT = "This is a text. Write the number 2 without quotes."
 KEY_RULE = "Use lower-case letters, digits and single underscores, beginning with a letter."
 
@@ -181,8 +181,11 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
                 )
             ],
         ),
-        (b"fields:\n  tier: {name: Gr\xf6\xdfe}\n", [(2, 18, "The file is not UTF-8.")]),
-        ("fields:\n".encode("utf-16"), [(1, 1, "The file is not UTF-8.")]),
+        (
+            b"fields:\n  tier: {name: Gr\xf6\xdfe}\n",
+            [(2, 18, "The file is not UTF-8. Save it as UTF-8.")],
+        ),
+        ("fields:\n".encode("utf-16"), [(1, 1, "The file is not UTF-8. Save it as UTF-8.")]),
         (
             "fields:" + " [" * 40,
             [(1, 71, "The document is nested deeper than 32 levels.")],

@@ -225,7 +225,10 @@ def test_a_deleted_field_is_shown_and_restored_with_its_id(
 def test_a_missing_field_is_reported(cli: CommandLine, acme: OrganizationId) -> None:
     failure = cli("history", "show", 999, "--organization", acme).failure()
 
-    assert failure == "There is no such recipient field in this organization."
+    assert failure == (
+        "There is no such recipient field in this organization."
+        " `recipient-fields fields list` shows their ids and keys."
+    )
 
 
 def test_a_field_that_never_existed_is_not_restored(cli: CommandLine, acme: OrganizationId) -> None:

@@ -108,13 +108,14 @@ class TestFailures:
     def test_an_unreachable_service(self, plan):
         assert plan("--url", "http://127.0.0.1:9").failure() == (
             "http://127.0.0.1:9: The service can't be reached: no connection can be opened."
+            " Check --url, and that the service runs."
         )
 
     def test_another_site(self, plan):
         with stub_server(lambda _: StubResponse(404, b"<html>")) as server:
             assert plan("--url", server.url).failure() == (
                 f"{server.url}: The service, or a proxy in front of it, sent the status 404,"
-                " without a valid error document."
+                " without a valid error document. Check --url, and that the service runs."
             )
 
     def test_a_wrong_path(self, plan, serve):
@@ -188,7 +189,8 @@ class TestRejections:
         assert (run.status, keys(core, acme)) == (1, [])
         lines = run.err.splitlines()
         assert lines[0] == (
-            "k010: The limit of 10 fields of this source is reached. Delete one that is not needed."
+            "k010: The organization has reached its limit of 10 API-managed fields. Delete one that"
+            " is not needed."
         )
         assert lines[-2:] == [
             "… and 40 more.",

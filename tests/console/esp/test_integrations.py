@@ -336,7 +336,7 @@ def test_a_large_report_is_rejected(
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (EspUnavailable("Mailchimp did not respond in time, 5 times."), 503),
+        (EspUnavailable("Mailchimp did not respond in time, in 5 attempts."), 503),
         (EspRefused("Mailchimp does not accept these credentials (401)."), 409),
         (SyncOvertaken(), 409),
     ],

@@ -147,7 +147,7 @@ def test_a_name_without_a_key_needs_one(
 @pytest.mark.parametrize(
     ("data_type", "value", "message"),
     [
-        ("number", "1,5", "A number field allows numbers here."),
+        ("number", "1,5", "A number field requires a number, such as 1.5."),
         ("boolean", "yes", "A boolean field has no allowed values. Remove them"),
         ("color", "red", "Use one of text, number"),
     ],

@@ -169,6 +169,8 @@ EXPECTED_CONDITION = "Expected a condition, such as `visits > 3`."
 EXPECTED_OPERATOR = "Expected an operator after the field, such as `=`."
 EXPECTED_END = "Expected `and`, `or` or the end of the condition."
 WRITE_DATE = "Write a date like 2026-11-20, or a date-time like 2026-11-20T09:15:00Z."
+WRITE_TEXT = 'Write a text in quotes, such as "gold", and a boolean as true or false.'
+WRITE_DATE_AFTER_WORD = 'Write a date as `date "2026-11-20"`.'
 WRITE_NUMBER = "Write a number like 3, -1 or 0.5, without an exponent."
 CLOSE = "Close this text with the same quote, on the same line."
 ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
@@ -203,7 +205,12 @@ ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
         ("x\N{NO-BREAK SPACE}= 3", 2, EXPECTED_OPERATOR),
         ("x not in (3)", 3, "Write `not` before the field, as in `not visits = 3`."),
         ("x = ", 5, 'Expected a value after `=`, such as "gold".'),
-        ("x = y", 5, 'Expected a value after `=`, such as "gold".'),
+        ("x = y", 5, WRITE_TEXT),
+        ("x in (y)", 7, WRITE_TEXT),
+        ("x > 2026-11-20", 5, WRITE_DATE_AFTER_WORD),
+        ("x = 2026-11-20T09:15:00Z", 5, WRITE_DATE_AFTER_WORD),
+        ("x in (20.11.2026)", 7, WRITE_DATE_AFTER_WORD),
+        ("x != 11/20/2026", 6, WRITE_DATE_AFTER_WORD),
         ("x != )", 6, 'Expected a value after `!=`, such as "gold".'),
         ("x >= y", 6, "Expected a value after `>=`, such as 3."),
         ("x = null", 5, "Write `is not set` instead of `= null`."),
@@ -235,7 +242,7 @@ ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
         ("x = 5.", 5, WRITE_NUMBER),
         ("x = +1", 5, WRITE_NUMBER),
         ("x = 3px", 5, WRITE_NUMBER),
-        ("x = \N{ARABIC-INDIC DIGIT THREE}", 5, 'Expected a value after `=`, such as "gold".'),
+        ("x = \N{ARABIC-INDIC DIGIT THREE}", 5, WRITE_TEXT),
         ("x = 9007199254740992", 5, "An integer must be within ±9007199254740991."),
         ("x = " + 400 * "9", 5, "A number must be finite."),
         ('x = date "2026-02-30"', 10, WRITE_DATE),
