@@ -149,13 +149,16 @@ def test_reads_continue_while_the_file_is_locked_for_writes(
     assert client.create(name="Shop").status == 201
 
 
+DOCTOR = ". `recipient-fields doctor` checks the storage and says what to do."
+
+
 def test_a_service_does_not_start_with_a_damaged_file(tmp_path: Path) -> None:
     file = tmp_path / "fields.db"
     file.write_bytes(b"damaged!" * 1000)
 
     message = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
 
-    assert message == f"SQLite: file is not a database: {file}"
+    assert message == f"SQLite: file is not a database: {file}{DOCTOR}"
 
 
 def new_folder(tmp_path: Path) -> Path:
@@ -207,5 +210,5 @@ def test_a_service_does_not_start_with_a_read_only_file(tmp_path: Path) -> None:
 
     with read_only(file):
         service = Service(f"sqlite:{file}", prefix=WITHOUT_DAC_OVERRIDE)
-        service.wait_for(f"Error: SQLite: attempt to write a readonly database: {file}\n")
+        service.wait_for(f"Error: SQLite: attempt to write a readonly database: {file}{DOCTOR}\n")
         assert service.wait() == 1
