@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -32,10 +31,9 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
-from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
+from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID
-from ..fields.inputs import bad_characters
 from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport"]
@@ -192,7 +190,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
 
     Raises: InvalidDocument with all violations.
     """
-    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    violations = bad_characters(document)
     if violations:
         raise InvalidDocument(violations)
     document, otherwise = _split_else(document, violations)
@@ -225,7 +223,7 @@ def parse_content_export(document: object) -> ContentExport:
 
     Raises: InvalidDocument with all violations.
     """
-    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    violations = bad_characters(document)
     if violations:
         raise InvalidDocument(violations)
     with violations.collect():

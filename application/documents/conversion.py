@@ -37,6 +37,8 @@ from recipient_fields.domain import (
     Unchanged,
     ValueExpression,
     Violation,
+    Violations,
+    character_violation,
     closest_match,
     format_instant,
     parse_instant,
@@ -120,11 +122,37 @@ def unknown_members(names: Iterable[str], known: Collection[str], *path: str) ->
     ]
 
 
+def bad_characters(document: object) -> Violations:
+    """Return a violation for each text that can't be stored, at most `MAX_VIOLATIONS`.
+
+    The names of an object share one violation, at the path of the object.
+    """
+    return Violations(islice(_bad_characters(document), MAX_VIOLATIONS))
+
+
 def with_suggestion(violation: Violation) -> Violation:
     """Return the violation with its suggestion in the message, if it has one."""
     if violation.suggestion is None:
         return violation
     return evolve(violation, message=f"{violation.message} Did you mean {violation.suggestion}?")
+
+
+def _bad_characters(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Violation]:
+    if isinstance(value, str):
+        violation = character_violation(value)
+        if violation is not None:
+            yield violation.prefixed(*path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _bad_characters(item, (*path, index))
+    elif isinstance(value, dict):
+        violations = {name: character_violation(name) for name in value}
+        bad = next(filter(None, violations.values()), None)
+        if bad is not None:
+            yield bad.prefixed(*path)
+        for name, member in value.items():
+            if violations[name] is None:
+                yield from _bad_characters(member, (*path, name))
 
 
 def _invalid(rule: Rule, message: str) -> InvalidInput:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
 from typing import Any
 
 from attrs import asdict, field, frozen
@@ -33,13 +32,17 @@ from recipient_fields.domain import (
     closest_match,
 )
 
-from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
+from ..documents.conversion import (
+    MAX_VIOLATIONS,
+    InvalidDocument,
+    bad_characters,
+    parse_document,
+)
 from ..documents.schemas import NamedSchema, Reference, described, extended
 from ..documents.strict_json import render_json
 from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE
 from .documents import FieldDocument, render_field
 from .inputs import (
-    bad_characters,
     parse_changes,
     parse_new_field,
     parse_replacement,
@@ -65,7 +68,7 @@ def parse_batch(document: object) -> Batch:
 
     Raises: InvalidDocument with the violations of all operations.
     """
-    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    violations = bad_characters(document)
     if violations:
         raise InvalidDocument(violations)
     batch = parse_document(document, RecipientFieldBatchDocument)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import Factory, frozen
@@ -34,8 +33,8 @@ from recipient_fields.domain import (
 )
 
 from ..documents.conversion import (
-    MAX_VIOLATIONS,
     InvalidDocument,
+    bad_characters,
     converter,
     unknown_members,
     violations_of,
@@ -119,7 +118,7 @@ def parse_envelope(document: object, parse: Callable[[object], T]) -> T:
     envelope: Any = document if is_object else {}
     others = {name: each for name, each in envelope.items() if name != _ENVELOPE}
     found = others if is_object else document
-    violations = Violations(islice(bad_characters(found), MAX_VIOLATIONS))
+    violations = bad_characters(found)
     violations += unknown_members(_storable(others), {_ENVELOPE})
     value = None
     if not is_object:
@@ -209,7 +208,7 @@ class _Members:
     def __init__(
         self, members: object, settable: Collection[str], *, required: Collection[str] = ()
     ) -> None:
-        self.violations = Violations(islice(bad_characters(members), MAX_VIOLATIONS))
+        self.violations = bad_characters(members)
         self._bad_texts = {violation.path for violation in self.violations}
         self._settable = settable
         self.members: dict[str, Any] = {}
@@ -279,28 +278,6 @@ class _Members:
             return value
         unique = {(violation.path, violation.rule): violation for violation in self.violations}
         raise InvalidDocument(_unknown_last(unique.values()))
-
-
-def bad_characters(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Violation]:
-    """Yield a violation for each text that can't be stored.
-
-    The names of an object share one violation, at the path of the object.
-    """
-    if isinstance(value, str):
-        violation = character_violation(value)
-        if violation is not None:
-            yield violation.prefixed(*path)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from bad_characters(item, (*path, index))
-    elif isinstance(value, dict):
-        violations = {name: character_violation(name) for name in value}
-        bad = next(filter(None, violations.values()), None)
-        if bad is not None:
-            yield bad.prefixed(*path)
-        for name, member in value.items():
-            if violations[name] is None:
-                yield from bad_characters(member, (*path, name))
 
 
 def _storable(names: Iterable[str]) -> list[str]:

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
-from recipient_fields.domain import UNCHANGED, Rule, Unchanged, Violation, Violations
+from recipient_fields.domain import UNCHANGED, Rule, Unchanged, Violation
 
-from ..documents.conversion import InvalidDocument, parse_document
+from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import described
 from ..documents.value_schemas import RECIPIENT
 from ..documents.violations import ErrorDetailDocument
-from ..fields.inputs import bad_characters
 
 MAX_CHECKED_RECIPIENTS = 1_000
 """The maximum number of recipients in one document."""
@@ -65,7 +64,7 @@ def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
     """
     # The schema checks the texts in recipients, and reports them per recipient.
     names = list(document) if isinstance(document, dict) else []
-    violations = Violations(bad_characters(dict.fromkeys(names)))
+    violations = bad_characters(dict.fromkeys(names))
     if violations:
         raise InvalidDocument(violations)
     recipients = parse_document(document, RecipientListDocument).recipients
