@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     match_columns,
 )
 
+from ..documents.conversion import with_suggestion
 from ..ports.recipients import (
     ColumnReader,
     RecipientReader,
@@ -89,7 +90,7 @@ class Finding:
     @property
     def message(self) -> str:
         """The message with the suggestion. If there are several violations, it begins with them."""
-        message = _violation_message(self.violation)
+        message = with_suggestion(self.violation).message
         if self.count == 1:
             return message
         if self.value is None:
@@ -255,16 +256,10 @@ def _violation_key(violation: Violation) -> str:
     return str(violation.path[0]) if violation.path else ""
 
 
-def _violation_message(violation: Violation) -> str:
-    """Return the message with the suggestion."""
-    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    return f"{violation.message}{hint}"
-
-
 def _violation_text(violation: Violation) -> str:
     """Return the key of the field, if any, and the message with the suggestion."""
     key = f"{violation.path[0]}: " if violation.path else ""
-    return f"{key}{_violation_message(violation)}"
+    return f"{key}{with_suggestion(violation).message}"
 
 
 def _value(violation: Violation, values: Mapping[str, object]) -> str | None:
