@@ -89,9 +89,8 @@ class Core:
         `field_limit` is the maximum number of API-managed fields per organization, and
         `catalog_size` that of the bytes of the list of all its fields as JSON. `history_limit` is
         the maximum size of its history, from which a thread removes the oldest records; None: it
-        has no limit. Without a
-        `validator`, the API keys in the storage are valid. Without a `hasher`, no administrator can
-        set a password or sign in with one.
+        has no limit. Without a `validator`, the API keys in the storage are valid. Without a
+        `hasher`, no administrator can set a password or sign in with one.
         """
         note_change: Callable[[OrganizationId], None] = ignore_change
         if history_limit is not None:

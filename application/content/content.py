@@ -95,8 +95,7 @@ class ContentService:
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
-            available = self.find_fields(organization_id, target)
-            check_condition(condition, available.fields, available.others)
+            self._find_fields_for(condition, organization_id, target)
 
     def compile_condition(
         self,
@@ -113,8 +112,7 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if the code has warnings that `strict` rejects.
         """
-        available = self.find_fields(organization_id, target)
-        check_condition(condition, available.fields, available.others)
+        available = self._find_fields_for(condition, organization_id, target)
         code = compile_condition(
             condition, available.fields, available.esp, then=then, otherwise=otherwise
         )
@@ -139,11 +137,10 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields that code for the target,
         or without a target any code, can use.
         """
-        fields = self._fields_for(organization_id)
         if target is not None:
-            available = _target_fields(fields, *self._find_integration(organization_id, target))
-            check_condition(condition, available.fields, available.others)
+            available = self._find_fields_for(condition, organization_id, target)
             return (_find_support(condition, available, then, otherwise),)
+        fields = self._fields_for(organization_id)
         check_condition(condition, fields)
         integrations = self.list_integrations(organization_id)
         return tuple(
@@ -184,6 +181,14 @@ class ContentService:
         """
         return preview_content(content, self._fields_for(organization_id), values)
 
+    def _find_fields_for(
+        self, condition: Condition, organization_id: OrganizationId, target: Target
+    ) -> TargetFields:
+        """Return the fields that code for the target can use. The condition must fit them."""
+        available = self.find_fields(organization_id, target)
+        check_condition(condition, available.fields, available.others)
+        return available
+
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
         return tuple(self._fields.all(organization_id).fields)
@@ -194,13 +199,11 @@ class ContentService:
         """Return the ESP, and the id of the integration whose fields the code can use, if any."""
         if isinstance(target, str):
             target = Esp(target)
+        if isinstance(target, Esp):
+            return target, _only_integration(self.list_integrations(organization_id), target)
         if self._integrations is None:
-            if not isinstance(target, Esp):
-                raise IntegrationNotFound
-            return target, None
-        if not isinstance(target, Esp):
-            return self._integrations.get(organization_id, target).esp, target
-        return target, _only_integration(self._integrations.all(organization_id), target)
+            raise IntegrationNotFound
+        return self._integrations.get(organization_id, target).esp, target
 
 
 def _target_fields(
