@@ -86,7 +86,8 @@ class Command(click.Command):
         except CatalogTooLarge as error:
             raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
         except tuple(_LISTS) as error:
-            raise click.ClickException(f"{error} {_LISTS[type(error)]}") from error
+            advice = next(each for kind, each in _LISTS.items() if isinstance(error, kind))
+            raise click.ClickException(f"{error} {advice}") from error
 
 
 def larger_catalogs(ctx: click.Context) -> str:
