@@ -13,6 +13,7 @@ from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.command_line import Script
+from ..support.messages import DOCTOR
 from ..support.service import FIELDS, WITHOUT_DAC_OVERRIDE, Response, Service
 from .conftest import checked
 
@@ -147,9 +148,6 @@ def test_reads_continue_while_the_file_is_locked_for_writes(
     assert reads.status == 200
     assert unavailable(write, "service_unavailable")
     assert client.create(name="Shop").status == 201
-
-
-DOCTOR = ". `recipient-fields doctor` checks the storage and says what to do."
 
 
 def test_a_service_does_not_start_with_a_damaged_file(tmp_path: Path) -> None:

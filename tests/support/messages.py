@@ -1,8 +1,11 @@
-"""Rules for every message to a user."""
+"""Rules for every message to a user, and texts that several messages share."""
 
 from __future__ import annotations
 
 import re
+
+DOCTOR = ". `recipient-fields doctor` checks the storage and says what to do."
+"""The end of a message of a command whose storage has failed."""
 
 _CAPITALS = re.compile(r"\b[A-Z]{2,}\W+[A-Z]{2,}")
 

@@ -12,11 +12,11 @@ import pytest
 
 from ...docs.reference import commands
 from ...support.command_line import CommandLine, Script
+from ...support.messages import DOCTOR
 from ...support.network import free_port
 
 LIST = ("organizations", "list", "--json")
 ACME = ("--organization", 1)
-DOCTOR = ". `recipient-fields doctor` checks the storage and says what to do."
 
 
 def test_the_default_is_a_file_in_the_working_directory(
