@@ -307,10 +307,13 @@ def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
     writer = started(ADD_FOREVER, database)
-    release(writer)
-    acknowledged = [read_line(writer).strip() for _ in range(100)]
-    writer.send_signal(signal.SIGKILL)
-    acknowledged += writer.communicate()[0].split()
+    with writer:
+        release(writer)
+        acknowledged = [read_line(writer).strip() for _ in range(100)]
+        writer.send_signal(signal.SIGKILL)
+        # `communicate` would lose the lines that `readline` has read ahead.
+        while line := read_line(writer):
+            acknowledged.append(line.strip())
     with closing(SqliteStorage(database)) as storage:
         stored = [field.key for field in storage.fields.all(OURS).fields]
         assert stored[: len(acknowledged)] == acknowledged
