@@ -1,4 +1,4 @@
-"""The documents of integrations."""
+"""The documents of integrations, of the fields at their ESPs and of sync runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain import IntegrationId, format_instant
+from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
 
+from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document
 
 
@@ -32,6 +33,32 @@ class IntegrationListDocument:
     integrations: Sequence[IntegrationDocument]
 
 
+@frozen
+class _Report:
+    fields: list[EspField]
+
+
+def parse_report(document: object) -> tuple[EspField, ...]:
+    """Return the fields of `{"fields": [{"name", "data_type", "label", …}]}`.
+
+    The members are those of EspField. Raises: InvalidDocument.
+    """
+    return tuple(parse_document(document, _Report).fields)
+
+
+def render_integration(integration: Integration) -> dict[str, object]:
+    """Return the six members of an integration."""
+    synced = integration.last_synced_at
+    return {
+        "id": integration.id,
+        "organization_id": integration.organization_id,
+        "esp": integration.esp.value,
+        "name": integration.name,
+        "created_at": format_instant(integration.created_at),
+        "last_synced_at": None if synced is None else format_instant(synced),
+    }
+
+
 def render_integrations(integrations: Iterable[Integration]) -> dict[str, object]:
     """Return the document of a list, in the given order."""
     documents = tuple(
@@ -41,3 +68,14 @@ def render_integrations(integrations: Iterable[Integration]) -> dict[str, object
         for each in integrations
     )
     return render_document(IntegrationListDocument(documents))
+
+
+def render_sync(plan: SyncPlan) -> dict[str, object]:
+    """Return the keys of the fields that a sync run changes, and the ESP names it refuses."""
+    return {
+        "created": [field.key for field in plan.created],
+        "updated": [field.key for field in plan.updated],
+        "removed": [field.key for field in plan.removed],
+        "unchanged": plan.unchanged,
+        "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+    }

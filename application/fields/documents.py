@@ -1,4 +1,4 @@
-"""The documents of fields, of their history and of sync runs."""
+"""The documents of fields and of their history."""
 
 from __future__ import annotations
 
@@ -32,11 +32,7 @@ from recipient_fields.domain import (
     format_instant,
     sync_channel,
 )
-from recipient_fields.domain.esp import EspField, Integration, SyncPlan
 
-from ..documents.conversion import (
-    parse_document,
-)
 from ..documents.schemas import Schema, described
 from ..documents.value_schemas import ID, STORED_FIELD
 
@@ -195,19 +191,6 @@ class FieldReplacementEnvelopeDocument:
     recipient_field: FieldReplacement
 
 
-@frozen
-class _Report:
-    fields: list[EspField]
-
-
-def parse_report(document: object) -> tuple[EspField, ...]:
-    """Return the fields of `{"fields": [{"name", "data_type", "label", …}]}`.
-
-    The members are those of EspField. Raises: InvalidDocument.
-    """
-    return tuple(parse_document(document, _Report).fields)
-
-
 def render_field(field: RecipientField) -> dict[str, object]:
     """Return all members of a field."""
     # Explicit, because a loop over the members takes 1.4 times as long. Each response needs it.
@@ -252,27 +235,3 @@ def render_record(record: HistoryRecord) -> dict[str, object]:
 def render_records(records: Iterable[HistoryRecord]) -> dict[str, object]:
     """Return the document of a page of the history, in the given order."""
     return {"recipient_field_changes": [render_record(record) for record in records]}
-
-
-def render_integration(integration: Integration) -> dict[str, object]:
-    """Return the six members of an integration."""
-    synced = integration.last_synced_at
-    return {
-        "id": integration.id,
-        "organization_id": integration.organization_id,
-        "esp": integration.esp.value,
-        "name": integration.name,
-        "created_at": format_instant(integration.created_at),
-        "last_synced_at": None if synced is None else format_instant(synced),
-    }
-
-
-def render_sync(plan: SyncPlan) -> dict[str, object]:
-    """Return the keys of the fields that a sync run changes, and the ESP names it refuses."""
-    return {
-        "created": [field.key for field in plan.created],
-        "updated": [field.key for field in plan.updated],
-        "removed": [field.key for field in plan.removed],
-        "unchanged": plan.unchanged,
-        "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
-    }

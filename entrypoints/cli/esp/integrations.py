@@ -12,12 +12,12 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application import Core
-from recipient_fields.application.fields.documents import (
+from recipient_fields.application.esp.documents import (
     parse_report,
-    render_fields,
     render_integration,
     render_sync,
 )
+from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (

@@ -25,7 +25,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.environment import CredentialsNotPermitted
-from recipient_fields.application.fields.documents import parse_report
+from recipient_fields.application.esp.documents import parse_report
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     FieldDefinition,

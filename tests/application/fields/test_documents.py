@@ -1,4 +1,4 @@
-"""Documents of request bodies, and of integrations."""
+"""Documents of request bodies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from attrs import evolve
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.content.documents import parse_content_export
@@ -14,7 +13,6 @@ from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.fields.documents import (
     HistoryRecordDocument,
     render_field,
-    render_integration,
 )
 from recipient_fields.application.fields.inputs import (
     parse_changes,
@@ -23,9 +21,8 @@ from recipient_fields.application.fields.inputs import (
     parse_replacement,
 )
 from recipient_fields.application.recipients.documents import parse_recipients
-from recipient_fields.domain import FieldId, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, Integration
-from recipient_fields.testing.examples import LATER, NOW, a_definition
+from recipient_fields.domain import FieldId, OrganizationId
+from recipient_fields.testing.examples import a_definition
 
 
 def violations(parse: Callable[[object], object], document: object) -> dict[str, str]:
@@ -65,19 +62,6 @@ def test_content_has_a_maximum_length():
     assert violations(parse_content_export, document) == {
         "/content": "Line 1, column 1: Send at most 1,000,000 characters."
     }
-
-
-def test_an_integration_shows_its_last_sync():
-    integration = Integration(
-        id=IntegrationId(7),
-        organization_id=OrganizationId(1),
-        esp=Esp.BRAZE,
-        name="Main list",
-        created_at=NOW,
-    )
-    assert render_integration(integration)["last_synced_at"] is None
-    synced = render_integration(evolve(integration, last_synced_at=LATER))
-    assert synced["last_synced_at"] == "2026-11-20T10:15:00.123Z"
 
 
 @pytest.mark.parametrize(
