@@ -46,10 +46,14 @@ from .accounts.audit import OPERATOR, audit
 from .arguments import require_ids, require_reference, require_type
 from .clock import system_clock
 from .fields.history_limits import ignore_change
-from .fields.publication import PublishedCatalog
 from .ports.clock import Clock
 from .ports.driving import RecipientFields
-from .ports.fields import CatalogPlanner, FieldCreator, FieldRepository
+from .ports.fields import (
+    CatalogPlanner,
+    FieldCreator,
+    FieldRepository,
+    PublishedCatalog,
+)
 from .ports.history import HistoryRepository
 
 __all__ = ["DEFAULT_CATALOG_SIZE", "DEFAULT_FIELD_LIMIT", "RecipientFieldService"]

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     Replacement,
 )
 
-from ..fields.publication import PublishedCatalog
+from .fields import PublishedCatalog
 
 __all__ = ["RecipientFields"]
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from attrs import frozen
+
 from recipient_fields.domain import (
     AppliedChanges,
     Author,
@@ -18,14 +20,32 @@ from recipient_fields.domain import (
     FieldReference,
     OrganizationId,
     RecipientField,
+    catalog_version_tag,
 )
 
-from ..fields.publication import PublishedCatalog
-
-__all__ = ["CatalogPlanner", "FieldCreator", "FieldRepository"]
+__all__ = ["CatalogPlanner", "FieldCreator", "FieldRepository", "PublishedCatalog"]
 
 CatalogPlanner: TypeAlias = Callable[[CatalogView], CatalogChanges]
 """Return the changes to a catalog. It has no side effects: a storage may call it several times."""
+
+
+@frozen
+class PublishedCatalog:
+    """A catalog as JSON.
+
+    `documents` is the JSON array of the fields by ascending id, each as `render_field` returns
+    it. `total` is their number.
+    """
+
+    organization_id: OrganizationId
+    revision: int
+    total: int
+    documents: str
+
+    @property
+    def version_tag(self) -> str:
+        """The entity tag of this revision of the catalog, as `Catalog.version_tag` returns it."""
+        return catalog_version_tag(self.organization_id, self.revision)
 
 
 class FieldRepository(Protocol):

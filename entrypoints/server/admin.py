@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Self
 from wsgiref.types import WSGIApplication
 
-from ..service.rejections import RejectionHandler
 from .addresses import authority, listen
 from .listener import Listener
+from .rejections import RejectionHandler
 
 _MAX_CONNECTIONS = 50
 _DRAIN_TIMEOUT = 0.2

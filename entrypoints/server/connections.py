@@ -10,9 +10,9 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 
-from ..service.rejections import RejectedRequest
 from . import limits
 from .framing import FramedRequest, Rejection
+from .rejections import RejectedRequest
 from .request_queue import may_write
 
 _SPELLINGS = (

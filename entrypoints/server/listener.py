@@ -13,11 +13,11 @@ from wsgiref.types import WSGIApplication
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
-from ..service.rejections import RejectedRequest, RejectionHandler, RejectionResponse
 from . import limits
 from .connections import Connection
 from .dispatcher import Dispatcher
 from .poller import Poller
+from .rejections import RejectedRequest, RejectionHandler, RejectionResponse
 
 _TICK = 0.1
 """Seconds between two checks of the connections and of the queue."""

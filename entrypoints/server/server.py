@@ -10,9 +10,9 @@ from wsgiref.types import WSGIApplication
 
 from recipient_fields.application.extras import requires_extra
 
-from ..service.rejections import RejectionHandler
 from .addresses import authority, listen
 from .limits import MAX_CONNECTIONS
+from .rejections import RejectionHandler
 
 with requires_extra("http", "waitress"):
     from .listener import Listener

@@ -25,7 +25,6 @@ from ..console import ROOT as CONSOLE
 from ..http.app import create_app
 from ..http.client_addresses import ClientAddresses
 from ..http.heavy_requests import HeavyRequests
-from ..http.host_rejections import HostRejections
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..http.readiness import CheckWithDeadline, PeriodicCheck
 from ..http.request_log import (
@@ -38,6 +37,7 @@ from ..http.request_log import (
 from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
 from .advice import MISSING_CONSOLE_GROUP
+from .host_rejections import HostRejections
 from .log import BufferedHandler
 from .selection import (
     create_password_hasher,

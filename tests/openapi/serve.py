@@ -19,9 +19,9 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.server import Server
+from recipient_fields.entrypoints.service.host_rejections import HostRejections
 from recipient_fields.entrypoints.service.log import start_log
 from recipient_fields.entrypoints.service.selection import open_core
 

@@ -15,10 +15,10 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
-from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
+from recipient_fields.entrypoints.service.host_rejections import HostRejections
 
 TIMEOUT = 20
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.server import Server
+from recipient_fields.entrypoints.service.host_rejections import HostRejections
 
 
 def main(milliseconds: str, threads: str) -> None:

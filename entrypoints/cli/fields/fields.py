@@ -14,8 +14,8 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_field, render_fields
 from recipient_fields.application.fields.inputs import parse_draft
 from recipient_fields.application.fields.references import parse_reference
-from recipient_fields.application.fields.restoration import restore_field
 from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.restoration import restore_field
 from recipient_fields.domain import (
     ADMINISTRATOR,
     UNCHANGED,

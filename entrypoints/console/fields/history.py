@@ -11,7 +11,7 @@ from attrs import asdict, frozen
 
 from recipient_fields.application import Core
 from recipient_fields.application.fields.references import is_id
-from recipient_fields.application.fields.restoration import INTEGRATION_DELETED, restore_field
+from recipient_fields.application.restoration import INTEGRATION_DELETED, restore_field
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Denied,

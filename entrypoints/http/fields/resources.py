@@ -60,17 +60,7 @@ from ..problems import RequestRejected
 from ..request_context import author, credential, parameters, precondition
 from ..resource import Resource
 from ..response_cache import ResponseCache
-from ..responses import (
-    ReadResponse,
-    catalog_response,
-    field_response,
-    history_response,
-    in_slot,
-    page_response,
-    send,
-    send_created,
-    send_results,
-)
+from ..responses import ReadResponse, in_slot, send
 from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
@@ -92,6 +82,14 @@ from .history_parameters import (
     parse_history_query,
 )
 from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
+from .responses import (
+    catalog_response,
+    field_response,
+    history_response,
+    page_response,
+    send_created,
+    send_results,
+)
 
 _RESTORED_BY_ID = (
     "A deleted field is restored by its id, because several can have the same key. Find the id"

@@ -20,10 +20,10 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import Access, OrganizationId
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
+from recipient_fields.entrypoints.service.host_rejections import HostRejections
 
 Application: TypeAlias = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from recipient_fields.application import Core, render_field
 from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.fields.restoration import INTEGRATION_DELETED
+from recipient_fields.application.restoration import INTEGRATION_DELETED
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,

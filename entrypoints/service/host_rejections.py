@@ -6,12 +6,12 @@ from html import escape
 
 from attrs import frozen
 
-from ..service.rejections import RejectedRequest, RejectionResponse
-from .client_addresses import Sender
-from .media_types import HTML, JSON, PROBLEM, admits_html, prefers_problem_document
-from .problems import Problem, problem, render_error, render_problem
-from .request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
-from .request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..http.client_addresses import Sender
+from ..http.media_types import HTML, JSON, PROBLEM, admits_html, prefers_problem_document
+from ..http.problems import Problem, problem, render_error, render_problem
+from ..http.request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
+from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..server.rejections import RejectedRequest, RejectionResponse
 
 _HTML = f"{HTML}; charset=utf-8"
 _PAGE = """\

@@ -11,7 +11,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import IntegrationNotFound
 
-from ..core import Core
+from .core import Core
 
 INTEGRATION_DELETED = "The integration of this field was deleted, so the field can't be restored."
 
