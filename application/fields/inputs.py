@@ -109,10 +109,14 @@ class SentReplacement:
         return draft
 
 
-def parse_envelope(document: object, parse: Callable[[object], T]) -> T:
+def parse_envelope(
+    document: object, parse: Callable[[object], T], *, path_key: str | None = None
+) -> T:
     """Return what `parse` returns for the members in the document `{"recipient_field": …}`.
 
-    Raises: InvalidDocument with the violations of the envelope and those that `parse` raises.
+    `path_key` is the key of the field in the path, which is checked here if `parse` gets no
+    members to compare with it. Raises: InvalidDocument with the violations of the envelope, and
+    those that `parse` raises.
     """
     is_object = isinstance(document, dict)
     envelope: Any = document if is_object else {}
@@ -129,6 +133,9 @@ def parse_envelope(document: object, parse: Callable[[object], T]) -> T:
     else:
         with violations.collect(_ENVELOPE):
             value = parse(envelope[_ENVELOPE])
+    if _ENVELOPE not in envelope and path_key is not None:
+        with violations.collect(_ENVELOPE, "key"):
+            FieldKey(path_key)
     if value is None or violations:
         raise InvalidDocument(_unknown_last(violations))
     return value

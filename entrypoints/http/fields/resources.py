@@ -332,7 +332,7 @@ class FieldItem(Resource):
         body = read_json(req, self)
         is_alone = isinstance(body, dict) and len(body) == 1
         parse = partial(parse_replacement, key=key, is_alone=is_alone)
-        replacement = parse_envelope(body, parse)
+        replacement = parse_envelope(body, parse, path_key=key)
         if key is None:
             field = self.service.by(author(req)).update_field(
                 organization_id,

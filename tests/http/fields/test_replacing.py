@@ -168,6 +168,21 @@ def test_an_invalid_key_in_the_path_is_rejected(api: Api, key: str, code: str):
     assert api.list().fields == []
 
 
+@pytest.mark.parametrize(
+    ("body", "violation"),
+    [
+        ("[]", ": type"),
+        ("{}", "/recipient_field: required"),
+        ('{"recipient_field": 1}', "/recipient_field: type"),
+    ],
+)
+def test_an_invalid_key_in_the_path_is_reported_with_a_body_without_members(
+    api: Api, body: str, violation: str
+):
+    response = api.send("PUT", f"{FIELDS}/City", body)
+    assert response.violations == sorted([violation, "/recipient_field/key: format"])
+
+
 def test_if_none_match_creates_a_field_only_once(api: Api):
     assert api.put("city", CITY, if_none_match="*").status == 201
     before = api.state()
