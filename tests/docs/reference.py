@@ -1,8 +1,8 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
 And the conditions that each ESP supports, in `docs/conditions.md`, the examples in
-`docs/embedding.md`, the methods and the cases of
-each group of ports, in `docs/extending.md`, and the badges of the README.
+`docs/embedding.md`, the methods and the cases of each group of ports, in
+`docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -61,7 +61,7 @@ from recipient_fields.testing import (
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
-    for name in ("cli.md", "conditions.md", "embedding.md", "extending.md", "settings.md")
+    for name in ("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md")
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
@@ -263,28 +263,23 @@ _GROUPS = {
 
 
 def _methods_and_cases() -> str:
-    """Return, for each group, its methods, and the topics of the cases of its suite."""
+    """Return, for each group, its methods, and the cases of its suite by what they check."""
     parts = []
     for suite, ports in _GROUPS.items():
         methods = [(f"`{port.__name__}`", _names_of(_methods(port))) for port in ports]
-        topics = list(_topics_of(suite))
-        count = str(sum(int(cases) for _, cases in topics))
-        parts += [
-            f"### {suite.__name__}",
-            _table(("Port", "Methods"), methods),
-            _table(("Its suite checks", "Cases"), [*topics, ("Sum", count)]),
-        ]
+        parts += [f"## {suite.__name__}", _table(("Port", "Methods"), methods), *_cases_of(suite)]
     return "\n\n".join(parts)
 
 
-def _topics_of(suite: type) -> Iterator[tuple[str, str]]:
-    """Yield what each class of cases of the suite checks, and the number of its cases."""
+def _cases_of(suite: type) -> Iterator[str]:
+    """Yield what each class of cases of the suite checks, with a list of these cases."""
     for topic in suite.__mro__:
         cases = [name for name in vars(topic) if name.startswith("test_")]
         if cases:
             sentence = (inspect.getdoc(topic) or "").partition("\n\n")[0].partition(". ")[0]
             checked = " ".join(sentence.split()).removeprefix("Cases for ").removesuffix(".")
-            yield checked[0].upper() + checked[1:], str(len(cases))
+            yield f"**{checked[0].upper()}{checked[1:]}**"
+            yield "\n".join(f"- {name.removeprefix('test_').replace('_', ' ')}" for name in cases)
 
 
 def _methods(port: type) -> list[str]:

@@ -14,8 +14,8 @@ from .blocks import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-REFERENCE = {"cli.md", "errors.md", "library.md", "settings.md"}
-"""Pages with one entry per command, code, name or variable, which readers look up."""
+REFERENCE = {"cli.md", "errors.md", "library.md", "settings.md", "storage-contract.md"}
+"""Pages with one entry per command, code, name, variable or case, which readers look up."""
 
 GUIDE = [
     page
