@@ -27,14 +27,16 @@ from recipient_fields.testing import (
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
 from recipient_fields.testing.field_changes import add_field
 
+from ..support.sqlite import create_file
+
 
 @contextmanager
 def sqlite_storage() -> Iterator[SqliteStorage]:
-    with (
-        TemporaryDirectory() as folder,
-        closing(SqliteStorage(Path(folder) / "fields.db")) as storage,
-    ):
-        yield storage
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "fields.db"
+        create_file(file)
+        with closing(SqliteStorage(file)) as storage:
+            yield storage
 
 
 class TestSqliteStorage(StorageContract):

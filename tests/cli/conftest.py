@@ -25,6 +25,7 @@ from recipient_fields.entrypoints.service.selection import open_core
 
 from ..adapters.client.live_server import Keyring, application, live_server
 from ..support.command_line import CommandLine, Run, Script
+from ..support.sqlite import create_file
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +56,8 @@ def script(file: Path) -> Script:
 @pytest.fixture
 def core(file: Path) -> Iterator[Core]:
     """Open the application services of the same file, for what the command line can't do."""
+    if not file.exists():
+        create_file(file)
     core = open_core(f"sqlite:{file}")
     yield core
     core.storage.close()
