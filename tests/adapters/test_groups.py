@@ -29,6 +29,7 @@ from recipient_fields.testing import (
 from ..support.catalog_storage import CatalogStorage
 
 
+@pytest.mark.slow
 class TestCatalogStorage(CatalogContract):
     rounds = 20
 

@@ -158,10 +158,13 @@ def postgresql(shared_database: str) -> Iterator[Storage]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test with every storage, or with those in `STORAGES` of its module."""
+    """Run each test with every storage, or with those in `STORAGES` of its module.
+
+    With a database, it repeats what the contract suite and the test in memory have checked.
+    """
     if "storage" in metafunc.fixturenames:
-        every = ("memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
-        storages = getattr(metafunc.module, "STORAGES", every)
+        databases = (pytest.param(each, marks=pytest.mark.slow) for each in STORAGES[1:])
+        storages = getattr(metafunc.module, "STORAGES", (STORAGES[0], *databases))
         metafunc.parametrize("storage", storages, indirect=True)
 
 

@@ -100,12 +100,14 @@ class TestClientOfAServiceOnMemory(Contract):
         return client_on_memory
 
 
+@pytest.mark.slow
 class TestClientOfAServiceOnPostgres(Contract):
     @pytest.fixture
     def implementation(self, client_on_postgres: Implementation) -> Implementation:
         return client_on_postgres
 
 
+@pytest.mark.slow
 class TestClientOfAServiceBelowAPath(Contract):
     @pytest.fixture
     def implementation(self, client_below_a_path: Implementation) -> Implementation:

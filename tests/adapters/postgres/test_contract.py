@@ -47,6 +47,7 @@ class OnlyPlans:
         self.get, self.change = fields.get, fields.change
 
 
+@pytest.mark.slow
 class TestPostgresPlans(FieldRepositoryContract, FieldLimitCases, SyncedFieldLimitCases):
     """Other cases create fields with one statement, as the service does."""
 
