@@ -156,11 +156,8 @@ class Run:
             raise api.unavailable(
                 f"{failure}, in {attempt} attempts", seconds=_required_wait(api, outcome)
             )
-        required = _required_wait(api, outcome)
-        if required > max(self._deadline - monotonic(), 0):
-            raise api.unavailable(failure, seconds=required)
         backoff = min(self._limits.backoff * 2 ** (attempt - 1), self._limits.max_backoff)
-        return required + jitter(backoff)
+        return _required_wait(api, outcome) + jitter(backoff)
 
     def _check_time(self, api: Api) -> None:
         if monotonic() >= self._deadline:
