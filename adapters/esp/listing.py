@@ -44,8 +44,8 @@ def report(
     """Return the custom field of an ESP, or a RefusedField if it has no data type.
 
     Without options, the field allows any value. If an option is not a string, the ESP does not
-    describe it as documented, and the field is refused. A default that is empty or
-    not a string counts as none.
+    describe it as documented, and the field is refused. A default that is empty or not a string
+    counts as none.
     """
     if not isinstance(type_name, str):
         return RefusedField(name, "The ESP does not state its type.")

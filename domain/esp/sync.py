@@ -215,7 +215,7 @@ class SyncRun:
             identity = esp_identity(candidate)
             if valid.setdefault(identity, candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
-            elif each.default is not None:
+            elif each.default:
                 caveats[identity] = _default_caveat(integration, each.name, each.default)
         if not (allow_empty or valid or refused):
             raise EmptyReport
@@ -261,8 +261,8 @@ class SyncRun:
         taken = {each.key for each in fields} - {each.key for each in removed}
         new = [each for each, before in matches if before is None]
         created, not_created = _with_free_keys(new, taken, integration.id)
-        stored_now = {esp_identity(each) for each, before in matches if before is not None}
-        stored_now.update(map(esp_identity, created))
+        accepted_now = {esp_identity(each) for each, before in matches if before is not None}
+        accepted_now.update(map(esp_identity, created))
         changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
         if size_limit is not None:
             size = sum(each.size for each in fields)
@@ -273,12 +273,13 @@ class SyncRun:
             unchanged=len(updates) - len(updated),
             refused=(*refused, *not_created),
             caveats=tuple(
-                each for identity, each in self._caveats.items() if identity in stored_now
+                each for identity, each in self._caveats.items() if identity in accepted_now
             ),
         )
 
 
 _SHOWN_DEFAULT = 60
+"""Characters of a default that a caveat shows."""
 
 
 def _default_caveat(integration: Integration, name: str, default: str) -> FieldCaveat:

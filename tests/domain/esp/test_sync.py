@@ -415,6 +415,9 @@ class TestADefaultAtTheEsp:
         plan = Account(Esp.HUBSPOT).plan("city", reported("city", default="Rome"))
         assert plan.caveats == ()
 
+    def test_that_is_empty_is_no_caveat(self):
+        assert Account(Esp.HUBSPOT).plan(reported("city", default="")).caveats == ()
+
     def test_does_not_change_the_digest(self):
         account = Account(Esp.HUBSPOT)
         plans = account.plan("city"), account.plan(reported("city", default="Rome"))
