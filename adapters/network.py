@@ -191,9 +191,9 @@ def describe(status: int) -> str:
     return f"sent the status {status}"
 
 
-def delay(outcome: Outcome, backoff: float) -> float:
-    """Return the seconds before a retry: `Retry-After`, plus half of `backoff` to all of it."""
-    return retry_after(outcome) + _random.uniform(backoff / 2, backoff)
+def jitter(backoff: float) -> float:
+    """Return a random time between half of `backoff` and all of it."""
+    return _random.uniform(backoff / 2, backoff)
 
 
 def retry_after(outcome: Outcome) -> float:

@@ -9,7 +9,7 @@ from attrs.validators import ge, gt, le
 
 from recipient_fields.domain import StorageUnavailable
 
-from ..network import Connections, Failure, Outcome, Request, Response, delay, send
+from ..network import Connections, Failure, Outcome, Request, Response, jitter, retry_after, send
 from .errors import code_of
 
 _RETRIED_STATUSES = {408, 429, 502, 503, 504}
@@ -47,7 +47,7 @@ def call(connections: Connections, request: Request, policy: RetryPolicy) -> Res
     def wait(outcome: Outcome, attempt: int) -> float | None:
         if attempt >= policy.attempts or not _may_retry(request, outcome):
             return None
-        return delay(outcome, policy.backoff * 2 ** (attempt - 1))
+        return retry_after(outcome) + jitter(policy.backoff * 2 ** (attempt - 1))
 
     outcome = send(connections, request, deadline=monotonic() + policy.deadline, wait=wait)
     if isinstance(outcome, Failure):

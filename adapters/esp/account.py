@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.application.environment import (
-    VARIABLE_PREFIX,
     MissingCredentials,
     read_variables,
 )
 from recipient_fields.domain.esp import DIALECTS, Esp, NoFieldSource
 
 from . import SOURCES
+from .api import variable
 
 _PARAMETERS: Mapping[Esp, tuple[str, str]] = {
     Esp.SALESFORCE: ("client_id client_secret subdomain data_extension", "account_id url"),
@@ -34,7 +34,7 @@ def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
     Their names contain the ESP and the parameter, such as RECIPIENT_FIELDS_BRAZE_URL.
     """
     required, optional = (
-        {name: f"{VARIABLE_PREFIX}{esp.value}_{name}".upper() for name in names.split()}
+        {name: variable(esp, name) for name in names.split()}
         for names in _PARAMETERS.get(esp, ("", ""))
     )
     return required, optional

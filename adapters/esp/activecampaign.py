@@ -10,7 +10,7 @@ from attrs import field, frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
-from .api import Api
+from .api import Api, variable
 from .listing import Types, Unsupported, counted_pages, report, report_items
 from .responses import Item, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
@@ -37,6 +37,7 @@ class _Field:
     title: str
     type: str | None = None
     options: list[str] | None = None
+    defval: object = None
 
 
 @frozen
@@ -69,11 +70,12 @@ class ActiveCampaignFieldSource:
     limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
+        key = variable(Esp.ACTIVECAMPAIGN, "api_key")
         api = Api(
             esp=Esp.ACTIVECAMPAIGN,
             url=self.url,
             headers={"Api-Token": self.api_key},
-            scope="they need a user with access to fields",
+            scope=f"{key} needs to be the key of a user with access to fields",
         )
         with Run(self.limits) as run:
             for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):
@@ -88,4 +90,11 @@ class ActiveCampaignFieldSource:
 
 def _reported(each: _Field, values: Mapping[str, object]) -> ReportedField:
     options = [values.get(option_id) for option_id in each.options or ()]
-    return report(each.perstag, each.type or "", _TYPES, label=each.title, options=options)
+    return report(
+        each.perstag,
+        each.type or "",
+        _TYPES,
+        label=each.title,
+        options=options,
+        default=each.defval,
+    )

@@ -10,13 +10,14 @@ from attrs import field, frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
-from .api import Api
+from .api import Api, variable
 from .listing import ListedFields, Types, Unsupported, report, report_items
 from .responses import Item, Response
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
     "array": Unsupported.LIST,
+    "array of objects": Unsupported.LIST,
     "boolean": DataType.BOOLEAN,
     "date": DataType.DATETIME,
     "number": DataType.NUMBER,
@@ -28,7 +29,8 @@ _TYPES: Types = {
 
 _BLOCKLISTED = "Blocklisted"
 _DETECTED = " (automatically detected)"
-_NEXT = re.compile(r"""<([^<>]*)>\s*;(?:[^<]*;)?\s*rel\s*=\s*"?next\b""", re.IGNORECASE)
+_LINK = re.compile(r"<([^<>]*)>([^<]*)")
+_RELATION = re.compile(r"""(?:^|[;\s])rel\s*=\s*"?([a-z]+)""", re.IGNORECASE)
 
 
 @frozen
@@ -61,7 +63,9 @@ class BrazeFieldSource:
             esp=Esp.BRAZE,
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
-            scope="they need the permission custom_attributes.get",
+            scope="they need the permission custom_attributes.get, in a plan that has this API",
+            unauthorized=f"{variable(Esp.BRAZE, 'url')} is that of the account's instance",
+            limited_until="X-RateLimit-Reset",
             host=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",
         )
         listed = ListedFields(api)
@@ -80,5 +84,12 @@ def _reported(each: _Attribute) -> ReportedField | None:
 
 
 def _read(response: Response) -> tuple[_Page, str | None]:
-    link = _NEXT.search(response.headers.get("Link", ""))
-    return response.read(_Page), None if link is None else link[1]
+    page, header = response.read(_Page), response.headers.get("Link", "")
+    relations = {}
+    for target, parameters in _LINK.findall(header):
+        relation = _RELATION.search(parameters)
+        relations[relation and relation[1].lower()] = target
+    if header and (not relations or None in relations):
+        # Braze does not document the form. A list that ends too early would remove fields.
+        raise response.api.undocumented("its header Link has a link without a relation")
+    return page, relations.get("next")

@@ -34,7 +34,8 @@ _UNSUPPORTED_CATEGORIES: Mapping[str, str] = {
 
 @frozen
 class _Option:
-    value: object = None
+    valueStr: object = None  # noqa: N815 (the name in the API)
+    """The value as stored. The member `value` is 0 for every value that is not an integer."""
 
 
 @frozen
@@ -52,7 +53,7 @@ class _List:
 
 @frozen(kw_only=True)
 class BrevoFieldSource:
-    """The attributes of contacts. The values of a category are the numbers that Brevo stores."""
+    """The attributes of contacts. The allowed values of a category are those that contacts have."""
 
     api_key: str = field(repr=False)
     url: str = "https://api.brevo.com"
@@ -64,6 +65,8 @@ class BrevoFieldSource:
             url=self.url,
             headers={"api-key": self.api_key},
             scope="they need access to contacts, from this IP address",
+            unauthorized="Brevo's security settings block the IP address of this server",
+            limited_for="x-sib-ratelimit-reset",
         )
         with Run(self.limits) as run:
             response = run.get(api, "/v3/contacts/attributes")
@@ -76,5 +79,5 @@ def _reported(each: _Attribute) -> ReportedField:
     if each.category != _CATEGORY:
         return report(each.name, each.type, _TYPES)
     options = [_Option()] if each.enumeration is None else each.enumeration
-    values = [str(option.value) if type(option.value) is int else None for option in options]
+    values = [option.valueStr for option in options]
     return report(each.name, _CATEGORY, _TYPES, options=values)

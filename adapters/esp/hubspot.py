@@ -1,4 +1,4 @@
-"""HubSpot: GET /crm/v3/properties/contacts."""
+"""HubSpot: the list of contact properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from .listing import Types, Unsupported, report, report_items
 from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
+_PATH = "/crm/v3/properties/contacts"
+_QUERY = {"archived": "false", "dataSensitivity": "non_sensitive"}
 _ENUMERATION = "enumeration"
+_CHECKBOX = "booleancheckbox"
+"""A field type with the values true and false, of the type `bool` or `enumeration`."""
 _CHECKBOXES = "checkboxes"
 """The type, in this module, of an enumeration that permits several options."""
 
@@ -54,9 +58,10 @@ class _List:
 
 @frozen(kw_only=True)
 class HubSpotFieldSource:
-    """The properties of contacts that are neither archived nor hidden.
+    """The properties of contacts that are neither archived, hidden nor sensitive.
 
-    Hidden options are allowed values: contacts can still have them.
+    HubSpot inserts no sensitive properties into emails. Hidden options are allowed values: contacts
+    can still have them.
     """
 
     access_token: str = field(repr=False)
@@ -69,9 +74,10 @@ class HubSpotFieldSource:
             url=self.url,
             headers={"Authorization": f"Bearer {self.access_token}"},
             scope="they need the scope crm.schemas.contacts.read",
+            credentials="access_token",
         )
         with Run(self.limits) as run:
-            response = run.get(api, "/crm/v3/properties/contacts", {"archived": "false"})
+            response = run.get(api, _PATH, _QUERY)
         yield from report_items(api, response.read(_List).results, _Property, _reported)
 
 
@@ -80,7 +86,9 @@ def _reported(each: _Property) -> ReportedField | None:
         return None
     type_name = each.type
     options: Sequence[object] = ()
-    if type_name == _ENUMERATION:
+    if each.fieldType == _CHECKBOX and type_name == _ENUMERATION:
+        type_name = "bool"
+    elif type_name == _ENUMERATION:
         options = [None] if each.options is None else [option.value for option in each.options]
         type_name = _CHECKBOXES if each.fieldType == "checkbox" else each.fieldType and type_name
     return report(each.name, type_name, _TYPES, label=each.label, options=options)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
-from .api import Api
+from .api import Api, variable
 from .listing import Types, Unsupported, report
 from .run import DEFAULT_LIMITS, Limits, Run
+
+_NESTED = "nested"
+"""The type of a list of objects. The API also lists the members of these objects."""
+
+_MAX_DEPTH = 32
+"""Levels of objects, as in a JSON document. More would take quadratic time."""
 
 _TYPES: Types = {
     "array": Unsupported.LIST,
     "boolean": DataType.BOOLEAN,
     "date": DataType.DATETIME,
     "double": DataType.NUMBER,
+    "geo_location": Unsupported.OBJECT,
     "long": DataType.NUMBER,
+    _NESTED: Unsupported.LIST,
     "object": Unsupported.OBJECT,
     "string": DataType.TEXT,
 }
@@ -54,11 +63,15 @@ class IterableFieldSource:
             url=self.url,
             headers={"Api-Key": self.api_key},
             scope="they need to be a server-side key",
+            unauthorized=f"{variable(Esp.ITERABLE, 'url')} is that of the project's region",
         )
         with Run(self.limits) as run:
             response = run.get(api, "/api/users/getFields")
-        for name, type_name in response.read(_List).fields.items():
-            if name.split(".")[0] in _LISTS:
+        fields = response.read(_List).fields
+        lists = _LISTS.union(name for name, type_name in fields.items() if type_name == _NESTED)
+        for name, type_name in fields.items():
+            paths = accumulate(name.split(".", _MAX_DEPTH), "{}.{}".format)
+            if not lists.isdisjoint(paths):
                 yield RefusedField(name, Unsupported.LIST.value)
             else:
                 yield report(name, type_name, _TYPES)

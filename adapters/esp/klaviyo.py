@@ -15,7 +15,7 @@ from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, EspRefused, RefusedField, ReportedField
 
-from .api import Api
+from .api import Api, variable
 from .listing import Unsupported
 from .responses import Item, Response, read_item
 from .run import DEFAULT_LIMITS, Limits, Run
@@ -38,7 +38,8 @@ _Kind: TypeAlias = DataType | Unsupported
 def _page_count(text: int | str) -> int:
     """Return the number of pages. Raises: EspRefused if it is not 1 to 100."""
     if str(text) not in _PAGE_COUNTS:
-        raise EspRefused("Invalid number of pages for Klaviyo: use 1 to 100 pages.")
+        setting = variable(Esp.KLAVIYO, "pages")
+        raise EspRefused(f"Invalid number of pages for Klaviyo in {setting}: use 1 to 100 pages.")
     return int(text)
 
 

@@ -25,6 +25,7 @@ class Unsupported(Enum):
 
     LIST = "It holds a list of values; a recipient field holds one."
     OBJECT = "It holds an object; a recipient field holds one value."
+    ENCRYPTED = "It holds encrypted values; a recipient field holds plain ones."
 
 
 Types: TypeAlias = Mapping[str, DataType | Unsupported]
@@ -38,11 +39,13 @@ def report(
     *,
     label: str | None = None,
     options: Sequence[object] = (),
+    default: object = None,
 ) -> ReportedField:
     """Return the custom field of an ESP, or a RefusedField if it has no data type.
 
     Without options, the field allows any value. If an option is not a string, the ESP does not
-    describe it as documented, and the field is refused.
+    describe it as documented, and the field is refused. A default that is empty or not a string
+    counts as none.
     """
     if not isinstance(type_name, str):
         return RefusedField(name, "The ESP does not state its type.")
@@ -55,7 +58,11 @@ def report(
     if len(allowed_values) < len(options):
         return RefusedField(name, "Its list of options is incomplete.")
     return EspField(
-        name=name, data_type=data_type, label=label, allowed_values=allowed_values or None
+        name=name,
+        data_type=data_type,
+        label=label,
+        allowed_values=allowed_values or None,
+        default=default if isinstance(default, str) and default else None,
     )
 
 

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, ReportedField
+from recipient_fields.domain.esp import Esp, EspRefused, ReportedField
 
-from .api import Api, host_label
+from .api import Api, is_host_label, variable
 from .listing import Types, counted_pages, report, report_items
 from .responses import Item, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
@@ -41,6 +41,7 @@ class _MergeField:
     name: str
     type: str | None = None
     options: _Choices | None = None
+    default_value: object = None
 
 
 @frozen
@@ -73,7 +74,8 @@ class MailchimpFieldSource:
             url=self.url or f"https://{self._data_center()}.api.mailchimp.com",
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need access to this audience",
-            empty_403_means_rate_limit=True,
+            address="list_id url",
+            limits_with_403=True,
         )
         path = f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields"
         with Run(self.limits) as run:
@@ -83,9 +85,22 @@ class MailchimpFieldSource:
     def _data_center(self) -> str:
         # A key without a hyphen has no data center, and must not become part of a host name.
         _, hyphen, center = self.api_key.rpartition("-")
-        return host_label(Esp.MAILCHIMP, center if hyphen else "")
+        if not hyphen or not is_host_label(center):
+            raise EspRefused(
+                f"The Mailchimp key in {variable(Esp.MAILCHIMP, 'api_key')} does not end with a"
+                " data center, such as -us7. Copy the whole key, or set"
+                f" {variable(Esp.MAILCHIMP, 'url')} to https://api.mailchimp.com."
+            )
+        return center
 
 
 def _reported(each: _MergeField) -> ReportedField:
     options = (each.options.choices if each.options else None) or ()
-    return report(each.tag, each.type, _TYPES, label=each.name, options=options)
+    return report(
+        each.tag,
+        each.type,
+        _TYPES,
+        label=each.name,
+        options=options,
+        default=each.default_value,
+    )

@@ -43,7 +43,9 @@ class Response:
         try:
             return read_item(parse_json(self.body), kind)
         except NotJson:
-            raise self.api.refused("sent a response that is not JSON") from None
+            raise self.api.refused(
+                f"sent a response that is not JSON: check {self.api.named('url')}"
+            ) from None
         except InvalidDocument as invalid:
             raise self.api.undocumented(describe(invalid)) from None
 

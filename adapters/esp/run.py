@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 from attrs import frozen
 from urllib3.util import Url, parse_url
 
-from ..network import Connections, Failure, Outcome, Request, delay, describe, retry_after, send
+from ..network import Connections, Failure, Outcome, Request, describe, jitter, retry_after, send
 from .api import Api, origin
 from .responses import Response
 
@@ -28,9 +28,10 @@ class Limits:
     """The limits of a sync run. Times are in seconds, sizes in bytes.
 
     A response arrives within `read_timeout`, from the beginning of the request to its last byte. A
-    request is sent at most `attempts` times. Before a retry, the run waits for the time in
-    `Retry-After` plus a random time between half of `backoff` and all of it. `backoff` doubles with
-    each retry, up to `max_wait`. If `Retry-After` exceeds `max_wait`, the run fails.
+    request is sent at most `attempts` times. Before a retry, the run waits for as long as the ESP
+    requires, plus a random time between half of `backoff` and all of it. `backoff` doubles with
+    each retry, up to `max_backoff`. The run fails at once if the ESP requires a longer wait than
+    the run has left.
     """
 
     connect_timeout: float = 10
@@ -38,7 +39,7 @@ class Limits:
     run_timeout: float = 600
     attempts: int = 5
     backoff: float = 1
-    max_wait: float = 60
+    max_backoff: float = 60
     max_response: int = 16 * 2**20
     max_pages: int = 1_000
 
@@ -127,7 +128,9 @@ class Run:
         failure = _temporary_failure(api, outcome)
         if isinstance(outcome, Failure) or failure is not None:
             self._check_time(api)
-            raise api.unavailable(f"{failure}, and no time is left for a retry")
+            raise api.unavailable(
+                f"{failure}, and no time is left for a retry", seconds=_required_wait(api, outcome)
+            )
         return Response(api=api, url=url, headers=outcome.headers, body=outcome.body)
 
     def _connections_to(self, url: Url) -> Connections:
@@ -150,19 +153,23 @@ class Run:
         if failure is None:
             return None
         if attempt >= self._limits.attempts:
-            raise api.unavailable(f"{failure}, in {attempt} attempts")
-        if retry_after(outcome) > self._limits.max_wait:
             raise api.unavailable(
-                f"{failure} and requires a wait of {retry_after(outcome):,.0f} seconds"
+                f"{failure}, in {attempt} attempts", seconds=_required_wait(api, outcome)
             )
-        backoff = min(self._limits.backoff * 2 ** (attempt - 1), self._limits.max_wait)
-        return delay(outcome, backoff)
+        backoff = min(self._limits.backoff * 2 ** (attempt - 1), self._limits.max_backoff)
+        return _required_wait(api, outcome) + jitter(backoff)
 
     def _check_time(self, api: Api) -> None:
         if monotonic() >= self._deadline:
             raise api.unavailable(
                 f"did not list its fields within {self._limits.run_timeout:,g} seconds"
             )
+
+
+def _required_wait(api: Api, outcome: Outcome) -> float:
+    """Return the seconds that the ESP requires before the next request."""
+    limited = 0.0 if isinstance(outcome, Failure) else api.seconds_limited(outcome)
+    return max(retry_after(outcome), limited)
 
 
 def _temporary_failure(api: Api, outcome: Outcome) -> str | None:
@@ -179,9 +186,9 @@ def _temporary_failure(api: Api, outcome: Outcome) -> str | None:
         return None
     if status == 429:
         return describe(status)
-    if status == 403 and api.empty_403_means_rate_limit and not outcome.body:
+    if status == 403 and api.limits_with_403 and not outcome.body.lstrip().startswith(b"{"):
         return "limits the rate of requests (403)"
-    fault = api.read_fault and api.read_fault(outcome.body)
+    fault = api.read_fault and api.read_fault(api, status, outcome.body)
     if fault is not None:
         # All faults of SOAP 1.1 have the status 500, so only their code shows who caused them.
         if fault.temporary or status in _RETRIED_STATUSES - {500}:
@@ -192,9 +199,9 @@ def _temporary_failure(api: Api, outcome: Outcome) -> str | None:
     if 300 <= status < 400:
         raise api.refused(describe(status))
     if status == 401:
-        raise api.refused(f"does not accept these credentials ({status})")
+        raise api.refused(f"does not accept these credentials ({status}): {api.after_401}")
     if status == 403:
-        raise api.refused(f"does not let these credentials list fields ({status}): {api.scope}")
+        raise api.refused(f"does not let these credentials {api.task} ({status}): {api.scope}")
     if status == 404:
-        raise api.refused(f"has nothing at this address ({status}): check ids and URL")
-    raise api.refused(f"rejects the request for its fields ({status})")
+        raise api.refused(f"has nothing at this address ({status}): check {api.named(api.address)}")
+    raise api.refused(f"rejects the request to {api.task} ({status})")

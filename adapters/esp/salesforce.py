@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from itertools import count
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application import NotJson
+from recipient_fields.application.documents.strict_json import parse_json, render_json
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, ReportedField
+from recipient_fields.domain.esp import Esp, EspRefused, ReportedField
 
-from .api import Api, host_label
-from .listing import ListedFields, Types, report
+from .api import Api, Fault, is_host_label, variable
+from .listing import ListedFields, Types, Unsupported, report
 from .run import DEFAULT_LIMITS, Limits, Run
 from .soap import RetrieveRequest, RetrieveResponse, read_fault
 
 _TYPES: Types = {
+    "Base16Encrypted": Unsupported.ENCRYPTED,
+    "Base16EncryptedEmail": Unsupported.ENCRYPTED,
     "Boolean": DataType.BOOLEAN,
     "Date": DataType.DATETIME,
     "Decimal": DataType.NUMBER,
@@ -26,7 +30,10 @@ _TYPES: Types = {
     "Phone": DataType.TEXT,
     "Text": DataType.TEXT,
 }
-_MEMBERS = ("Name", "FieldType")
+_API = partial(
+    Api, esp=Esp.SALESFORCE, credentials="client_id client_secret", address="subdomain url"
+)
+_MEMBERS = ("Name", "FieldType", "DefaultValue")
 
 
 @frozen
@@ -51,18 +58,25 @@ class SalesforceFieldSource:
     def fields(self) -> Iterator[ReportedField]:
         with Run(self.limits) as run:
             token = self._token(run)
-            headers = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"}
-            soap = evolve(
-                self._api("soap", headers), read_fault=lambda body: read_fault(body, token)
+            soap = _API(
+                url=self._url("soap"),
+                headers={"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"},
+                scope="the API integration needs the scope data_extensions_read",
+                read_fault=read_fault,
+                secrets=(token, self.client_secret),
             )
             listed = ListedFields(soap)
             for page in self._pages(run, soap, token):
-                for name, type_name in page.objects(*_MEMBERS):
+                for name, (type_name, default) in page.objects(*_MEMBERS):
                     listed.add(name)
-                    yield report(name, type_name, _TYPES)
+                    yield report(name, type_name, _TYPES, default=default)
         if not listed:
             # Every data extension has fields. With an empty list, a sync would delete all fields.
-            raise soap.refused("has no data extension with this external key")
+            raise soap.refused(
+                "has no data extension with this external key in this business unit: check"
+                f" {soap.named('data_extension')}. If another business unit shares the data"
+                f" extension, set {soap.named('account_id')} to the MID of that unit"
+            )
 
     def _pages(self, run: Run, soap: Api, token: str) -> Iterator[RetrieveResponse]:
         retrieve = RetrieveRequest(
@@ -89,19 +103,46 @@ class SalesforceFieldSource:
         }
         if self.account_id:
             form["account_id"] = self.account_id
-        auth = self._api("auth", {"Content-Type": "application/json"})
+        auth = _API(
+            url=self._url("auth"),
+            headers={"Content-Type": "application/json"},
+            task="get a token",
+            scope="the API integration needs access to the business unit",
+            read_fault=_read_token_fault,
+            secrets=(self.client_id, self.client_secret),
+        )
         token = run.post(auth, "/v2/token", render_json(form)).read(_Token).access_token
         if not (token.isascii() and token.isprintable()):
             raise auth.refused("sent a token that a header can't contain")
         return token
 
-    def _api(self, service: str, headers: Mapping[str, str]) -> Api:
-        return Api(
-            esp=Esp.SALESFORCE,
-            url=self.url or f"https://{self._tenant()}.{service}.marketingcloudapis.com",
-            headers=headers,
-            scope="they need the scope data_extensions_read",
-        )
+    def _url(self, service: str) -> str:
+        """Return the URL of a service. Raises: EspRefused if the subdomain is not a host label."""
+        if self.url:
+            return self.url
+        if not is_host_label(self.subdomain):
+            setting = variable(Esp.SALESFORCE, "subdomain")
+            raise EspRefused(
+                f"The subdomain in {setting} can't be that of Salesforce Marketing Cloud: use only"
+                " letters, digits and hyphens, as in mc123-abc."
+            )
+        return f"https://{self.subdomain}.{service}.marketingcloudapis.com"
 
-    def _tenant(self) -> str:
-        return host_label(Esp.SALESFORCE, self.subdomain)
+
+def _read_token_fault(auth: Api, status: int, body: bytes) -> Fault | None:
+    """Return the error of the token endpoint (RFC 6749, section 5.2), or None if there is none."""
+    try:
+        document = parse_json(body)
+    except NotJson:
+        return None
+    members = document if isinstance(document, dict) else {}
+    error, description = members.get("error"), members.get("error_description")
+    if not isinstance(error, str) or status >= 500:
+        return None
+    reason = auth.quote(f"{error}: {description}" if isinstance(description, str) else error)
+    if status == 401:
+        what = f"does not accept these credentials (401): {auth.after_401}"
+    else:
+        settings = auth.named(f"{auth.credentials} account_id")
+        what = f"issues no token ({status}): check {settings}"
+    return Fault(f"{what}. Its error is {reason}", temporary=False)

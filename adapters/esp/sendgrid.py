@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, ReportedField
+from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
 from .api import Api
-from .listing import Types, report, report_items
-from .responses import Item
+from .listing import ListedFields, Types, Unsupported, report, report_items
+from .responses import Item, Response
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {"Date": DataType.DATETIME, "Number": DataType.NUMBER, "Text": DataType.TEXT}
+
+_RESERVED_LISTS = {"alternate_emails"}
+"""Reserved fields with a list of texts. The API states the type of its items."""
 
 
 @frozen
@@ -24,9 +27,15 @@ class _Field:
 
 
 @frozen
-class _List:
+class _Metadata:
+    next: str | None = None
+
+
+@frozen
+class _Page:
     reserved_fields: list[Item]
     custom_fields: list[Item] | None = None
+    _metadata: _Metadata | None = None
 
 
 @frozen(kw_only=True)
@@ -43,12 +52,31 @@ class SendGridFieldSource:
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need read access to Marketing",
+            limited_until="X-RateLimit-Reset",
+            host=r"api(?:\.eu)?\.sendgrid\.com",
         )
+        listed = ListedFields(api)
+        reserved: dict[object, Item] = {}
         with Run(self.limits) as run:
-            listed = run.get(api, "/v3/marketing/field_definitions").read(_List)
-        items = [*(listed.custom_fields or ()), *listed.reserved_fields]
-        yield from report_items(api, items, _Field, _reported)
+            for page in run.pages(api, "/v3/marketing/field_definitions", None, _read):
+                for each in page.custom_fields or ():
+                    listed.add(str(each.get("id") or each.get("name")))
+                yield from report_items(api, page.custom_fields or (), _Field, _reported)
+                # Each page may repeat the reserved fields: the schema requires them.
+                reserved.update((str(each.get("name")), each) for each in page.reserved_fields)
+        yield from report_items(api, reserved.values(), _Field, _reported_reserved)
+
+
+def _read(response: Response) -> tuple[_Page, str | None]:
+    page = response.read(_Page)
+    return page, (page._metadata.next or None) if page._metadata else None
 
 
 def _reported(each: _Field) -> ReportedField:
     return report(each.name, each.field_type, _TYPES)
+
+
+def _reported_reserved(each: _Field) -> ReportedField:
+    if each.name in _RESERVED_LISTS:
+        return RefusedField(each.name, Unsupported.LIST.value)
+    return _reported(each)

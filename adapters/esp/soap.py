@@ -57,7 +57,7 @@ class RetrieveResponse:
             raise api.refused(f"sent a response {error}") from None
         message = envelope.find(f".//{_PARTNER}RetrieveResponseMsg")
         if message is None:
-            fault = api.read_fault and api.read_fault(body)
+            fault = read_fault(api, 200, body)
             raise (
                 api.refused(fault.sentence)
                 if fault
@@ -65,7 +65,10 @@ class RetrieveResponse:
             )
         retrieved = cls(api, message)
         if retrieved.status not in {_COMPLETE, _CONTINUES}:
-            raise api.refused(f"refuses to list fields: {api.scope}")
+            reason = api.quote(retrieved.status) or "its response states no status"
+            raise api.refused(
+                f"refuses to {api.task}: {reason}. If it names a permission, {api.scope}"
+            )
         return retrieved
 
     @property
@@ -78,10 +81,11 @@ class RetrieveResponse:
         """The id with which the next request continues, or empty if there are no more objects."""
         return self._text(self._message, "RequestID") if self.status == _CONTINUES else ""
 
-    def objects(self, name: str, member: str) -> Iterator[tuple[str, str | None]]:
-        """Yield two members of each object; the second is None if the object does not have it."""
+    def objects(self, name: str, *members: str) -> Iterator[tuple[str, list[str | None]]]:
+        """Yield a member of each object, and others, which are None if absent or empty."""
         for result in self._message.iterfind(f"{_PARTNER}Results"):
-            yield self._text(result, name), result.findtext(_PARTNER + member)
+            others = [result.findtext(_PARTNER + member) or None for member in members]
+            yield self._text(result, name), others
 
     def _text(self, element: Element, name: str) -> str:
         text = element.findtext(_PARTNER + name)
@@ -90,8 +94,8 @@ class RetrieveResponse:
         return text
 
 
-def read_fault(body: bytes, secret: str) -> Fault | None:
-    """Return the fault of SOAP 1.1 or 1.2 in a body, without the secret, or None if there is none.
+def read_fault(api: Api, _: int, body: bytes) -> Fault | None:
+    """Return the fault of SOAP 1.1 or 1.2 in the body of a response, or None if there is none.
 
     A retry can succeed only if the server caused the fault (SOAP 1.1, section 4.4.1; SOAP 1.2,
     part 1, section 5.4.6).
@@ -102,15 +106,16 @@ def read_fault(body: bytes, secret: str) -> Fault | None:
         return None
     if fault is None:
         return None
-    code = (_text_at(fault, "faultcode") or _text_at(fault, "Code", "Value")).rpartition(":")[2]
-    text = (_text_at(fault, "faultstring") or _text_at(fault, "Reason", "Text")).rstrip(".") or code
-    text = ascii(text.replace(secret, "***"))[1:-1][:_MAX_FAULT]
-    return Fault(text, temporary=code.startswith(_CAUSED_BY_SERVER))
+    code = (_text_at(fault, "faultcode") or _text_at(fault, "Code", "Value")).strip()
+    code = code.rpartition(":")[2]
+    text = _text_at(fault, "faultstring") or _text_at(fault, "Reason", "Text")
+    sentence = f"rejects the request with a SOAP fault: {api.quote(text) or api.quote(code)}"
+    return Fault(sentence, temporary=code.startswith(_CAUSED_BY_SERVER))
 
 
 def _text_at(element: Element, *path: str) -> str:
-    """Return the text at the path, in any namespace and on one line, or empty if there is none."""
-    return " ".join(element.findtext("/".join(f"{{*}}{name}" for name in path), "").split())
+    """Return the text at the path, in any namespace, or empty if there is none."""
+    return element.findtext("/".join(f"{{*}}{name}" for name in path), "")
 
 
 class _NotReadable(Exception):
@@ -139,7 +144,6 @@ _MAX_DEPTH = 32
 """Levels of elements, as in a JSON document. A response has six."""
 _PART_SIZE = 65_536
 """Bytes that are parsed at once: after an error, the parser reads its part to the end."""
-_MAX_FAULT = 150
 _CAUSED_BY_SERVER = ("Server", "Receiver")
 """The fault codes of SOAP 1.1 and 1.2. A code of SOAP 1.1 can have a suffix: `Server.Busy`."""
 _COMPLETE = "OK"

@@ -71,11 +71,12 @@ def render_integrations(integrations: Iterable[Integration]) -> dict[str, object
 
 
 def render_sync(plan: SyncPlan) -> dict[str, object]:
-    """Return the keys of the fields that a sync run changes, and the ESP names it refuses."""
+    """Return the keys of the fields that a sync run changes, its refused fields and its caveats."""
     return {
         "created": [field.key for field in plan.created],
         "updated": [field.key for field in plan.updated],
         "removed": [field.key for field in plan.removed],
         "unchanged": plan.unchanged,
         "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+        "caveats": [{"name": each.name, "message": each.message} for each in plan.caveats],
     }

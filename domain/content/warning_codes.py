@@ -46,6 +46,7 @@ class WarningCode(Enum):
     UNKNOWN_CASE_AND_SPACES = "unknown_case_and_spaces"
     UNKNOWN_COMPARISON = "unknown_comparison"
     UNKNOWN_NUMBER_FORM = "unknown_number_form"
+    UNKNOWN_OPTION_FORM = "unknown_option_form"
     NUMERIC_TEXT = "numeric_text"
     NUMBER_AS_TEXT = "number_as_text"
     UNKNOWN_ZERO = "unknown_zero"

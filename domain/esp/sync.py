@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -26,7 +26,7 @@ from ..fields.values import (
     derive_key,
 )
 from ..identity import IntegrationId
-from ..text import replace_unstorable
+from ..text import replace_unstorable, to_line
 from .derived_codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
@@ -34,6 +34,7 @@ from .integrations import Integration
 
 __all__ = [
     "EspField",
+    "FieldCaveat",
     "RefusedField",
     "RemovalsNotConfirmed",
     "ReportedField",
@@ -50,7 +51,7 @@ class EspField:
 
     `name` is the name that the ESP's templates use, and `label` the name that its users see.
     `standard` is true for the ESP's own fields, if its dialect writes them differently from custom
-    fields.
+    fields. `default` is the value that the ESP itself has for contacts without a value, if any.
     """
 
     name: str
@@ -58,6 +59,7 @@ class EspField:
     label: str | None = None
     allowed_values: Sequence[object] | None = None
     standard: bool = False
+    default: str | None = None
 
 
 @frozen
@@ -66,6 +68,14 @@ class RefusedField:
 
     name: str = field(converter=replace_unstorable)
     reason: str
+
+
+@frozen
+class FieldCaveat:
+    """A field of the ESP that the sync stores, and what the ESP can do with it in an email."""
+
+    name: str
+    message: str
 
 
 ReportedField: TypeAlias = EspField | RefusedField
@@ -77,12 +87,14 @@ class SyncPlan:
     """The changes that a run makes to an organization's catalog, and the fields that it refuses.
 
     The created fields have their final keys. A stored field that is refused does not change.
+    `caveats` are about accepted fields, whether they change or not.
     """
 
     integration: Integration
     changes: CatalogChanges
     unchanged: int
     refused: tuple[RefusedField, ...]
+    caveats: tuple[FieldCaveat, ...] = ()
 
     @property
     def created(self) -> tuple[FieldDefinition, ...]:
@@ -169,6 +181,7 @@ class SyncRun:
     _valid: tuple[FieldDefinition, ...]
     _refused: tuple[RefusedField, ...]
     _repeated: tuple[RefusedField, ...]
+    _caveats: Mapping[object, FieldCaveat]
 
     @classmethod
     def from_report(
@@ -188,6 +201,7 @@ class SyncRun:
         `allow_empty` is true.
         """
         valid: dict[object, FieldDefinition] = {}
+        caveats: dict[object, FieldCaveat] = {}
         refused, repeated = [], []
         for each in reported:
             if isinstance(each, RefusedField):
@@ -198,11 +212,14 @@ class SyncRun:
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
-            if valid.setdefault(esp_identity(candidate), candidate) is not candidate:
+            identity = esp_identity(candidate)
+            if valid.setdefault(identity, candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
+            elif each.default:
+                caveats[identity] = _default_caveat(integration, each.name, each.default)
         if not (allow_empty or valid or refused):
             raise EmptyReport
-        return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated))
+        return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated), caveats)
 
     def plan(
         self,
@@ -244,6 +261,8 @@ class SyncRun:
         taken = {each.key for each in fields} - {each.key for each in removed}
         new = [each for each, before in matches if before is None]
         created, not_created = _with_free_keys(new, taken, integration.id)
+        accepted_now = {esp_identity(each) for each, before in matches if before is not None}
+        accepted_now.update(map(esp_identity, created))
         changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
         if size_limit is not None:
             size = sum(each.size for each in fields)
@@ -253,7 +272,23 @@ class SyncRun:
             changes=changes,
             unchanged=len(updates) - len(updated),
             refused=(*refused, *not_created),
+            caveats=tuple(
+                each for identity, each in self._caveats.items() if identity in accepted_now
+            ),
         )
+
+
+_SHOWN_DEFAULT = 60
+"""Characters of a default that a caveat shows."""
+
+
+def _default_caveat(integration: Integration, name: str, default: str) -> FieldCaveat:
+    title, shown = DIALECTS[integration.esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
+    return FieldCaveat(
+        name,
+        f'{title} has its own default, "{shown}", which can appear for a missing value, also if the'
+        " content has another default.",
+    )
 
 
 _NO_KEY = (

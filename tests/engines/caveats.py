@@ -85,6 +85,7 @@ CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
     WarningCode.UNKNOWN_CASE_AND_SPACES: differs_in_case_or_white_space,
     WarningCode.UNKNOWN_COMPARISON: differs,
     WarningCode.UNKNOWN_NUMBER_FORM: differs_in_form,
+    WarningCode.UNKNOWN_OPTION_FORM: never,
     WarningCode.NUMERIC_TEXT: are_numbers,
     WarningCode.UNKNOWN_ZERO: is_zero,
     WarningCode.NUMBER_AS_TEXT: never,

@@ -57,7 +57,8 @@ class Language:
     of its opposite.
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
-    with 0 and false, and `numeric_text_caveat` to comparisons with a text such as "10".
+    with 0 and false, `numeric_text_caveat` to comparisons with a text such as "10", and
+    `option_caveat` to those of a text field with allowed values.
     """
 
     write: Callable[[Language, Formula, str, str], str]
@@ -90,6 +91,7 @@ class Language:
     caveats: Mapping[Feature, Caveat] = {}
     zero_caveat: Caveat | None = None
     numeric_text_caveat: Caveat | None = None
+    option_caveat: Caveat | None = None
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""

@@ -194,7 +194,15 @@ LANGUAGES: Mapping[Esp, Language] = {
             "{title} compares texts that are numbers by value: 1.0 equals 1.",
         ),
     ),
-    Esp.BREVO: evolve(_DJANGO, caveats=dict.fromkeys(Feature, _SECONDARY_OPERATORS)),
+    Esp.BREVO: evolve(
+        _DJANGO,
+        caveats=dict.fromkeys(Feature, _SECONDARY_OPERATORS),
+        option_caveat=Caveat(
+            WarningCode.UNKNOWN_OPTION_FORM,
+            "{title} does not document whether an email contains the value or the label of an"
+            " option.",
+        ),
+    ),
     Esp.ACTIVECAMPAIGN: Language(
         write=write_nested_blocks,
         tag=("%", "%"),

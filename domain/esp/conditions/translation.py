@@ -98,6 +98,9 @@ class Translation:
             raise NotExpressible(f"{field.key}: {refusal}") from None
 
     def _tests(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+        is_option = field.data_type is DataType.TEXT and field.allowed_values is not None
+        if is_option and value is not None:
+            self._warn(self.language.option_caveat)
         match operator:
             case Operator.IS_SET:
                 return self._set(field)

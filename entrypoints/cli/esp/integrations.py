@@ -356,6 +356,7 @@ def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
         for field in fields
     ]
     rows += [("refused", None, field.name, field.reason) for field in plan.refused]
+    rows += [("caveat", None, each.name, each.message) for each in plan.caveats]
     return rows
 
 

@@ -43,6 +43,7 @@ from recipient_fields.domain.esp import (
     Esp,
     EspRefused,
     EspUnavailable,
+    FieldCaveat,
     Integration,
     IntegrationChanged,
     InvalidIntegration,
@@ -482,6 +483,7 @@ class _Result:
     changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
     removed: tuple[RecipientField, ...]
     rejected: tuple[RefusedField, ...]
+    caveats: tuple[FieldCaveat, ...]
     unchanged: int
     report: str | None
     """The uploaded report, or None if the fields came from the ESP."""
@@ -522,6 +524,7 @@ class _Result:
             changed=tuple((each.after, differences(each.before, each.after)) for each in updates),
             removed=plan.removed,
             rejected=plan.refused,
+            caveats=plan.caveats,
             unchanged=plan.unchanged,
             report=None if report is None else report.decode("utf-8"),
         )

@@ -1,6 +1,8 @@
 """Stubs of the nine ESPs that list fields: their responses, and the fields to be reported.
 
-Each handler implements the documented API with its pages, and requires the credentials.
+Each handler implements the documented API with its pages, requires the credentials, and rejects
+requests that the description of the API does not permit. The lists contain each documented type,
+null in each member that can be null, and members that the sources don't read.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, RefusedField, ReportedField
 
 from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
+from . import descriptions
+from .descriptions import Description
 
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."
 OBJECT = "It holds an object; a recipient field holds one value."
-TEST_LIMITS = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_wait=2)
+ENCRYPTED = "It holds encrypted values; a recipient field holds plain ones."
+TEST_LIMITS = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_backoff=2)
 
 UNAUTHORIZED = StubResponse(401, b'{"error": "unauthorized"}')
 NOT_FOUND = StubResponse(404, b'{"error": "not found"}')
@@ -53,6 +58,7 @@ def field(
     allowed_values: Sequence[str] | None = None,
     *,
     standard: bool = False,
+    default: str | None = None,
 ) -> EspField:
     return EspField(
         name=name,
@@ -60,6 +66,7 @@ def field(
         label=label,
         allowed_values=None if allowed_values is None else tuple(allowed_values),
         standard=standard,
+        default=default,
     )
 
 
@@ -67,22 +74,39 @@ def unknown_type(name: str, type_name: str) -> RefusedField:
     return RefusedField(name, f"Its type {type_name!r} is unknown.")
 
 
-def _authenticated(path: str, header: str, credential: str, list_fields: Handler) -> Handler:
-    """Return the handler of a path that requires a credential."""
+def described(
+    description: Description, path: str, credential: tuple[str, str], list_fields: Handler
+) -> Handler:
+    """Return the handler of a path that requires a header with a credential.
+
+    Like the ESP, it responds with 400 to a request that its description does not permit.
+    """
+    header, value = credential
 
     def handler(request: ReceivedRequest) -> Reply:
-        if request.headers.get(header) != credential:
+        if request.headers.get(header) != value:
             return UNAUTHORIZED
-        listed = (request.method, request.path) == ("GET", path)
-        return list_fields(request) if listed else NOT_FOUND
+        if request.path != path or not description.names(request):
+            return NOT_FOUND
+        wrong = list(description.violations(request))
+        return StubResponse(400, json.dumps(wrong).encode()) if wrong else list_fields(request)
 
     return handler
 
 
 # Mailchimp
 
-MERGE_FIELDS = [
-    {"merge_id": 1, "tag": "FNAME", "name": "First Name", "type": "text", "options": {"size": 25}},
+MERGE_FIELDS: Sequence[Mapping[str, object]] = [
+    {
+        "merge_id": 1,
+        "tag": "FNAME",
+        "name": "First Name",
+        "type": "text",
+        "default_value": "there",
+        "options": {"size": 25},
+        "help_text": "",
+        "display_order": 2,
+    },
     {
         "merge_id": 2,
         "tag": "TIER",
@@ -95,6 +119,10 @@ MERGE_FIELDS = [
     {"merge_id": 5, "tag": "SINCE", "name": "Since", "type": "date", "options": None},
     {"merge_id": 6, "tag": "COLORS", "name": "Colors", "type": "hologram"},
     {"merge_id": 7, "tag": "SIZE", "name": "Size", "type": "radio", "options": {"choices": []}},
+    *(
+        {"merge_id": 8 + i, "tag": f"M{i}", "name": name, "type": name, "default_value": ""}
+        for i, name in enumerate(["address", "phone", "url", "imageurl", "zip"])
+    ),
 ]
 
 
@@ -106,9 +134,8 @@ def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000
             {"merge_fields": page, "list_id": "a/b", "total_items": len(items)}
         )
 
-    return _authenticated(
-        "/3.0/lists/a%2Fb/merge-fields", "authorization", f"Bearer {SECRET}", list_fields
-    )
+    path, credential = "/3.0/lists/a%2Fb/merge-fields", ("authorization", f"Bearer {SECRET}")
+    return described(descriptions.MAILCHIMP, path, credential, list_fields)
 
 
 MAILCHIMP = Account(
@@ -117,13 +144,18 @@ MAILCHIMP = Account(
     listing="/3.0/lists/a%2Fb/merge-fields",
     handler=merge_fields(MERGE_FIELDS, max_page=3),
     reported=(
-        field("FNAME", label="First Name"),
+        field("FNAME", label="First Name", default="there"),
         field("TIER", label="Loyalty tier", allowed_values=["gold", "silver"]),
         field("POINTS", "number", "Points"),
         field("BDAY", label="Birthday"),
         field("SINCE", "date", "Since"),
         unknown_type("COLORS", "hologram"),
         field("SIZE", label="Size"),
+        field("M0", label="address"),
+        field("M1", label="phone"),
+        field("M2", label="url"),
+        field("M3", label="imageurl"),
+        field("M4", label="zip"),
     ),
 )
 
@@ -136,13 +168,19 @@ CUSTOM_FIELDS: Sequence[Mapping[str, Any]] = [
         "title": "Loyalty tier",
         "type": "dropdown",
         "options": ["8", "9"],
+        "defval": "silver",
+        "descript": None,
     },
     {"id": "2", "perstag": "NOTES", "title": "Notes", "type": "textarea", "options": []},
     {"id": "3", "perstag": "TAGS", "title": "Tags", "type": "listbox", "options": ["10"]},
-    {"id": "4", "perstag": "SINCE", "title": "Since", "type": "date"},
+    {"id": "4", "perstag": "SINCE", "title": "Since", "type": "date", "defval": None},
     {"id": "5", "perstag": "OLD", "title": "Old", "type": ""},
     {"id": "6", "perstag": "OLDER", "title": "Older", "type": None},
     {"id": "7", "perstag": "SEEN", "title": "Seen", "type": "datetime"},
+    *(
+        {"id": str(8 + i), "perstag": f"A{i}", "title": name, "type": name, "defval": ""}
+        for i, name in enumerate(["hidden", "checkbox", "text", "NULL", "radio", "number"])
+    ),
 ]
 OPTIONS = {
     "8": {"id": "8", "field": "1", "value": "silver", "label": "Silver"},
@@ -161,7 +199,9 @@ def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) ->
             {"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta}
         )
 
-    return _authenticated("/api/3/fields", "api-token", SECRET, list_fields)
+    return described(
+        descriptions.ACTIVECAMPAIGN, "/api/3/fields", ("api-token", SECRET), list_fields
+    )
 
 
 ACTIVECAMPAIGN = Account(
@@ -170,13 +210,19 @@ ACTIVECAMPAIGN = Account(
     listing="/api/3/fields",
     handler=custom_fields(CUSTOM_FIELDS, max_page=2),
     reported=(
-        field("TIER", label="Loyalty tier", allowed_values=["silver", "gold"]),
+        field("TIER", label="Loyalty tier", allowed_values=["silver", "gold"], default="silver"),
         field("NOTES", label="Notes"),
         RefusedField("TAGS", LIST),
         field("SINCE", "date", "Since"),
         field("OLD", label="Old"),
         field("OLDER", label="Older"),
         field("SEEN", "datetime", "Seen"),
+        field("A0", label="hidden"),
+        RefusedField("A1", LIST),
+        field("A2", label="text"),
+        field("A3", label="NULL"),
+        field("A4", label="radio"),
+        field("A5", "number", "number"),
     ),
 )
 
@@ -189,8 +235,11 @@ ATTRIBUTES: Sequence[Mapping[str, object]] = [
     {"name": "colors", "data_type": "Array", "array_length": 25, "status": "Active"},
     {"name": "joined", "data_type": "Date", "status": None},
     {"name": "pets", "data_type": "Object Array", "status": "Active"},
-    {"name": "song", "data_type": "Object"},
+    {"name": "places", "data_type": "Array of objects", "status": "Active"},
+    {"name": "seen", "data_type": "Time", "status": "Active", "description": None},
+    {"name": "song", "data_type": "Object", "array_length": None, "later": {"added": True}},
     {"name": "vip", "data_type": "Boolean", "tag_names": ["one"]},
+    {"name": "zodiac", "data_type": "String", "tag_names": None},
 ]
 
 
@@ -202,7 +251,8 @@ def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Hand
         more = {"Link": link} if end < len(items) else {}
         return StubResponse.json({"message": "success", "attributes": items[start:end]}, **more)
 
-    return _authenticated("/custom_attributes", "authorization", f"Bearer {SECRET}", list_fields)
+    credential = ("authorization", f"Bearer {SECRET}")
+    return described(descriptions.BRAZE, "/custom_attributes", credential, list_fields)
 
 
 BRAZE = Account(
@@ -216,14 +266,18 @@ BRAZE = Account(
         RefusedField("colors", LIST),
         field("joined", "datetime"),
         RefusedField("pets", LIST),
+        RefusedField("places", LIST),
+        field("seen", "datetime"),
         RefusedField("song", OBJECT),
         field("vip", "boolean"),
+        field("zodiac"),
     ),
 )
 
 # Klaviyo
 
-PROFILES: list[Mapping[str, object]] = [
+PROFILES: Sequence[Mapping[str, object] | None] = [
+    None,
     {"Loyalty Tier": "gold", "points": 5, "vip": True, "$source": -6, "empty": None},
     {"points": 7.5, "born": "1990-02-28", "colors": ["red"], "mixed": 5, "seen": "2026-01-01"},
     {},
@@ -251,9 +305,8 @@ def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -
             {"data": data, "links": {"self": request.target, "next": next_link}}
         )
 
-    return _authenticated(
-        "/api/profiles", "authorization", f"Klaviyo-API-Key {SECRET}", list_fields
-    )
+    credential = ("authorization", f"Klaviyo-API-Key {SECRET}")
+    return described(descriptions.KLAVIYO, "/api/profiles", credential, list_fields)
 
 
 STANDARD = (
@@ -288,7 +341,7 @@ KLAVIYO = Account(
 
 # HubSpot
 
-PROPERTIES = [
+PROPERTIES: Sequence[Mapping[str, Any]] = [
     {"name": "city", "label": "City", "type": "string", "fieldType": "text", "options": []},
     {
         "name": "tier",
@@ -330,21 +383,58 @@ PROPERTIES = [
     {"name": "blob", "label": "Blob", "type": "json", "fieldType": "text"},
     {"name": "score", "label": "Score", "type": "number", "fieldType": "number"},
     {"name": "spot", "label": "Spot", "type": "object_coordinates", "fieldType": "text"},
+    {
+        "name": "subscribed",
+        "label": "Subscribed",
+        "type": "enumeration",
+        "fieldType": "booleancheckbox",
+        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
+    },
+    *(
+        {"name": kind, "label": kind, "type": "string", "fieldType": kind, "options": []}
+        for kind in ("calculation_equation", "file", "html", "textarea")
+    ),
+    {
+        "name": "size",
+        "label": "Size",
+        "type": "enumeration",
+        "fieldType": "radio",
+        "options": [{"label": "S", "value": "s", "description": None, "displayOrder": -1}],
+        "calculated": None,
+        "modificationMetadata": {"archivable": True},
+    },
+    {
+        "name": "passport",
+        "label": "Passport",
+        "type": "string",
+        "fieldType": "text",
+        "dataSensitivity": "sensitive",
+    },
 ]
+
+
+def contact_properties(request: ReceivedRequest) -> Reply:
+    """List the properties with the requested sensitivity and archive status."""
+    sensitivity = request.query.get("dataSensitivity", "non_sensitive")
+    archived = request.query.get("archived", "false") == "true"
+    results = [
+        each
+        for each in PROPERTIES
+        if each.get("dataSensitivity", "non_sensitive") == sensitivity
+        and (archived or not each.get("archived"))
+    ]
+    return StubResponse.json({"results": results})
+
 
 HUBSPOT = Account(
     esp=Esp.HUBSPOT,
     settings={"access_token": SECRET},
     listing="/crm/v3/properties/contacts",
-    handler=_authenticated(
+    handler=described(
+        descriptions.HUBSPOT,
         "/crm/v3/properties/contacts",
-        "authorization",
-        f"Bearer {SECRET}",
-        lambda request: (
-            StubResponse.json({"results": PROPERTIES})
-            if request.query == {"archived": "false"}
-            else StubResponse(400)
-        ),
+        ("authorization", f"Bearer {SECRET}"),
+        contact_properties,
     ),
     reported=(
         field("city", label="City"),
@@ -358,39 +448,64 @@ HUBSPOT = Account(
         RefusedField("blob", OBJECT),
         field("score", "number", "Score"),
         unknown_type("spot", "object_coordinates"),
+        field("subscribed", "boolean", "Subscribed"),
+        field("calculation_equation", label="calculation_equation"),
+        field("file", label="file"),
+        field("html", label="html"),
+        field("textarea", label="textarea"),
+        field("size", label="Size", allowed_values=["s"]),
     ),
 )
 
 # SendGrid
 
-DEFINITIONS = {
-    "custom_fields": [
-        {"id": "e1_T", "name": "city", "field_type": "Text"},
-        {"id": "e2_N", "name": "points", "field_type": "Number"},
-        {"id": "e3_D", "name": "since", "field_type": "Date"},
-    ],
-    "reserved_fields": [
-        {"id": "_rf0_T", "name": "first_name", "field_type": "Text"},
-        {"id": "_rf16_D", "name": "last_clicked", "field_type": "Date", "read_only": True},
-    ],
-    "_metadata": {"self": "https://api.sendgrid.com/v3/marketing/field_definitions"},
-}
+DEFINED: Sequence[Mapping[str, object]] = [
+    {"id": "e1_T", "name": "city", "field_type": "Text"},
+    {"id": "e2_N", "name": "points", "field_type": "Number"},
+    {"id": "e3_D", "name": "since", "field_type": "Date", "later": ["added"]},
+    {"id": "e4_T", "name": "tier", "field_type": "Text", "read_only": None},
+]
+RESERVED: Sequence[Mapping[str, object]] = [
+    {"id": "_rf0_T", "name": "first_name", "field_type": "Text"},
+    {"id": "_rf3_T", "name": "alternate_emails", "field_type": "Text"},
+    {"id": "_rf16_D", "name": "last_clicked", "field_type": "Date", "read_only": True},
+]
+
+
+def definitions(items: Sequence[Mapping[str, object]], *, size: int) -> Handler:
+    """List the custom fields in pages of this size, each with all reserved fields."""
+
+    def list_fields(request: ReceivedRequest) -> Reply:
+        start = int(request.query.get("page", "0"))
+        end = start + size
+        url = f"https://api.sendgrid.com{SENDGRID.listing}"
+        metadata = {"self": f"{url}?page={start}", "count": len(items)}
+        if end < len(items):
+            metadata["next"] = f"{url}?page={end}"
+        return StubResponse.json(
+            {
+                "custom_fields": items[start:end],
+                "reserved_fields": RESERVED,
+                "_metadata": metadata,
+            }
+        )
+
+    credential = ("authorization", f"Bearer {SECRET}")
+    return described(descriptions.SENDGRID, SENDGRID.listing, credential, list_fields)
+
 
 SENDGRID = Account(
     esp=Esp.SENDGRID,
     settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
-    handler=_authenticated(
-        "/v3/marketing/field_definitions",
-        "authorization",
-        f"Bearer {SECRET}",
-        lambda _: StubResponse.json(DEFINITIONS),
-    ),
+    handler=lambda request: definitions(DEFINED, size=2)(request),
     reported=(
         field("city"),
         field("points", "number"),
         field("since", "datetime"),
+        field("tier"),
         field("first_name"),
+        RefusedField("alternate_emails", LIST),
         field("last_clicked", "datetime"),
     ),
 )
@@ -407,6 +522,10 @@ FIELDS = {
     "address.city": "string",
     "address.Zip Code": "string",
     "place": "geo_location",
+    "orders": "nested",
+    "orders.total": "double",
+    "orders.items.sku": "string",
+    "ordersTotal": "long",
     "emailListIds": "long",
     "devices": "object",
     "devices.token": "string",
@@ -417,8 +536,11 @@ ITERABLE = Account(
     esp=Esp.ITERABLE,
     settings={"api_key": SECRET},
     listing="/api/users/getFields",
-    handler=_authenticated(
-        "/api/users/getFields", "api-key", SECRET, lambda _: StubResponse.json({"fields": FIELDS})
+    handler=described(
+        descriptions.ITERABLE,
+        "/api/users/getFields",
+        ("api-key", SECRET),
+        lambda _: StubResponse.json({"fields": FIELDS, "later": None}),
     ),
     reported=(
         field("email"),
@@ -429,7 +551,11 @@ ITERABLE = Account(
         RefusedField("address", OBJECT),
         field("address.city"),
         field("address.Zip Code"),
-        unknown_type("place", "geo_location"),
+        RefusedField("place", OBJECT),
+        RefusedField("orders", LIST),
+        RefusedField("orders.total", LIST),
+        RefusedField("orders.items.sku", LIST),
+        field("ordersTotal", "number"),
         RefusedField("emailListIds", LIST),
         RefusedField("devices", LIST),
         RefusedField("devices.token", LIST),
@@ -439,7 +565,7 @@ ITERABLE = Account(
 
 # Brevo
 
-CONTACT_ATTRIBUTES = [
+CONTACT_ATTRIBUTES: Sequence[Mapping[str, object]] = [
     {"name": "LASTNAME", "category": "normal", "type": "text"},
     {"name": "POINTS", "category": "normal", "type": "float"},
     {"name": "VIP", "category": "normal", "type": "boolean"},
@@ -454,7 +580,21 @@ CONTACT_ATTRIBUTES = [
     {
         "name": "TIER",
         "category": "category",
-        "enumeration": [{"value": 2, "label": "silver"}, {"value": 1, "label": "gold"}],
+        "type": None,
+        "enumeration": [
+            {"value": 2, "valueStr": "2", "label": "silver"},
+            {"value": 1, "valueStr": "1", "label": "gold"},
+        ],
+    },
+    {
+        "name": "LANGUAGE",
+        "category": "category",
+        "enumeration": [
+            {"value": 0, "valueStr": "en", "label": "English"},
+            {"value": 0, "valueStr": "fr", "label": "French"},
+            {"value": 7, "valueStr": "007", "label": "Bond"},
+        ],
+        "later": "added",
     },
     {"name": "ORDER_ID", "category": "transactional", "type": "id"},
     {"name": "ORDERS", "category": "calculated", "calculatedValue": "COUNT[ORDER_ID]"},
@@ -465,10 +605,10 @@ BREVO = Account(
     esp=Esp.BREVO,
     settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
-    handler=_authenticated(
+    handler=described(
+        descriptions.BREVO,
         "/v3/contacts/attributes",
-        "api-key",
-        SECRET,
+        ("api-key", SECRET),
         lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
     ),
     reported=(
@@ -479,6 +619,7 @@ BREVO = Account(
         field("OWNER"),
         RefusedField("COLORS", LIST),
         field("TIER", allowed_values=["2", "1"]),
+        field("LANGUAGE", allowed_values=["en", "fr", "007"]),
         RefusedField(
             "ORDER_ID", "It belongs to a contact's transactions, of which there can be several."
         ),
@@ -500,14 +641,18 @@ EXTENSION_FIELDS = [
     ("Mobile", "Phone"),
     ("Locale", "Locale"),
     ("Blob", "Hologram"),
+    ("Iban", "Base16Encrypted"),
+    ("Private", "Base16EncryptedEmail"),
 ]
+DEFAULTS = {"Locale": "en-US", "Points": ""}
 
 
 def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> StubResponse:
     results = "".join(
         '<Results xsi:type="DataExtensionField"><PartnerKey xsi:nil="true" />'
         f"<CustomerKey>[K].[{escape(name)}]</CustomerKey><Name>{escape(name)}</Name>"
-        f"<FieldType>{escape(kind)}</FieldType></Results>"
+        f"<FieldType>{escape(kind)}</FieldType>"
+        f"<DefaultValue>{DEFAULTS.get(name, '')}</DefaultValue></Results>"
         for name, kind in items
     )
     return StubResponse(
@@ -543,7 +688,9 @@ def soap_fault(code: str, message: str, *, version: str = "1.1") -> StubResponse
 
 def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Handler:
     def handler(request: ReceivedRequest) -> Reply:
-        if (request.method, request.path) == ("POST", "/v2/token"):
+        if descriptions.SALESFORCE_TOKEN.names(request):
+            if [*descriptions.SALESFORCE_TOKEN.violations(request)]:
+                return StubResponse(400)
             form = json.loads(request.body)
             credentials = {"client_id": "me", "client_secret": SECRET}
             if credentials.items() <= form.items() and form["grant_type"] == "client_credentials":
@@ -551,10 +698,11 @@ def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Ha
                     {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 1079}
                 )
             return UNAUTHORIZED
-        if (request.method, request.path) != ("POST", "/Service.asmx"):
+        if not descriptions.SALESFORCE.names(request):
             return NOT_FOUND
+        if [*descriptions.SALESFORCE.violations(request)]:
+            return StubResponse(400)
         envelope = request.body.decode()
-        assert request.headers["soapaction"] == "Retrieve"
         assert "<ObjectType>DataExtensionField</ObjectType>" in envelope
         assert "<Property>DataExtension.CustomerKey</Property>" in envelope
         if f'<fueloauth xmlns="http://exacttarget.com">{escape(TOKEN)}</fueloauth>' not in envelope:
@@ -588,8 +736,10 @@ SALESFORCE = Account(
         field("Since", "datetime"),
         field("Vip", "boolean"),
         field("Mobile"),
-        field("Locale"),
+        field("Locale", default="en-US"),
         unknown_type("Blob", "Hologram"),
+        RefusedField("Iban", ENCRYPTED),
+        RefusedField("Private", ENCRYPTED),
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable
+from xml.sax.saxutils import escape
 
 import pytest
 from attrs import evolve
@@ -36,6 +37,7 @@ from .accounts import (
     LIST,
     MAILCHIMP,
     OBJECT,
+    RESERVED,
     SALESFORCE,
     SECRET,
     SENDGRID,
@@ -43,6 +45,7 @@ from .accounts import (
     TEST_LIMITS,
     TOKEN,
     Account,
+    definitions,
     field,
     soap,
     soap_fault,
@@ -69,8 +72,14 @@ class TestMailchimp:
             list(MAILCHIMP.source(server.url).fields())
         assert len(server.requests) == 3
 
-    def test_a_403_with_a_body_raises_esp_refused(self, serve: Serve):
-        server = serve(lambda _: StubResponse(403, b"x"))
+    @pytest.mark.parametrize("body", [b"<html>Access denied</html>", b"Forbidden", b" \n"])
+    def test_a_403_without_a_json_object_is_a_rate_limit(self, body, serve: Serve):
+        server = serve(in_turn([StubResponse(403, body)], MAILCHIMP.handler))
+        assert tuple(MAILCHIMP.source(server.url).fields()) == MAILCHIMP.reported
+
+    def test_a_403_with_a_problem_document_raises_esp_refused(self, serve: Serve):
+        problem = {"type": "about:blank", "title": "User does not have access", "status": 403}
+        server = serve(lambda _: evolve(StubResponse.json(problem), status=403))
         with pytest.raises(EspRefused, match="access to this audience"):
             list(MAILCHIMP.source(server.url).fields())
         assert len(server.requests) == 1
@@ -83,13 +92,27 @@ class TestMailchimp:
             list(account.source(serve(lambda _: StubResponse(403)).url).fields())
 
     @pytest.mark.parametrize(
-        "key", ["k-", "k-evil.com/", "k-us7.evil.com#", "k-a@b", "k-us7\n", "k-us7:80", "k-ü"]
+        "key",
+        [
+            "0123456789abcdef",
+            "k-",
+            "k-evil.com/",
+            "k-us7.evil.com#",
+            "k-a@b",
+            "k-us7\n",
+            "k-us7:80",
+            "k-ü",
+        ],
     )
     def test_a_key_without_a_valid_data_center_raises_esp_refused(self, key):
         source = MailchimpFieldSource(api_key=key, list_id="a")
-        with pytest.raises(EspRefused, match="letters, digits and hyphens") as error:
+        with pytest.raises(EspRefused) as error:
             list(source.fields())
-        assert key not in str(error.value)
+        assert str(error.value) == (
+            "The Mailchimp key in RECIPIENT_FIELDS_MAILCHIMP_API_KEY does not end with a data"
+            " center, such as -us7. Copy the whole key, or set RECIPIENT_FIELDS_MAILCHIMP_URL to"
+            " https://api.mailchimp.com."
+        )
 
 
 class TestBraze:
@@ -118,6 +141,18 @@ class TestHubSpot:
         visible = {"name": "a", "label": "A", "type": "string", "hidden": hidden}
         assert only_field(HUBSPOT, {"results": [visible]}, serve) == field("a", label="A")
 
+    def test_sensitive_properties_are_not_requested(self, serve: Serve):
+        server = serve(HUBSPOT.handler)
+        list(HUBSPOT.source(server.url).fields())
+        assert server.requests[0].query == {"archived": "false", "dataSensitivity": "non_sensitive"}
+
+    @pytest.mark.parametrize("type_name", ["bool", "enumeration"])
+    @pytest.mark.parametrize("options", [[], None, [{"value": "true"}, {"value": "false"}]])
+    def test_a_check_box_is_boolean(self, type_name, options, serve: Serve):
+        check_box = {"name": "a", "label": "A", "type": type_name, "fieldType": "booleancheckbox"}
+        document = {"results": [{**check_box, "options": options}]}
+        assert only_field(HUBSPOT, document, serve) == field("a", "boolean", "A")
+
     def test_invalid_options_are_reported(self, serve: Serve):
         values = ["a", "a", " b ", ""]
         options = [{"label": "x", "value": value} for value in values]
@@ -130,6 +165,42 @@ class TestSendGrid:
     def test_reserved_fields_are_reported_if_there_are_no_custom_fields(self, serve: Serve):
         document = {"reserved_fields": [{"name": "email", "field_type": "Text"}]}
         assert only_field(SENDGRID, document, serve) == field("email")
+
+    def test_a_custom_field_with_the_name_of_a_reserved_list_is_text(self, serve: Serve):
+        custom = [{"id": "e1_T", "name": "alternate_emails", "field_type": "Text"}]
+        document = {"custom_fields": custom, "reserved_fields": []}
+        assert only_field(SENDGRID, document, serve) == field("alternate_emails")
+
+    def test_all_pages_are_read(self, serve: Serve):
+        items = [{"id": f"e{i}_T", "name": f"f{i}", "field_type": "Text"} for i in range(250)]
+        server = serve(definitions(items, size=100))
+        names = [each.name for each in SENDGRID.source(server.url).fields()]
+        reserved = [str(each["name"]) for each in RESERVED]
+        assert names == [*(f"f{i}" for i in range(250)), *reserved]
+        assert len(server.requests) == 3
+
+    @pytest.mark.parametrize("link", ["", None])
+    def test_an_empty_link_ends_the_list(self, link, serve: Serve):
+        reserved = [{"name": "email", "field_type": "Text"}]
+        document = {"reserved_fields": reserved, "_metadata": {"next": link}}
+        assert only_field(SENDGRID, document, serve) == field("email")
+
+
+class TestBrevo:
+    def test_the_allowed_values_of_a_category_are_the_original_values(self, serve: Serve):
+        options = [{"value": 1, "valueStr": "1"}, {"value": 0, "valueStr": "en"}]
+        category = {"name": "A", "category": "category", "enumeration": options}
+        assert only_field(BREVO, {"attributes": [category]}, serve) == field(
+            "A", allowed_values=["1", "en"]
+        )
+
+
+class TestDefaults:
+    @pytest.mark.parametrize("default", [None, "", 0, False, [], {}])
+    def test_a_default_that_is_no_text_is_ignored(self, default, serve: Serve):
+        item = {"tag": "A", "name": "A", "type": "text", "default_value": default}
+        document = {"merge_fields": [item], "total_items": 1}
+        assert only_field(MAILCHIMP, document, serve) == field("A", label="A")
 
 
 class TestKlaviyo:
@@ -209,20 +280,69 @@ class TestSalesforce:
         list(SALESFORCE.source(server.url, account_id="500123").fields())
         assert json.loads(server.requests[0].body)["account_id"] == "500123"
 
-    def test_an_unknown_data_extension_raises_esp_refused(self, serve: Serve):
+    def test_an_empty_list_has_a_hint_about_shared_data_extensions(self, serve: Serve):
         source = SALESFORCE.source(serve(SALESFORCE.handler).url, data_extension="Other")
-        with pytest.raises(EspRefused, match="no data extension with this external key"):
+        with pytest.raises(EspRefused) as error:
             list(source.fields())
+        assert str(error.value) == (
+            "Salesforce Marketing Cloud has no data extension with this external key in this"
+            " business unit: check RECIPIENT_FIELDS_SFMC_DATA_EXTENSION. If another business unit"
+            " shares the data extension, set RECIPIENT_FIELDS_SFMC_ACCOUNT_ID to the MID of that"
+            " unit."
+        )
 
-    @pytest.mark.parametrize("status", ["Error: API Permission Failed", "", "ok", "HasErrors"])
-    def test_an_unsuccessful_status_raises_esp_refused(self, status, serve: Serve):
+    def test_an_error_of_the_token_is_reported(self, serve: Serve):
+        document = {
+            "error": "invalid_request",
+            "error_description": f"No access to account 7 for {SECRET}.",
+        }
+        server = serve(lambda _: evolve(StubResponse.json(document), status=400))
+        with pytest.raises(EspRefused) as error:
+            list(SALESFORCE.source(server.url, account_id="7").fields())
+        assert str(error.value) == (
+            "Salesforce Marketing Cloud issues no token (400): check"
+            " RECIPIENT_FIELDS_SFMC_CLIENT_ID and RECIPIENT_FIELDS_SFMC_CLIENT_SECRET and"
+            " RECIPIENT_FIELDS_SFMC_ACCOUNT_ID. Its error is invalid_request: No access to account"
+            " 7 for ***."
+        )
+
+    def test_a_token_error_of_the_credentials_names_their_variables(self, serve: Serve):
+        document = {"error": "invalid_client", "error_description": "Invalid client ID."}
+        server = serve(lambda _: evolve(StubResponse.json(document), status=401))
+        with pytest.raises(EspRefused) as error:
+            list(SALESFORCE.source(server.url).fields())
+        assert str(error.value) == (
+            "Salesforce Marketing Cloud does not accept these credentials (401): check"
+            " RECIPIENT_FIELDS_SFMC_CLIENT_ID and RECIPIENT_FIELDS_SFMC_CLIENT_SECRET. Its error"
+            " is invalid_client: Invalid client ID."
+        )
+
+    def test_a_failure_of_the_token_endpoint_is_not_about_fields(self, serve: Serve):
+        with pytest.raises(EspRefused, match=r"rejects the request to get a token \(400\)"):
+            list(SALESFORCE.source(serve(lambda _: StubResponse(400)).url).fields())
+
+    @pytest.mark.parametrize(
+        ("status", "reason"),
+        [
+            ("Error: API Permission Failed.", "Error: API Permission Failed"),
+            (f"Error: the token\n {TOKEN} has expired", "Error: the token *** has expired"),
+            ("", "its response states no status"),
+            ("ok", "ok"),
+            ("x" * 5_000, "x" * 150),
+        ],
+    )
+    def test_the_status_of_an_unsuccessful_response_is_reported(self, status, reason, serve: Serve):
         def handler(request: ReceivedRequest) -> Reply:
             if request.path == SALESFORCE.listing:
-                return soap(status, [("Name", "Text")])
+                return soap(escape(status), [("Name", "Text")])
             return SALESFORCE.handler(request)
 
-        with pytest.raises(EspRefused, match="data_extensions_read"):
+        with pytest.raises(EspRefused) as error:
             list(SALESFORCE.source(serve(handler).url).fields())
+        assert str(error.value) == (
+            f"Salesforce Marketing Cloud refuses to list its fields: {reason}. If it names a"
+            " permission, the API integration needs the scope data_extensions_read."
+        )
 
     def test_the_message_of_a_soap_fault_is_reported(self, serve: Serve):
         reply = soap_fault("soap:Client", f"Login Failed for {TOKEN}\u202e")
@@ -373,6 +493,6 @@ class TestSalesforce:
 
     def test_each_service_has_its_own_host(self):
         source = SalesforceFieldSource(**SALESFORCE.settings, limits=TEST_LIMITS)
-        assert source._api("auth", {}).url == "https://mc123.auth.marketingcloudapis.com"
-        assert source._api("soap", {}).url == "https://mc123.soap.marketingcloudapis.com"
+        assert source._url("auth") == "https://mc123.auth.marketingcloudapis.com"
+        assert source._url("soap") == "https://mc123.soap.marketingcloudapis.com"
         assert SECRET not in repr(source)

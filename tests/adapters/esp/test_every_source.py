@@ -6,6 +6,7 @@ import gc
 import gzip
 import json
 import logging
+import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,13 @@ def listing_after(account: Account, replies: Iterable[Reply]) -> Handler:
     """Return a handler that sends these replies to the first requests for the list of fields."""
     faulty = in_turn(replies, account.handler)
     return lambda request: (faulty if request.path == account.listing else account.handler)(request)
+
+
+def seconds_until_next_sync(error: EspUnavailable) -> float:
+    """Return the seconds until the time in the message."""
+    stated = re.search(r"Sync again after ([0-9-]+ [0-9:]+) UTC\.", str(error))
+    assert stated is not None, error
+    return (datetime.fromisoformat(f"{stated[1]}+00:00") - datetime.now(UTC)).total_seconds()
 
 
 def listing_requests(server: StubServer, account: Account) -> list[ReceivedRequest]:
@@ -196,7 +204,9 @@ class TestCredentials:
         ],
     )
     def test_an_invalid_or_unencrypted_url_raises_esp_refused(self, account, url):
-        with pytest.raises(EspRefused, match="can't use this URL: use one like") as error:
+        with pytest.raises(
+            EspRefused, match=r"can't use the URL in RECIPIENT_FIELDS_[A-Z]+_URL: use"
+        ) as error:
             list(account.source(url).fields())
         assert "pw@" not in str(error.value)
 
@@ -224,12 +234,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("status", "sentence"),
         [
-            (204, "rejects the request for its fields"),
-            (400, "rejects the request for its fields"),
+            (204, "rejects the request to list its fields"),
+            (400, "rejects the request to list its fields"),
             (401, "does not accept these credentials"),
-            (403, "does not let these credentials list fields"),
+            (403, "does not let these credentials list its fields"),
             (404, "has nothing at this address"),
-            (422, "rejects the request for its fields"),
+            (422, "rejects the request to list its fields"),
         ],
     )
     def test_a_rejected_request_is_not_retried(self, account, serve: Serve, status, sentence):
@@ -367,7 +377,7 @@ class TestTemporaryFailures:
     ):
         waits: list[float] = []
         monkeypatch.setattr("recipient_fields.adapters.network.sleep", waits.append)
-        limits = evolve(TEST_LIMITS, max_wait=60, run_timeout=120)
+        limits = evolve(TEST_LIMITS, run_timeout=120)
         until = format_datetime(datetime.now(UTC) + timedelta(seconds=50), usegmt=True)
         replies = [StubResponse(status, b"", {"Retry-After": wait}) for wait in ("7", until)]
         server = serve(listing_after(account, replies))
@@ -380,7 +390,7 @@ class TestTemporaryFailures:
     ):
         waits: list[float] = []
         monkeypatch.setattr("recipient_fields.adapters.network.sleep", waits.append)
-        limits = evolve(TEST_LIMITS, backoff=1, attempts=7, max_wait=20, run_timeout=200)
+        limits = evolve(TEST_LIMITS, backoff=1, attempts=7, max_backoff=20, run_timeout=200)
         server = serve(listing_after(account, [StubResponse(500)] * 6))
         assert tuple(account.source(server.url, limits=limits).fields()) == account.reported
         assert all(2**i / 2 <= wait <= 2**i for i, wait in enumerate(waits[:5]))
@@ -390,23 +400,30 @@ class TestTemporaryFailures:
 
     @pytest.mark.parametrize("status", [429, 503])
     @pytest.mark.parametrize(
-        "wait", ["3600", "Fri, 31 Dec 2100 23:59:59 GMT", "3", "99999999999999999999"]
+        ("wait", "seconds"),
+        [
+            ("3600", 3_600),
+            ("Fri, 31 Dec 2100 23:59:59 GMT", 2**31),
+            ("21", 21),
+            ("99999999999999999999", 2**31),
+        ],
     )
-    def test_a_long_retry_after_raises_esp_unavailable_immediately(
-        self, account, serve: Serve, status, wait
+    def test_a_wait_beyond_the_deadline_ends_the_run_with_the_time_of_the_next(
+        self, account, serve: Serve, status, wait, seconds
     ):
         server = serve(listing_after(account, [StubResponse(status, b"", {"Retry-After": wait})]))
         started = monotonic()
-        with pytest.raises(EspUnavailable, match=r"requires a wait of [0-9,]+ seconds"):
+        with pytest.raises(EspUnavailable) as error:
             list(account.source(server.url).fields())
         assert monotonic() - started < 2
         assert len(listing_requests(server, account)) == 1
+        assert seconds_until_next_sync(error.value) == pytest.approx(seconds, abs=3)
 
-    def test_a_wait_does_not_exceed_the_deadline_of_the_run(self, account, serve: Serve):
-        limits = evolve(TEST_LIMITS, run_timeout=0.9)
-        server = serve(listing_after(account, repeat(StubResponse(429, b"", {"Retry-After": "1"}))))
+    def test_a_retry_that_would_exceed_the_deadline_is_not_sent(self, account, serve: Serve):
+        limits = evolve(TEST_LIMITS, run_timeout=0.9, backoff=4)
+        server = serve(listing_after(account, repeat(StubResponse(500))))
         started = monotonic()
-        with pytest.raises(EspUnavailable, match="no time is left"):
+        with pytest.raises(EspUnavailable, match=r"no time is left for a retry\. Sync again later"):
             list(account.source(server.url, limits=limits).fields())
         assert monotonic() - started < 0.9
 

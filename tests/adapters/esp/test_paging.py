@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 
 import pytest
@@ -20,6 +20,7 @@ from .accounts import (
     MAILCHIMP,
     SALESFORCE,
     SECRET,
+    SENDGRID,
     STANDARD,
     TEST_LIMITS,
     Account,
@@ -35,14 +36,30 @@ from .accounts import (
 Serve = Callable[[Handler], StubServer]
 
 FEW_PAGES = evolve(TEST_LIMITS, max_pages=20)
-with_links = pytest.mark.parametrize("account", [BRAZE, KLAVIYO], ids=lambda a: a.esp.value)
+with_links = pytest.mark.parametrize(
+    "account", [BRAZE, KLAVIYO, SENDGRID], ids=lambda a: a.esp.value
+)
 with_totals = pytest.mark.parametrize(
     "account", [MAILCHIMP, ACTIVECAMPAIGN], ids=lambda a: a.esp.value
 )
 
 
+LAST_PAGE: Mapping[str, object] = {"attributes": [], "data": [], "reserved_fields": []}
+ORIGINS = {
+    Esp.BRAZE: "https://rest.iad-01.braze.com",
+    Esp.KLAVIYO: "https://a.klaviyo.com",
+    Esp.SENDGRID: "https://api.sendgrid.com",
+}
+
+
 def page(account: Account, link: str, name: str = "a") -> StubResponse:
-    """Return a page of Braze or Klaviyo with a link to the next page."""
+    """Return a page of Braze, Klaviyo or SendGrid with a link to the next page."""
+    if account is SENDGRID:
+        custom = [{"id": name, "name": name, "field_type": "Text"}]
+        metadata = {"next": link}
+        return StubResponse.json(
+            {"custom_fields": custom, "reserved_fields": [], "_metadata": metadata}
+        )
     if account is BRAZE:
         items = [{"name": name, "data_type": "String"}]
         return StubResponse.json({"attributes": items}, Link=f'<{link}>; rel="next"')
@@ -148,12 +165,11 @@ class TestLinks:
             "2": "{path}?cursor=3",
             "3": "http://me:pw@{host}{path}?cursor=4#a",
         }
-        last: object = {"attributes": []} if account is BRAZE else {"data": []}
 
         def handler(request: ReceivedRequest) -> Reply:
             cursor = request.query.get("cursor")
             if cursor not in links:
-                return StubResponse.json(last)
+                return StubResponse.json(LAST_PAGE)
             link = links[cursor].format(path=account.listing, host=request.headers["host"])
             return page(account, link, f"name {cursor}")
 
@@ -180,12 +196,11 @@ class TestLinks:
     def test_a_link_behind_a_proxy_is_requested_from_the_proxy(
         self, account, link, prefix, serve: Serve
     ):
-        last: object = {"attributes": []} if account is BRAZE else {"data": []}
-        esp = "https://rest.iad-01.braze.com" if account is BRAZE else "https://a.klaviyo.com"
+        esp = ORIGINS[account.esp]
 
         def handler(request: ReceivedRequest) -> Reply:
             if "cursor" in request.query:
-                return StubResponse.json(last)
+                return StubResponse.json(LAST_PAGE)
             host = request.headers["host"]
             url = link.format(path=account.listing, prefix=prefix, host=host, esp=esp)
             return page(account, url)
@@ -233,6 +248,21 @@ class TestLinks:
         server = serve(lambda request: pages[request.query.get("cursor")])
         assert list(BRAZE.source(server.url).fields()) == []
         assert len(server.requests) == 2
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "?cursor=2",
+            "<?cursor=2>",
+            "<?cursor=2>; title=a",
+            '<?cursor=2>, </a>; rel="prev"',
+            "next",
+        ],
+    )
+    def test_a_link_header_of_another_form_does_not_end_the_list(self, header, serve: Serve):
+        server = serve(lambda _: StubResponse.json({"attributes": []}, Link=header))
+        with pytest.raises(EspRefused, match="its header Link has a link without a relation"):
+            list(BRAZE.source(server.url).fields())
 
     def test_a_link_can_contain_the_default_port(self):
         api = Api(esp=Esp.BRAZE, url="https://EXAMPLE.com/", headers={}, scope="")
@@ -328,13 +358,13 @@ class TestContinuedRequests:
             list(SALESFORCE.source(server.url, limits=FEW_PAGES).fields())
         assert len(server.requests) == 21
 
-    @pytest.mark.parametrize("account", [SALESFORCE, BRAZE], ids=lambda a: a.esp.value)
+    @pytest.mark.parametrize("account", [SALESFORCE, BRAZE, SENDGRID], ids=lambda a: a.esp.value)
     def test_a_repeated_field_raises_esp_unavailable(self, account, serve: Serve):
         def handler(request: ReceivedRequest) -> Reply:
             if request.path != account.listing:
                 return account.handler(request)
-            if account is BRAZE:
-                return page(BRAZE, f"?cursor={len(server.requests)}")
+            if account is not SALESFORCE:
+                return page(account, f"?cursor={len(server.requests)}")
             return soap("MoreDataAvailable", [("Same", "Text")])
 
         server = serve(handler)

@@ -160,7 +160,7 @@ LISTS = (
     Listed(
         account=BREVO,
         name="name",
-        item={"name": "A", "category": "category", "enumeration": [{"value": 1}]},
+        item={"name": "A", "category": "category", "enumeration": [{"valueStr": "1"}]},
         document=lambda items: {"attributes": items},
     ),
 )
@@ -311,9 +311,9 @@ class TestReasons:
         ]
 
     @pytest.mark.parametrize(
-        "options", [{}, {"enumeration": None}, {"enumeration": [{"value": "gold"}]}]
+        "options", [{}, {"enumeration": None}, {"enumeration": [{"value": 1}]}]
     )
-    def test_brevo_rejects_a_category_without_numbered_options(self, options, serve: Serve):
+    def test_brevo_rejects_a_category_without_original_values(self, options, serve: Serve):
         attributes = [
             {"name": "A", "category": "category", **options},
             {"name": "B", "category": "normal", "type": "text"},

@@ -17,6 +17,11 @@ FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
 ACME = ("--organization", 1)
 TIER = {"name": "TIER", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
+DEFAULT_AT_MAILCHIMP = (
+    'Mailchimp has its own default, "silver", which can appear for a missing value, also if the'
+    " content has another default."
+)
+
 
 @pytest.fixture
 def audience(core: Core, acme) -> Integration:
@@ -124,7 +129,8 @@ class TestSync:
         self, cli: CommandLine, core: Core, acme, audience, tmp_path: Path
     ):
         file = tmp_path / "report.json"
-        file.write_text(report(FNAME, TIER, {"name": "IF", "data_type": "text"}))
+        tier = {**TIER, "default": "silver"}
+        file.write_text(report(FNAME, tier, {"name": "IF", "data_type": "text"}))
         run = cli("integrations", "sync", audience.id, *ACME, "--from", file, "--json")
         assert run.document() == {
             "sync": {
@@ -133,6 +139,7 @@ class TestSync:
                 "removed": [],
                 "unchanged": 0,
                 "refused": [{"name": "IF", "reason": "Mailchimp reads this name as code."}],
+                "caveats": [{"name": "TIER", "message": DEFAULT_AT_MAILCHIMP}],
             }
         }
         (synced,) = core.integrations.list_integrations(acme)
@@ -156,6 +163,15 @@ class TestSync:
             *("--key", "one_more", "--catalog-size", 1),
         )
         assert "Delete fields that are not needed" in field.failure()
+
+    def test_a_default_at_the_esp_is_reported_each_time(self, cli: CommandLine, audience):
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-")
+        document = report({**TIER, "default": "silver"})
+        assert cli(*sync, stdin=document).table()[2:] == [
+            f"caveat   -     TIER       {DEFAULT_AT_MAILCHIMP}",
+        ]
+        run = cli(*sync, "--dry-run", stdin=document)
+        assert run.table()[1:] == [f"caveat  -    TIER       {DEFAULT_AT_MAILCHIMP}"]
 
     def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
         cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId, RecipientField, Role
@@ -212,6 +212,21 @@ def test_a_dry_run_shows_the_changes_and_stores_nothing(
     assert "CITY" not in page.text
     assert fields(console) == before
     assert integrations(console) == (main,)
+
+
+def test_a_default_at_the_esp_is_shown_if_nothing_changes(
+    dana: Browser, path: str, main: Integration, sources: dict[Esp, EspFieldSource | Exception]
+) -> None:
+    first, *others = BEFORE
+    sources[Esp.MAILCHIMP] = Source((evolve(first, default="<b>friend"), *others))
+
+    page = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=DRY_RUN)
+
+    caveat = (
+        f'Caveat None {first.name} Mailchimp has its own default, "<b>friend", which can appear'
+    )
+    assert caveat in page.text
+    assert "The fields are equal already." in page.text
 
 
 def test_the_dry_run_leads_to_the_sync_which_shows_its_result(

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    AllowedValues,
     Channel,
     DataType,
     FieldDraft,
@@ -124,6 +126,29 @@ def test_the_texts_are_copied_verbatim(esp):
 @pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 def test_there_is_no_else_part_without_a_text_for_it(esp):
     assert "else" not in compiled(esp, "born is set", otherwise="").code.lower()
+
+
+UNKNOWN_OPTION = (
+    "Brevo does not document whether an email contains the value or the label of an option."
+)
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+@pytest.mark.parametrize("test", ['= "gold"', '!= "gold"', 'in ("gold", "silver")'])
+def test_an_option_of_brevo_has_a_caveat(esp, test):
+    name = "TIER" if esp in CAPITALS else "tier"
+    tier = synced_field(esp, name, DataType.TEXT)
+    limited = evolve(tier, allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver"]))
+    caveats = compiled(esp, f"tier {test}", limited).caveats
+    assert (UNKNOWN_OPTION in caveats) == (esp is Esp.BREVO)
+    assert UNKNOWN_OPTION not in compiled(esp, "tier is set", limited).caveats
+    assert UNKNOWN_OPTION not in compiled(esp, f"tier {test}", tier).caveats
+
+
+def test_an_allowed_number_is_no_option_of_brevo():
+    visits = synced_field(Esp.BREVO, "VISITS", DataType.NUMBER)
+    limited = evolve(visits, allowed_values=AllowedValues(DataType.NUMBER, [1, 2]))
+    assert UNKNOWN_OPTION not in compiled(Esp.BREVO, "visits in (1, 2)", limited).caveats
 
 
 JOINING_TEXTS = {

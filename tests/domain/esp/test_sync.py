@@ -392,6 +392,44 @@ class TestTheKeyOfANewField:
         assert field.key == "n" * 46 + "_9007199254740991"
 
 
+class TestADefaultAtTheEsp:
+    def test_is_a_caveat_whether_the_field_changes_or_not(self):
+        account = Account(Esp.MAILCHIMP)
+        with_default = reported("NAME", default="friend")
+        first, second = account.sync(with_default, "CITY"), account.sync(with_default, "CITY")
+        (caveat,) = first.caveats
+        assert caveat.name == "NAME"
+        assert caveat.message.startswith('Mailchimp has its own default, "friend", which')
+        assert (len(first.created), second.unchanged, second.caveats) == (2, 2, (caveat,))
+        assert account.sync("NAME", "CITY").caveats == ()
+
+    def test_of_a_field_that_is_not_stored_is_no_caveat(self):
+        refused = reported("IF", default="a")
+        clashing = [reported(name, default="a") for name in ("First Name", "First_Name")]
+        assert Account(Esp.MAILCHIMP).plan(refused).caveats == ()
+        plan = Account(Esp.SALESFORCE).plan(*clashing)
+        assert [each.name for each in plan.refused] == ["First_Name"]
+        assert [each.name for each in plan.caveats] == ["First Name"]
+
+    def test_belongs_to_the_first_of_two_reports_of_a_field(self):
+        plan = Account(Esp.HUBSPOT).plan("city", reported("city", default="Rome"))
+        assert plan.caveats == ()
+
+    def test_that_is_empty_is_no_caveat(self):
+        assert Account(Esp.HUBSPOT).plan(reported("city", default="")).caveats == ()
+
+    def test_does_not_change_the_digest(self):
+        account = Account(Esp.HUBSPOT)
+        plans = account.plan("city"), account.plan(reported("city", default="Rome"))
+        assert plans[0].digest == plans[1].digest
+
+    @pytest.mark.parametrize("default", ["a\nb\0", "\ud800", "x" * 5_000])
+    def test_is_shown_on_one_short_line(self, default):
+        (caveat,) = Account(Esp.HUBSPOT).plan(reported("city", default=default)).caveats
+        assert len(caveat.message.encode()) < 250
+        assert "\n" not in caveat.message
+
+
 HOSTILE = {
     "empty": "",
     "white space": " \t",
