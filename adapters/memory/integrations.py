@@ -12,11 +12,13 @@ from attrs import evolve
 from recipient_fields.application import (
     IntegrationCheck,
     IntegrationRepository,
+    NamePlanner,
     Records,
     SyncPlanner,
 )
 from recipient_fields.domain import (
     Author,
+    Catalog,
     CatalogChanges,
     IntegrationId,
     OrganizationId,
@@ -54,6 +56,12 @@ class MemoryIntegrationRepository(IntegrationRepository):
             integrations = self._integrations.values()
             return tuple(each for each in integrations if each.organization_id == organization_id)
 
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        with self._lock:
+            return self._fields.all(organization_id), self.all(organization_id)
+
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         fields = self._fields.all(organization_id).fields
         ids = (field.origin.integration_id for field in fields)
@@ -80,6 +88,20 @@ class MemoryIntegrationRepository(IntegrationRepository):
             renamed = self.get(organization_id, integration_id).renamed(name)
             self._integrations[integration_id] = renamed
             return renamed
+
+    def change_names(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: NamePlanner,
+        /,
+    ) -> Integration:
+        with self._lock:
+            integration = self.get(organization_id, integration_id)
+            planned = planner(integration, self._fields.all(organization_id).fields)
+            changed = evolve(integration, names=planned.names)
+            self._integrations[integration_id] = changed
+            return changed
 
     def delete(
         self,
@@ -114,8 +136,12 @@ class MemoryIntegrationRepository(IntegrationRepository):
             integration = self.get(organization_id, integration_id)
             plan = planner(integration, self._fields.all(organization_id).fields)
             self._fields.store(organization_id, plan.changes, author=author, at=at)
-            synced_at = plan.integration.last_synced_at
-            self._integrations[integration_id] = evolve(integration, last_synced_at=synced_at)
+            synced = plan.integration
+            self._integrations[integration_id] = evolve(
+                integration,
+                last_synced_at=synced.last_synced_at,
+                refused_names=synced.refused_names,
+            )
             return plan
 
     def delete_all(self, organization_id: OrganizationId) -> None:

@@ -32,7 +32,9 @@ from ...identity import IntegrationId
 from ..conditions import ConditionCode, compile_condition
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
+from ..preludes import Preludes
 from ..resolution import exportable_fields
+from ..tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
@@ -41,8 +43,6 @@ from .adjacent_text import (
 )
 from .insertion_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
-from .preludes import Preludes
-from .tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""

@@ -3,7 +3,8 @@
 from .changes import NameChange, plan_name_changes
 from .codes import FieldCode, FieldCodes
 from .conventions import CONVENTIONS, Convention
-from .esp_names import EspName, EspNames, NamedIntegration, NameFrom, NameState, SetName, Target
+from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+from .setting import set_names
 
 __all__ = [
     "CONVENTIONS",
@@ -15,8 +16,7 @@ __all__ = [
     "NameChange",
     "NameFrom",
     "NameState",
-    "NamedIntegration",
-    "SetName",
     "Target",
     "plan_name_changes",
+    "set_names",
 ]

@@ -9,7 +9,7 @@ from itertools import chain
 from re import fullmatch
 from typing import TypeAlias
 
-from attrs import Factory, frozen
+from attrs import frozen
 
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
@@ -17,6 +17,7 @@ from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import IntegrationNotFound
+from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
 Target: TypeAlias = Esp | IntegrationId
@@ -44,33 +45,6 @@ class NameState(Enum):
     UNKNOWN = "unknown"
 
 
-@frozen
-class SetName:
-    """A name that was set for a field at one integration.
-
-    `custom` is true if it is the name of a custom field although the ESP has a standard field with
-    the same name.
-    """
-
-    name: str
-    custom: bool = False
-
-
-@frozen(kw_only=True)
-class NamedIntegration:
-    """What an integration stores about ESP names.
-
-    `is_synced` is false before its first sync. `refused_names` are the names of the fields that its
-    last sync refused. `set_names` are the names that were set for fields.
-    """
-
-    id: IntegrationId
-    esp: Esp
-    is_synced: bool = False
-    refused_names: Collection[str] = frozenset()
-    set_names: Mapping[FieldId, SetName] = Factory(dict)
-
-
 @frozen(kw_only=True)
 class EspName:
     """What a field is called at one integration.
@@ -95,10 +69,10 @@ class EspNames:
     """
 
     def __init__(
-        self, fields: Iterable[RecipientField], integrations: Iterable[NamedIntegration]
+        self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
     ) -> None:
         self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
-        self.integrations: Mapping[IntegrationId, NamedIntegration] = {
+        self.integrations: Mapping[IntegrationId, Integration] = {
             each.id: each for each in integrations
         }
         self._by_key = {str(field.key): field for field in self.fields}
@@ -192,7 +166,7 @@ class EspNames:
             elif target in self.integrations:
                 integration = self.integrations[target]
                 known = {field.id for field in self.fields}
-                set_names = {i: name for i, name in integration.set_names.items() if i in known}
+                set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
                 self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
             else:
@@ -285,11 +259,11 @@ class _Index:
         self,
         esp: Esp,
         synced: Collection[RecipientField] = (),
-        integration: NamedIntegration | None = None,
+        integration: Integration | None = None,
         set_names: Mapping[FieldId, SetName] | None = None,
     ) -> None:
         self.esp, self.synced = esp, synced
-        self.is_synced = integration is not None and integration.is_synced
+        self.is_synced = integration is not None and integration.last_synced_at is not None
         self.taken_names: Collection[str] | None = None
         self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
         self._convention = CONVENTIONS[esp]

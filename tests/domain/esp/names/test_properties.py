@@ -72,7 +72,7 @@ def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, da
     integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
     plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
     lost = {field.id for field in plan.removed}
-    set_names = {each.name for each in organization.integrations[integration_id].set_names.values()}
+    set_names = {each.name for each in organization.integrations[integration_id].names.values()}
     forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
