@@ -7,7 +7,13 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
+from recipient_fields.domain import (
+    Catalog,
+    FieldReference,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+)
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
 from recipient_fields.domain.content import Content, Strict, check_content, preview_content
 from recipient_fields.domain.esp import (
@@ -23,12 +29,13 @@ from recipient_fields.domain.esp import (
     export_content,
     exportable_fields,
 )
+from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
 
 from ..arguments import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "Target", "TargetFields"]
+__all__ = ["ConditionSupport", "ContentService", "ListedCodes", "Target", "TargetFields"]
 
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
@@ -45,6 +52,19 @@ class TargetFields:
     integration_id: IntegrationId | None
     fields: tuple[RecipientField, ...]
     others: tuple[RecipientField, ...]
+
+
+@frozen(kw_only=True)
+class ListedCodes:
+    """The codes of a field at each integration, and then at each ESP without an integration.
+
+    `integrations` are those of the organization, and `version_tag` is that of its catalog.
+    """
+
+    field: RecipientField
+    codes: tuple[FieldCode, ...]
+    integrations: tuple[Integration, ...]
+    version_tag: str
 
 
 @frozen(kw_only=True)
@@ -75,6 +95,20 @@ class ContentService:
         """
         require_ids(organization_id=organization_id)
         return () if self._integrations is None else self._integrations.all(organization_id)
+
+    def list_codes(self, organization_id: OrganizationId, reference: FieldReference) -> ListedCodes:
+        """Return the codes of the field with this id or key.
+
+        Raises: FieldNotFound if the organization has no such field.
+        """
+        catalog, integrations = self._read_catalog(organization_id)
+        field = catalog.get(reference)
+        return ListedCodes(
+            field=field,
+            codes=FieldCodes(EspNames(catalog.fields, integrations)).list_codes(field),
+            integrations=integrations,
+            version_tag=catalog.version_tag,
+        )
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -188,6 +222,14 @@ class ContentService:
         available = self.find_fields(organization_id, target)
         check_condition(condition, available.fields, available.others)
         return available
+
+    def _read_catalog(
+        self, organization_id: OrganizationId
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        require_ids(organization_id=organization_id)
+        if self._integrations is None:
+            return self._fields.all(organization_id), ()
+        return self._integrations.read_catalog(organization_id)
 
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
