@@ -54,6 +54,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
+from recipient_fields.domain.esp.names import NameChange
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
@@ -483,6 +484,7 @@ class _Result:
     removed: tuple[RecipientField, ...]
     rejected: tuple[RefusedField, ...]
     unchanged: int
+    name_changes: tuple[NameChange, ...]
     report: str | None
     """The uploaded report, or None if the fields came from the ESP."""
 
@@ -523,6 +525,7 @@ class _Result:
             removed=plan.removed,
             rejected=plan.refused,
             unchanged=plan.unchanged,
+            name_changes=plan.name_changes,
             report=None if report is None else report.decode("utf-8"),
         )
 
