@@ -4,11 +4,20 @@ from .changes import NameChange, plan_name_changes
 from .codes import FieldCode, FieldCodes
 from .conventions import CONVENTIONS, Convention
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+from .plans import (
+    DefinedNames,
+    NamesPlan,
+    NameStep,
+    names_by_key,
+    plan_names,
+    plan_saved_names,
+)
 from .setting import set_names
 
 __all__ = [
     "CONVENTIONS",
     "Convention",
+    "DefinedNames",
     "EspName",
     "EspNames",
     "FieldCode",
@@ -16,7 +25,12 @@ __all__ = [
     "NameChange",
     "NameFrom",
     "NameState",
+    "NameStep",
+    "NamesPlan",
     "Target",
+    "names_by_key",
     "plan_name_changes",
+    "plan_names",
+    "plan_saved_names",
     "set_names",
 ]

@@ -67,7 +67,7 @@ def test_a_document_defines_fields_in_its_order():
                 },
             }
         }
-    )
+    ).fields
     assert (tier.key, tier.name, tier.data_type) == ("tier", "Tier", DataType.TEXT)
     assert tier.allowed_values is not None
     assert tier.insertable
@@ -160,7 +160,7 @@ def test_a_rendered_document_defines_the_same_fields(
     document = render_field_document(fields)
     assert render_field_document(reversed(fields)) == document
     schema.validate(json.loads(render_json(document)))
-    parsed = parse_field_document(document)
+    parsed = parse_field_document(document).fields
     by_key = sorted(fields, key=lambda each: each.key)
     for draft, field in zip(parsed, by_key, strict=True):
         defined = draft.define(by=API, at=field.created_at)
