@@ -13,7 +13,7 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
-from .content.resources import ConditionCompilations, ContentExports
+from .content.resources import ConditionCompilations, ContentExports, FieldCodes
 from .esp.resources import IntegrationCollection
 from .fields.resources import (
     BatchCollection,
@@ -105,6 +105,9 @@ def create_app(
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service, heavy))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/restore", FieldRestoration(service))
+    app.add_route(
+        "/api/v1/recipient_fields/{id_or_key}/codes", FieldCodes(core.content, cache, heavy)
+    )
     app.add_route("/api/v1/recipient_field_batches", BatchCollection(service, heavy))
     app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache, heavy))

@@ -1,13 +1,15 @@
-"""The resources that export content and compile conditions. They store nothing."""
+"""The resources that return code for ESPs. They store nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import falcon
 from attrs import frozen
 
 from recipient_fields.application import ContentService
+from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
 from recipient_fields.application.content.documents import (
     CompiledConditionDocument,
     ConditionCompilationDocument,
@@ -19,15 +21,59 @@ from recipient_fields.application.content.documents import (
     render_exported_content,
 )
 from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import Esp, NotExpressible
 
 from ..bodies import read_json
+from ..fields.resources import ID_OR_KEY
 from ..heavy_requests import HeavyRequests
-from ..operations import Body, Result, Tag, operation
+from ..operations import Body, PathParameter, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
+from ..response_cache import ResponseCache
+from ..responses import ReadResponse, in_slot, send
+from .examples import FIRST_NAME_CODES
 
-_TAG = Tag("Content", "Content and conditions as code for an ESP. The service stores nothing.")
+_TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
+
+
+@frozen
+class FieldCodes(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/codes`."""
+
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
+
+    service: ContentService
+    cache: ResponseCache
+    heavy: HeavyRequests
+
+    @operation(
+        "list_codes_of_recipient_field",
+        _TAG,
+        Result(
+            description="The codes at each integration, by id, and then at each other ESP.",
+            document=FieldCodeListDocument,
+            examples={"first_name": FIRST_NAME_CODES},
+        ),
+        is_conditional=True,
+    )
+    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """List the codes of a field.
+
+        What the field is called at each integration of the organization, and its codes there. Then
+        the same for each ESP with which the organization has no integration. The `ETag` is that of
+        the list of fields.
+        """
+
+        def render() -> ReadResponse:
+            reference = parse_reference(id_or_key)
+            listed = self.service.list_codes(credential(req).organization_id, reference)
+            return ReadResponse(listed.version_tag, render_json(render_codes(listed)))
+
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
+
+    on_head = on_get
 
 
 @frozen
