@@ -3,6 +3,7 @@
 from .changes import NameChange, plan_name_changes
 from .codes import FieldCode, FieldCodes
 from .conventions import CONVENTIONS, Convention
+from .creation import explain_creation
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 from .plans import (
     DefinedNames,
@@ -28,6 +29,7 @@ __all__ = [
     "NameStep",
     "NamesPlan",
     "Target",
+    "explain_creation",
     "names_by_key",
     "plan_name_changes",
     "plan_names",

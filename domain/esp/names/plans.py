@@ -117,7 +117,10 @@ def names_by_key(
 
 
 def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]) -> Integration:
-    """Return the integration with this name. Raises: InvalidNames unless it is one with this ESP."""
+    """Return the integration with this name.
+
+    Raises: InvalidNames if there is none or several, or if it is one with another ESP.
+    """
     by_name: dict[str, list[Integration]] = {}
     for each in integrations:
         by_name.setdefault(each.name, []).append(each)

@@ -365,11 +365,12 @@ def _print(plan: CatalogPlan) -> None:
         for detail in _details(step):
             print_line(f"    {one_line(detail)}")
     for name in plan.names.steps:
-        key = "" if name.key is None else f"{name.key} at "
+        place = one_line(name.integration)
+        subject = f"integration {place}" if name.key is None else f"name {name.key} at {place}"
         detail = _refusal(name) or " → ".join(
             _shown(render_set_name(each)) for each in (name.before, name.after) if each is not None
         )
-        _print_step(_name_action(name), f"name {key}{one_line(name.integration)}", detail)
+        _print_step(_name_action(name), subject, detail)
     print_line(_summary(plan))
     if plan.names != NamesPlan():
         print_line(_name_summary(plan.names))
