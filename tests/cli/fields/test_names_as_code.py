@@ -41,6 +41,8 @@ NOTHING = [
     "Names: 0 to create, 0 to change, 0 to delete, 2 unchanged.",
 ]
 
+REPEATED = "The document already has this integration. Add the names to it."
+
 
 @pytest.fixture(autouse=True)
 def _main_list(core: Core, acme: OrganizationId) -> None:
@@ -158,8 +160,8 @@ def test_a_plan_as_json_has_the_names(run):
             "Main list",
             "Main lists",
             (
-                "integration Main lists: There is no integration with this name. Documents create none:"
-                " use `integrations create --esp mailchimp`. Did you mean Main list?"
+                "integration Main lists: There is no integration with this name. Documents create"
+                " none: use `integrations create --esp mailchimp`. Did you mean Main list?"
             ),
         ),
         (
@@ -174,8 +176,8 @@ def test_a_plan_as_json_has_the_names(run):
             "mailchimp",
             "braze",
             (
-                "integration Main list: This is an integration with Mailchimp, not with Braze. Correct"
-                " `esp`."
+                "integration Main list: This is an integration with Mailchimp, not with Braze."
+                " Correct `esp`."
             ),
         ),
         (
@@ -237,9 +239,9 @@ integrations:
 - {name: Main list, esp: mailchimp, names: {}}
 """
     assert [line.partition(":")[2] for line in run("plan", invalid).err.splitlines()[:-1]] == [
-        "3:49: integrations.0.names.city: This must be a text, such as TIER.",
-        "3:53: integrations.0.names.shop.name: Add this member.",
-        "3:60: integrations.0.names.shop.nam: There is no such member. Did you mean name?",
-        "3:74: integrations.0.names.tier: This must be a text, such as TIER.",
-        "4:9: integrations.1.name: The document already has this integration. Add the names to it.",
+        "3:51: integrations.0.names.city: This must be a text, such as TIER.",
+        "3:55: integrations.0.names.shop.name: Add this member.",
+        "3:62: integrations.0.names.shop.nam: There is no such member. Did you mean name?",
+        "3:77: integrations.0.names.tier: This must be a text, such as TIER.",
+        f"4:10: integrations.1.name: {REPEATED}",
     ]
