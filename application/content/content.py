@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -15,7 +15,13 @@ from recipient_fields.domain import (
     RecipientField,
 )
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
-from recipient_fields.domain.content import Content, Strict, check_content, preview_content
+from recipient_fields.domain.content import (
+    Content,
+    InvalidContent,
+    Strict,
+    check_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import (
     DIALECTS,
     ConditionCode,
@@ -35,7 +41,14 @@ from ..arguments import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "ListedCodes", "Target", "TargetFields"]
+__all__ = [
+    "ConditionSupport",
+    "ContentService",
+    "IntegrationExport",
+    "ListedCodes",
+    "Target",
+    "TargetFields",
+]
 
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
@@ -77,6 +90,15 @@ class ConditionSupport:
 
 
 @frozen(kw_only=True)
+class IntegrationExport:
+    """The content for one integration, or the error for which there is none."""
+
+    integration_id: IntegrationId
+    exported: ExportedContent | None = None
+    error: InvalidContent | IntegrationNotFound | None = None
+
+
+@frozen(kw_only=True)
 class ContentService:
     """The use cases of content and conditions. They store nothing.
 
@@ -95,6 +117,11 @@ class ContentService:
         """
         require_ids(organization_id=organization_id)
         return () if self._integrations is None else self._integrations.all(organization_id)
+
+    def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
+        """Return the names and codes of all fields of the organization at its integrations."""
+        catalog, integrations = self._read_catalog(organization_id)
+        return FieldCodes(EspNames(catalog.fields, integrations))
 
     def list_codes(self, organization_id: OrganizationId, reference: FieldReference) -> ListedCodes:
         """Return the codes of the field with this id or key.
@@ -204,6 +231,39 @@ class ContentService:
         fields = self._fields_for(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
         return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
+
+    def export_for_integrations(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        integration_ids: Iterable[IntegrationId],
+        *,
+        strict: Strict = False,
+    ) -> Iterator[IntegrationExport]:
+        """Read the catalog, and return an iterator that exports the content for each integration.
+
+        An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
+        InvalidContent that `export_content` raises.
+        """
+        catalog, integrations = self._read_catalog(organization_id)
+        esps = {each.id: each.esp for each in integrations}
+
+        def export(integration_id: IntegrationId) -> IntegrationExport:
+            if integration_id not in esps:
+                return IntegrationExport(integration_id=integration_id, error=IntegrationNotFound())
+            try:
+                exported = export_content(
+                    content,
+                    catalog.fields,
+                    esps[integration_id],
+                    integration_id=integration_id,
+                    strict=strict,
+                )
+            except InvalidContent as error:
+                return IntegrationExport(integration_id=integration_id, error=error)
+            return IntegrationExport(integration_id=integration_id, exported=exported)
+
+        return map(export, integration_ids)
 
     def preview_content(
         self, organization_id: OrganizationId, content: Content, values: Mapping[str, object]

@@ -15,24 +15,26 @@ from recipient_fields.application.content.documents import (
     ConditionCompilationDocument,
     ContentExportDocument,
     ExportedContentDocument,
+    exported_content_document,
     parse_condition_compilation,
     parse_content_export,
     render_condition_code,
-    render_exported_content,
 )
+from recipient_fields.application.documents.schemas import render_document
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import Esp, NotExpressible
 
 from ..bodies import read_json
 from ..fields.resources import ID_OR_KEY
-from ..heavy_requests import HeavyRequests
+from ..heavy_requests import HEAVY_SIZE, HeavyRequests
 from ..operations import Body, PathParameter, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
 from ..response_cache import ResponseCache
 from ..responses import ReadResponse, in_slot, send
 from .examples import FIRST_NAME_CODES
+from .integration_exports import IntegrationExportListDocument, render_exports
 
 _TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
 
@@ -150,14 +152,14 @@ class ContentExports(Resource):
         "export_content",
         _TAG,
         Result(
-            description="The content with the code of the ESP.",
-            document=ExportedContentDocument,
+            description="The content with the code of the ESP, or one export per integration.",
+            document=ExportedContentDocument | IntegrationExportListDocument,
             examples={
                 "tier": {
                     "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
-                }
+                },
             },
         ),
         body=Body(
@@ -166,19 +168,30 @@ class ContentExports(Resource):
                 "tier": {
                     "content": "Your tier: {{recipient.loyalty_tier}}.",
                     "esp": Esp.BRAZE.value,
-                }
+                },
             },
         ),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Export content.
 
-        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`.
-        Read-only API keys can send this request.
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. With
+        `integration_ids`, the response has one export per integration, with the `error` of each
+        that fails. Read-only API keys can send this request.
         """
         export = parse_content_export(read_json(req, self))
-        with self.heavy.reading_catalog(credential(req)):
-            exported = self.service.export_content(
-                credential(req).organization_id, export.content, export.target, strict=export.strict
-            )
-        resp.data = render_json(render_exported_content(exported))
+        organization_id = credential(req).organization_id
+        with self.heavy.reading_catalog(credential(req)) as request:
+            if isinstance(export.target, tuple):
+                length = len(export.content.source)
+                request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
+                exports = self.service.export_for_integrations(
+                    organization_id, export.content, export.target, strict=export.strict
+                )
+                document = render_exports(exports)
+            else:
+                exported = self.service.export_content(
+                    organization_id, export.content, export.target, strict=export.strict
+                )
+                document = render_document(exported_content_document(exported))
+            resp.data = render_json(document)
