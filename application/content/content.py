@@ -9,8 +9,10 @@ from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    FieldNotFound,
     FieldReference,
     IntegrationId,
+    KeyTaken,
     OrganizationId,
     RecipientField,
 )
@@ -50,6 +52,8 @@ __all__ = [
     "TargetFields",
 ]
 
+_MAX_SHOWN_NAMES = 10
+"""The ESP names in a message."""
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
 
@@ -131,6 +135,21 @@ class ContentService:
             integrations=integrations,
             version_tag=catalog.version_tag,
         )
+
+    def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
+        """Return the error with the ESP names of the synced field that has the key of a new one.
+
+        Other errors stay as they are. The use case that raises the error does not call this,
+        because it reads the whole catalog.
+        """
+        if not taken.is_synced:
+            return taken
+        try:
+            listed = self.list_codes(organization_id, taken.existing_id)
+        except FieldNotFound:  # It has been deleted since.
+            return taken
+        message = f"{taken} {_describe_names(listed)}"
+        return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
 
     def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
         """Return the fields that code for the target can use.
@@ -301,6 +320,19 @@ class ContentService:
         if self._integrations is None:
             raise IntegrationNotFound
         return self._integrations.get(organization_id, target).esp, target
+
+
+def _describe_names(listed: ListedCodes) -> str:
+    """Return a sentence with the ESP names of a field at its organization's integrations."""
+    names = {code.integration_id: code.esp_name for code in listed.codes}
+    shown = []
+    for integration in listed.integrations[:_MAX_SHOWN_NAMES]:
+        name = names[integration.id]
+        shown.append(f"{'none' if name is None else name.name} at {integration.name}")
+    more = len(listed.integrations) - len(shown)
+    if more:
+        shown.append(f"and {more} more")
+    return f"Its names there: {', '.join(shown)}."
 
 
 def _target_fields(
