@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    FieldNotFound,
     FieldReference,
     IntegrationId,
+    KeyTaken,
     OrganizationId,
     RecipientField,
 )
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
-from recipient_fields.domain.content import Content, Strict, check_content, preview_content
+from recipient_fields.domain.content import (
+    Content,
+    InvalidContent,
+    Strict,
+    check_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
     ExportedContent,
     Integration,
+    IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
     check_condition_for,
@@ -33,8 +42,10 @@ from ..arguments import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "ListedCodes", "Target"]
+__all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
 
+_MAX_SHOWN_NAMES = 10
+"""The ESP names in a message."""
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
 
@@ -62,6 +73,15 @@ class ConditionSupport:
     esp: Esp
     code: ConditionCode | None = None
     refusal: str | None = None
+
+
+@frozen(kw_only=True)
+class IntegrationExport:
+    """The content for one integration, or the error for which there is none."""
+
+    integration_id: IntegrationId
+    exported: ExportedContent | None = None
+    error: InvalidContent | IntegrationNotFound | None = None
 
 
 @frozen(kw_only=True)
@@ -97,6 +117,21 @@ class ContentService:
             integrations=integrations,
             version_tag=catalog.version_tag,
         )
+
+    def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
+        """Return the error with the ESP names of the synced field that has the key of a new one.
+
+        Other errors stay as they are. The use case that raises the error does not call this,
+        because it reads the whole catalog.
+        """
+        if not taken.is_synced:
+            return taken
+        try:
+            listed = self.list_codes(organization_id, taken.existing_id)
+        except FieldNotFound:  # It has been deleted since.
+            return taken
+        message = f"{taken} {_describe_names(listed)}"
+        return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
 
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
         """Return the codes of all fields of the organization."""
@@ -189,6 +224,30 @@ class ContentService:
         """
         return export_content(content, self.read_codes(organization_id), target, strict=strict)
 
+    def export_for_integrations(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        integration_ids: Iterable[IntegrationId],
+        *,
+        strict: Strict = False,
+    ) -> Iterator[IntegrationExport]:
+        """Read the catalog, and return an iterator that exports the content for each integration.
+
+        An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
+        InvalidContent that `export_content` raises.
+        """
+        codes = self.read_codes(organization_id)
+
+        def export(integration_id: IntegrationId) -> IntegrationExport:
+            try:
+                exported = export_content(content, codes, integration_id, strict=strict)
+            except (InvalidContent, IntegrationNotFound) as error:
+                return IntegrationExport(integration_id=integration_id, error=error)
+            return IntegrationExport(integration_id=integration_id, exported=exported)
+
+        return map(export, integration_ids)
+
     def preview_content(
         self, organization_id: OrganizationId, content: Content, values: Mapping[str, object]
     ) -> str:
@@ -210,6 +269,19 @@ class ContentService:
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
         return tuple(self._fields.all(organization_id).fields)
+
+
+def _describe_names(listed: ListedCodes) -> str:
+    """Return a sentence with the ESP names of a field at its organization's integrations."""
+    names = {code.integration_id: code.esp_name for code in listed.codes}
+    shown = []
+    for integration in listed.integrations[:_MAX_SHOWN_NAMES]:
+        name = names[integration.id]
+        shown.append(f"{'none' if name is None else name.name} at {integration.name}")
+    more = len(listed.integrations) - len(shown)
+    if more:
+        shown.append(f"and {more} more")
+    return f"Its names there: {', '.join(shown)}."
 
 
 def _find_support(

@@ -27,6 +27,9 @@ _STATES = {
 _HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
 """The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
 
+DEFAULT_PLACEHOLDER = "DEFAULT"
+"""The default in codes that people and programs complete with their own."""
+
 
 @frozen(kw_only=True)
 class FieldCode:
@@ -104,6 +107,13 @@ class FieldCode:
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
         return self.insertion_code if default is None else self._with_default(default)
+
+    @property
+    def insertion_code_with_default(self) -> str | None:
+        """The insertion code with the default DEFAULT, or None if it can't have a default."""
+        with suppress(NotInsertable):
+            return self.require_insertion_code(DEFAULT_PLACEHOLDER)
+        return None
 
     def require_value_expression(self) -> str:
         """Return the value expression.

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldNotFound,
+    KeyTaken,
     RecipientField,
     Unchanged,
 )
@@ -178,7 +179,10 @@ def create(
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
-        field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
+        try:
+            field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
+        except KeyTaken as taken:
+            raise core.content.explain_taken_key(chosen.id, taken) from None
     _show(field, "Created", as_json=as_json)
 
 
