@@ -200,10 +200,8 @@ def create(
             _show_derived_key(draft.key, prompt=not yes)
         try:
             field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
-        except KeyTaken as error:
-            taken = core.content.list_codes(chosen.id, error.existing_id)
-            names = esp_names(taken) if taken.field.origin.source is Source.INTEGRATION else ""
-            raise click.ClickException(f"{error}{names}") from None
+        except KeyTaken as taken:
+            raise core.content.explain_taken_key(chosen.id, taken) from None
     _show(field, "Created", as_json=as_json)
 
 
