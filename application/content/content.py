@@ -104,11 +104,6 @@ class ContentService:
         require_ids(organization_id=organization_id)
         return () if self._integrations is None else self._integrations.all(organization_id)
 
-    def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
-        """Return the names and codes of all fields of the organization at its integrations."""
-        catalog, integrations = self._read_catalog(organization_id)
-        return FieldCodes(EspNames(catalog.fields, integrations))
-
     def list_codes(self, organization_id: OrganizationId, reference: FieldReference) -> ListedCodes:
         """Return the codes of the field with this id or key.
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
@@ -98,6 +99,13 @@ class EspNames:
             raise IntegrationRequired(DIALECTS[target].title)
         return connected[0] if connected else target
 
+    def get_field(self, field_id: FieldId) -> RecipientField:
+        """Return the field with this id. Raises: FieldNotFound if there is none."""
+        field = next((each for each in self.fields if each.id == field_id), None)
+        if field is None:
+            raise FieldNotFound
+        return field
+
     def find_field(self, key: str, target: Target) -> RecipientField | None:
         """Return the field that the key means at the target, or None.
 
@@ -130,6 +138,20 @@ class EspNames:
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
         """Return the synced fields of the target, by ascending id."""
         return tuple(self._index(target).synced)
+
+    def fields_to_name(self, integration_id: IntegrationId) -> tuple[RecipientField, ...]:
+        """Return the fields for which people set names at the integration, by ascending id.
+
+        These are all fields except its synced fields and, unless a name is set for them, those for
+        which another field stands.
+        """
+        named = self.integrations[integration_id].names
+        return tuple(
+            field
+            for field in self.fields
+            if field.origin.integration_id != integration_id
+            and (field.id in named or self.definition_of(field) is None)
+        )
 
     def counterparts(self, field: RecipientField) -> Mapping[IntegrationId, RecipientField]:
         """Return the counterparts for which the field stands in lists, by integration.

@@ -110,16 +110,7 @@ def _listed(
 ) -> list[FieldCode]:
     """Return the codes of the fields with these keys, or of all whose names people set, by key."""
     names = codes.names
-    if keys:
-        listed = [field for field in names.fields if field.key in keys]
-    else:
-        named = names.integrations[integration_id].names
-        listed = [
-            field
-            for field in names.fields
-            if field.origin.integration_id != integration_id
-            and (field.id in named or names.definition_of(field) is None)
-        ]
+    listed = [names.by_key[key] for key in keys] or names.fields_to_name(integration_id)
     return [codes.get(each, integration_id) for each in sorted(listed, key=lambda each: each.key)]
 
 

@@ -27,7 +27,6 @@ from recipient_fields.domain import (
     FieldNotFound,
     KeyTaken,
     RecipientField,
-    Source,
     Unchanged,
 )
 from recipient_fields.domain.esp import CodeWarning, IntegrationNotFound, field_warnings
@@ -45,7 +44,7 @@ from ..options import (
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_line, print_table
 from ..prompts import confirm, confirm_at_terminal, yes_option
-from .codes import esp_names, print_codes
+from .codes import print_codes
 
 T = TypeVar("T")
 

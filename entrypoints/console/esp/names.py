@@ -64,8 +64,9 @@ class IntegrationNames(Page):
         entered: _Entered,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
-        names = self.core.content.read_codes(visit(req).organization.id).names
-        integration = names.get_integration(integration_id)
+        organization_id = visit(req).organization.id
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        names = self.core.content.read_codes(organization_id).names
         rows = _rows(names, integration)
         self.pages.send(
             req,
@@ -132,12 +133,9 @@ _ORDER = (ShownState.MISSING, ShownState.NONE, ShownState.ASSUMED, ShownState.FO
 
 
 def _rows(names: EspNames, integration: Integration) -> list[_Row]:
-    """Return a row for each field that was not synced from the integration."""
-    rows = [
-        _Row(field, names.find(field, integration.id))
-        for field in names.fields
-        if not integration.channel.owns(field.origin)
-    ]
+    """Return a row for each field for which people set names."""
+    fields = names.fields_to_name(integration.id)
+    rows = [_Row(field, names.find(field, integration.id)) for field in fields]
     return sorted(rows, key=lambda row: (_ORDER.index(row.state), row.field.key))
 
 

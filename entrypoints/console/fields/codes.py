@@ -60,7 +60,6 @@ class CodeRow:
             return ShownState.OWN
         return shown_state(self.code.esp_name)
 
-
     @property
     def advice(self) -> str:
         """What helps if the name is not certain, or an empty text."""
@@ -79,7 +78,8 @@ class CodeRow:
 
 def code_rows(codes: FieldCodes, field: RecipientField) -> tuple[list[CodeRow], list[CodeRow]]:
     """Return the rows of the integrations, and those of the ESPs without an integration."""
-    connected, others = [], []
+    connected: list[CodeRow] = []
+    others: list[CodeRow] = []
     for code in codes.list_codes(field):
         integration = None
         if code.integration_id is not None:

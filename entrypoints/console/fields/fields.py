@@ -125,8 +125,7 @@ class FieldView(Page):
         """Show a field: its members, its checks, and how each ESP writes it."""
         organization_id = visit(req).organization.id
         codes = self.core.content.read_codes(organization_id)
-        names = codes.names
-        field = names.get_field(field_id)
+        names, field = codes.names, codes.names.get_field(field_id)
         integration = None
         if field.origin.integration_id is not None:
             integration = names.integrations[field.origin.integration_id]
