@@ -138,17 +138,14 @@ def parse_field_document(document: object) -> CatalogDocument:
             break
         with violations.collect("fields", key):
             drafts.append(_parse_field(key, members))
-    integrations: dict[str, DefinedNames] = {}
+    integrations: list[DefinedNames] = []
+    names: set[str] = set()
     for index, each in enumerate(parsed.integrations):
         with violations.collect("integrations", index):
-            defined = _parse_integration(each)
-            if defined.integration in integrations:
-                message = "The document already has this integration. Add the names to it."
-                raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("name",))])
-            integrations[defined.integration] = defined
+            integrations.append(_parse_integration(each, names))
     if violations:
         raise InvalidDocument(violations)
-    return CatalogDocument(tuple(drafts), tuple(integrations.values()))
+    return CatalogDocument(tuple(drafts), tuple(integrations))
 
 
 def render_field_document(
@@ -233,10 +230,15 @@ def _of_field(violation: Violation) -> Violation:
     return evolve(violation, path=()) if violation.path == ("key",) else violation
 
 
-def _parse_integration(integration: _Integration) -> DefinedNames:
-    violations = Violations()
+def _parse_integration(integration: _Integration, others: set[str]) -> DefinedNames:
+    """Return the names at the integration, and add its name to those of the others."""
+    violations, name = Violations(), integration.name
     with violations.collect():
-        name = parse_integration_name(integration.name)
+        name = parse_integration_name(name)
+    if name in others:
+        message = "The document already has this integration. Add the names to it."
+        violations.append(Violation(Rule.DUPLICATE_ITEM, message, ("name",)))
+    others.add(name)
     names = {}
     for key, value in integration.names.items():
         with violations.collect("names", key):
@@ -253,8 +255,7 @@ def _parse_name(value: object) -> SetName:
         case dict():
             members = parse_document(value, _SetName)
             return SetName(members.name, members.custom)
-    message = "This must be a text, such as TIER."
-    raise InvalidInput([Violation(Rule.TYPE, message)])
+    raise InvalidInput([Violation(Rule.TYPE, "This must be a text, such as TIER.")])
 
 
 def _render_integration(

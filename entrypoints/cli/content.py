@@ -19,7 +19,7 @@ from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent
 from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
-from .esp.target import chosen_target, esp_target_options, required_target
+from .esp.target import chosen_target, esp_target_options
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_bytes, print_json, print_line
@@ -115,10 +115,12 @@ def export(
     """
     if everywhere != (out is not None):
         raise click.UsageError("Use --all and --out together.")
-    if everywhere and chosen_target(esp, integration) is not None:
+    target = chosen_target(esp, integration)
+    if everywhere and target is not None:
         raise click.UsageError("Use either --all, --esp or --integration.")
     strictness = chosen_strictness(strict=strict, strict_caveats=strict_caveats)
-    target = None if everywhere else required_target(esp, integration)
+    if not everywhere and target is None:
+        raise click.UsageError("Add --esp, --integration or --all.")
     folder = None if out is None else _writable_folder(out)
     mark, text = _decoded(content.read())
     with (

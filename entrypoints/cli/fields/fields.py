@@ -27,6 +27,7 @@ from recipient_fields.domain import (
     FieldNotFound,
     KeyTaken,
     RecipientField,
+    Source,
     Unchanged,
 )
 from recipient_fields.domain.esp import CodeWarning, IntegrationNotFound, field_warnings
@@ -44,7 +45,7 @@ from ..options import (
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_line, print_table
 from ..prompts import confirm, confirm_at_terminal, yes_option
-from .codes import print_codes
+from .codes import esp_names, print_codes
 
 T = TypeVar("T")
 
@@ -200,7 +201,8 @@ def create(
         try:
             field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
         except KeyTaken as error:
-            names = esp_names(core.content.list_codes(chosen.id, error.existing_id))
+            taken = core.content.list_codes(chosen.id, error.existing_id)
+            names = esp_names(taken) if taken.field.origin.source is Source.INTEGRATION else ""
             raise click.ClickException(f"{error}{names}") from None
     _show(field, "Created", as_json=as_json)
 
