@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import field, frozen
 
-from recipient_fields.domain import IntegrationId
+from recipient_fields.domain import FieldKey, IntegrationId
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.esp.names import FieldCode, NameFrom, NameState
 
@@ -58,6 +58,24 @@ class FieldCodeDocument:
     )
 
 
+@frozen(kw_only=True)
+class EspNameDocument:
+    """What the field with a key is called at one integration."""
+
+    key: FieldKey
+    esp_field_name: str | None
+    name_from: NameFrom | None
+    state: NameState | None
+    refusal: str | None
+
+
+@frozen
+class EspNameListDocument:
+    """What fields are called at one integration."""
+
+    names: Sequence[EspNameDocument]
+
+
 @frozen
 class FieldCodeListDocument:
     """The response with the codes of a field."""
@@ -70,6 +88,21 @@ def render_codes(listed: ListedCodes) -> dict[str, object]:
     names: dict[IntegrationId | None, str] = {each.id: each.name for each in listed.integrations}
     documents = tuple(_document(code, names.get(code.integration_id)) for code in listed.codes)
     return render_document(FieldCodeListDocument(documents))
+
+
+def render_names(codes: Iterable[FieldCode]) -> dict[str, object]:
+    """Return the document of the names in the codes of one integration, in their order."""
+    documents = tuple(
+        EspNameDocument(
+            key=code.field.key,
+            esp_field_name=None if code.esp_name is None else code.esp_name.name,
+            name_from=code.name_from,
+            state=None if code.esp_name is None else code.esp_name.state,
+            refusal=code.refusal,
+        )
+        for code in codes
+    )
+    return render_document(EspNameListDocument(documents))
 
 
 def _document(code: FieldCode, integration_name: str | None) -> FieldCodeDocument:
