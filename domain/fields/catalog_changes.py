@@ -247,7 +247,8 @@ def require_addable(
     if holder is not None and holder.origin.source is Source.INTEGRATION:
         raise KeyTaken(definition.key, holder.id, _ALREADY_SYNCED)
     if holder is not None:
-        raise KeyTaken(definition.key, holder.id)
+        is_synced = holder.origin.integration_id is not None
+        raise KeyTaken(definition.key, holder.id, is_synced=is_synced)
     if limit is not None and count(definition.origin.source) >= limit:
         raise FieldLimitReached(limit)
 

@@ -27,7 +27,6 @@ from recipient_fields.domain import (
     FieldNotFound,
     KeyTaken,
     RecipientField,
-    Source,
     Unchanged,
 )
 from recipient_fields.domain.esp import CodeWarning, IntegrationNotFound, field_warnings
@@ -45,7 +44,7 @@ from ..options import (
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_line, print_table
 from ..prompts import confirm, confirm_at_terminal, yes_option
-from .codes import esp_names, print_codes
+from .codes import print_codes
 
 T = TypeVar("T")
 
@@ -200,10 +199,8 @@ def create(
             _show_derived_key(draft.key, prompt=not yes)
         try:
             field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
-        except KeyTaken as error:
-            taken = core.content.list_codes(chosen.id, error.existing_id)
-            names = esp_names(taken) if taken.field.origin.source is Source.INTEGRATION else ""
-            raise click.ClickException(f"{error}{names}") from None
+        except KeyTaken as taken:
+            raise core.content.explain_taken_key(chosen.id, taken) from None
     _show(field, "Created", as_json=as_json)
 
 
