@@ -134,7 +134,7 @@ class ContentService:
         return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
 
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
-        """Return the codes of all fields of the organization."""
+        """Return the names and codes of all fields of the organization at its integrations."""
         catalog, integrations = self._read_catalog(organization_id)
         return FieldCodes.of(catalog.fields, integrations)
 

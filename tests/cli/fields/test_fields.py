@@ -219,7 +219,8 @@ def test_the_key_of_a_synced_field_is_reported_with_its_esp_names(
     tier = EspField(name="Tier", data_type=DataType.TEXT)
     core.integrations.sync_fields(acme, emails.id, [tier])
 
-    run = cli("fields", "create", "--organization", acme, "--name", "Tier", "--data-type", "text")
+    arguments = ("--organization", acme, "--name", "N", "--key", "tier", "--data-type", "text")
+    run = cli("fields", "create", *arguments)
 
     assert run.failure().endswith("Its names there: Tier at Emails, tier at Journeys.")
 
