@@ -18,6 +18,7 @@ from recipient_fields.domain.conditions import (
     date_literal,
     format_condition,
 )
+from recipient_fields.domain.content import WarningCode
 from recipient_fields.domain.esp import ConditionCode, NotExpressible, compile_condition
 from recipient_fields.domain.esp.names import FieldCodes
 
@@ -25,6 +26,8 @@ from .codes import CodeRow
 
 THEN, OTHERWISE = "A", "B"
 """The texts that the code of the example conditions selects."""
+
+_ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.MISSING_NAME, WarningCode.UNKNOWN_NAME}
 
 _EXAMPLES: Mapping[DataType, Value] = {
     DataType.TEXT: "example",
@@ -44,6 +47,12 @@ class ConditionPreview:
     """The name of the integration, or an empty text."""
     code: ConditionCode | None
     reason: str
+
+    @property
+    def caveats(self) -> str:
+        """The caveats of the code, without those about names: another table shows their states."""
+        warnings = () if self.code is None else self.code.warnings
+        return " ".join(each.message for each in warnings if each.code not in _ABOUT_NAMES)
 
     @classmethod
     def of(cls, condition: Condition, codes: FieldCodes, row: CodeRow) -> ConditionPreview:
