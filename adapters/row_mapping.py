@@ -131,7 +131,7 @@ _UNREADABLE = (
     ValueError,
     OverflowError,
     RecursionError,
-    KeyError,  # a document without a member
+    LookupError,  # a document without a member
     TypeError,  # a document that is no object
     UnreadableRow,  # a field in the row of a record
 )
