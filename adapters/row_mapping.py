@@ -131,7 +131,7 @@ _UNREADABLE = (
     ValueError,
     OverflowError,
     RecursionError,
-    KeyError,  # a document without a member
+    LookupError,  # a document without a member
     TypeError,  # a document that is no object
     UnreadableRow,  # a field in the row of a record
 )
@@ -561,6 +561,7 @@ def stored_integration(
     The documents are those of `refused_names_document` and `names_document`.
     """
     with RowMapping("integrations", integration_id):
+        by_field = json.loads(names)
         return Integration(
             id=IntegrationId(integration_id),
             organization_id=OrganizationId(organization_id),
@@ -569,10 +570,7 @@ def stored_integration(
             created_at=created_at,
             last_synced_at=last_synced_at,
             refused_names=json.loads(refused_names),
-            names={
-                FieldId(int(field_id)): SetName(**name)
-                for field_id, name in json.loads(names).items()
-            },
+            names={FieldId(int(each)): SetName(**by_field[each]) for each in by_field},
         )
 
 

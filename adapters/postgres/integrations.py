@@ -41,8 +41,9 @@ from .transactions import Transactions, Work
 
 T = TypeVar("T")
 
-_END_OF_FIELD = 1 + len(FIELD_COLUMNS)
-"""The place after a field in the rows of `select_catalog_and_integrations`."""
+_FIELD = slice(2, 2 + len(FIELD_COLUMNS))
+_INTEGRATION = slice(_FIELD.stop + 1, None)
+"""The columns of a field and an integration in the rows of `select_catalog_and_integrations`."""
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
 _PLANS_WITHOUT_LOCK = 3
@@ -63,10 +64,16 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
         rows = self._database.read(lambda c: c.all(select_catalog_and_integrations, values))
         if not rows:
             raise OrganizationNotFound
-        pairs = [(row[1:_END_OF_FIELD], row[_END_OF_FIELD:-1]) for row in rows]
-        fields = tuple(read_field(field) for field, _ in pairs if field[0] is not None)
-        integrations = tuple(read_integration(each) for _, each in pairs if each[0] is not None)
-        return Catalog(organization_id, rows[0][0], fields), integrations
+        fields = (row[_FIELD] for row in rows)
+        integrations = (row[_INTEGRATION] for row in rows)
+        return (
+            Catalog(
+                organization_id,
+                revision=rows[0][0],
+                fields=tuple(read_field(each) for each in fields if each[0] is not None),
+            ),
+            tuple(read_integration(each) for each in integrations if each[0] is not None),
+        )
 
     def delete(
         self,
@@ -191,14 +198,13 @@ def select_catalog_and_integrations(sql: Dialect) -> str:
     ours = "WHERE organization_id = :organization_id"
     place = "row_number() OVER (ORDER BY id) AS place"
     return f"""
-        SELECT revision,
-            {", ".join(f"field.{column}" for column in FIELD_COLUMNS)},
-            integration.*
+        SELECT revision, field.*, integration.*
         FROM organizations LEFT JOIN (
             (SELECT {place}, {field_columns(sql)} FROM recipient_fields {ours}) AS field
             FULL JOIN
-            (SELECT {integration_columns(sql)}, {place} FROM integrations {ours}) AS integration
-            USING (place)
+            (SELECT {place}, {integration_columns(sql)} FROM integrations {ours}) AS integration
+            ON field.place = integration.place
         ) ON true
-        WHERE organizations.id = :organization_id ORDER BY place
+        WHERE organizations.id = :organization_id
+        ORDER BY coalesce(field.place, integration.place)
     """

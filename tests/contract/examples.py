@@ -124,6 +124,13 @@ ALLOWED_VALUES: Final = {
 }
 
 
+EVERY_NAME: Final[Mapping[FieldId, SetName]] = {
+    FieldId(number): SetName(name, custom=number % 2 == 0)
+    for number, name in enumerate(LINES.values(), start=MAX_SAFE_INTEGER - len(LINES))
+}
+"""Names of fields, which need not exist, at an integration."""
+
+
 def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> FieldDefinition:
     """Return a definition with this key and channel; `members` are those of FieldDraft."""
     if by.source is Source.INTEGRATION:

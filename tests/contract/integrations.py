@@ -53,6 +53,9 @@ BY_ID: dict[str, Call] = {
     "rename": lambda repository, organization, integration_id: repository.rename(
         organization, integration_id, ""
     ),
+    "change_names": lambda repository, organization, integration_id: repository.change_names(
+        organization, integration_id, must_not_be_called
+    ),
     "delete": lambda repository, organization, integration_id: repository.delete(
         organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
     ),
@@ -224,6 +227,8 @@ class IntegrationCases:
             integrations.all(OrganizationId(never_assigned))
         with pytest.raises(OrganizationNotFound):
             integrations.count_fields(OrganizationId(never_assigned))
+        with pytest.raises(OrganizationNotFound):
+            integrations.read_catalog(OrganizationId(never_assigned))
         with pytest.raises(OrganizationNotFound):
             integrations.add(OrganizationId(never_assigned), an_integration_draft())
         assert integrations.all(integration.organization_id) == (integration,)
