@@ -112,7 +112,6 @@ def account(cli: CommandLine, core: Core, acme: OrganizationId) -> Account:
     return Account(cli, core, acme)
 
 
-@GUARDED
 @EVERY_ORDER
 def test_definitions_work_in_each_esp_before_and_after_the_syncs(
     account: Account, esps: list[Esp]
@@ -125,7 +124,6 @@ def test_definitions_work_in_each_esp_before_and_after_the_syncs(
     assert {esp: account.export(esp) for esp in REPORTED} == AFTER
 
 
-@GUARDED
 @EVERY_ORDER
 def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: list[Esp]) -> None:
     for esp in esps:
@@ -149,7 +147,6 @@ def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(
         assert run.status == 0, run.err
 
 
-@GUARDED
 def test_all_exports_are_written_with_one_command(account: Account, tmp_path: Path) -> None:
     account.define()
     account.set_name(Esp.MAILCHIMP, "loyalty_tier", "TIER")
