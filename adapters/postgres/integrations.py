@@ -16,25 +16,34 @@ from recipient_fields.domain import (
     CatalogChanges,
     IntegrationId,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
 )
 from recipient_fields.domain.esp import Integration, SyncPlan
 
-from ..relational.fields import read_catalog
+from ..relational.columns import storable_id
+from ..relational.dialect import Dialect
+from ..relational.fields import field_columns, read_catalog
 from ..relational.integrations import (
     RelationalIntegrations,
     get_integration,
+    integration_columns,
+    read_integration,
     remove_integration,
     store_last_sync,
 )
 from ..relational.locks import lock_catalog
 from ..relational.organizations import catalog_revision
+from ..row_mapping import FIELD_COLUMNS, read_field
 from .changes import PlannedRows
 from .dialect import PostgresConnection
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
 
+_FIELD = slice(2, 2 + len(FIELD_COLUMNS))
+_INTEGRATION = slice(_FIELD.stop + 1, None)
+"""The columns of a field and an integration in the rows of `select_catalog_and_integrations`."""
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
 _PLANS_WITHOUT_LOCK = 3
@@ -47,6 +56,24 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     """The integrations in one PostgreSQL database. `sync` can take a minute."""
 
     _transactions: Transactions
+
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        values = {"organization_id": storable_id(organization_id)}
+        rows = self._database.read(lambda c: c.all(select_catalog_and_integrations, values))
+        if not rows:
+            raise OrganizationNotFound
+        fields = (row[_FIELD] for row in rows)
+        integrations = (row[_INTEGRATION] for row in rows)
+        return (
+            Catalog(
+                organization_id,
+                revision=rows[0][0],
+                fields=tuple(read_field(each) for each in fields if each[0] is not None),
+            ),
+            tuple(read_integration(each) for each in integrations if each[0] is not None),
+        )
 
     def delete(
         self,
@@ -65,7 +92,9 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
             check(fields)
             rows = PlannedRows.of(CatalogChanges(deleted=fields))
             self._store(connection, organization_id, rows, author=author, at=at)
-            remove_integration(PostgresConnection(connection), organization_id, integration_id)
+            shared = PostgresConnection(connection)
+            remove_integration(shared, organization_id, integration_id)
+            self._advance(shared, organization_id)
             return fields
 
         return self._transactions.write(delete, first=lock_catalog(organization_id))
@@ -82,12 +111,10 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     ) -> SyncPlan:
         def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
             self._store(connection, organization_id, rows, author=author, at=at)
-            store_last_sync(
-                PostgresConnection(connection),
-                organization_id,
-                integration_id,
-                plan.integration.last_synced_at,
-            )
+            shared = PostgresConnection(connection)
+            store_last_sync(shared, organization_id, integration_id, plan.integration)
+            if plan.changes_catalog:
+                self._advance(shared, organization_id)
 
         for _ in range(_PLANS_WITHOUT_LOCK):
             plan = self._sync_unless_changed(organization_id, integration_id, planner, store)
@@ -160,3 +187,24 @@ def _get(
     connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
     return get_integration(PostgresConnection(connection), organization_id, integration_id)
+
+
+def select_catalog_and_integrations(sql: Dialect) -> str:
+    """Select the revision of a catalog, its fields, and the integrations of its organization.
+
+    One statement, so that all are of one snapshot and one round trip: each row has a field and an
+    integration of the same place. The columns are NULL if there are fewer.
+    """
+    ours = "WHERE organization_id = :organization_id"
+    place = "row_number() OVER (ORDER BY id) AS place"
+    return f"""
+        SELECT revision, field.*, integration.*
+        FROM organizations LEFT JOIN (
+            (SELECT {place}, {field_columns(sql)} FROM recipient_fields {ours}) AS field
+            FULL JOIN
+            (SELECT {place}, {integration_columns(sql)} FROM integrations {ours}) AS integration
+            ON field.place = integration.place
+        ) ON true
+        WHERE organizations.id = :organization_id
+        ORDER BY coalesce(field.place, integration.place)
+    """

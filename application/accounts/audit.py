@@ -12,7 +12,8 @@ AUDIT = "recipient_fields.audit"
 """The name of the audit logger.
 
 It logs the creation, rotation and revocation of API keys, the deletion of organizations, the
-pruning of histories, and the invitation, revocation and sign-ins of administrators. No record
+pruning of histories, the names that are set for fields at integrations, and the invitation,
+revocation and sign-ins of administrators. No record
 contains a key, a password, a token or the email address of an unknown account, except those of
 invitations.
 """

@@ -40,6 +40,14 @@ __all__ = ["ConditionCompilation", "ContentExport"]
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
+MAX_EXPORTS = 20
+"""The maximum number of integrations for which one document exports content."""
+MAX_EXPORTS_LENGTH = 4_194_304
+"""The maximum number of characters that are exported for several integrations in all.
+
+It applies to the content, counted once per integration, and to the result: that of one export has
+the same limit.
+"""
 
 
 @frozen
@@ -125,10 +133,10 @@ class CompiledConditionDocument:
 
 @frozen
 class ContentExport:
-    """Content, and the target of its code."""
+    """Content, and the target of its code, or several integrations with one export each."""
 
     content: Content
-    target: Target
+    target: Target | tuple[IntegrationId, ...]
     strict: Strict
 
 
@@ -147,6 +155,17 @@ class ContentExportDocument:
     esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
+    )
+    integration_ids: list[IntegrationId] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
+            f" number times the length of the content is at most {MAX_EXPORTS_LENGTH:,}.",
+            {"type": "array", "items": IntegrationId},
+            minItems=1,
+            maxItems=MAX_EXPORTS,
+            uniqueItems=True,
+        ),
     )
     strict: Strict = field(
         default=False,
@@ -219,7 +238,9 @@ def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
 
 
 def parse_content_export(document: object) -> ContentExport:
-    """Return the input of `{"content", "esp" or "integration_id", "strict"}`.
+    """Return the input of `{"content", "strict"}` with one member that is or has the targets.
+
+    This is `esp`, `integration_id` or `integration_ids`.
 
     Raises: InvalidDocument with all violations.
     """
@@ -231,20 +252,18 @@ def parse_content_export(document: object) -> ContentExport:
         with violations.collect("content"):
             content = _parse_content(members.content)
         with violations.collect():
-            target = _target(members.esp, members.integration_id)
+            target = _export_target(members)
     if violations:
         raise InvalidDocument(violations)
     return ContentExport(content, target, members.strict)
 
 
-def render_exported_content(exported: ExportedContent) -> dict[str, object]:
+def exported_content_document(exported: ExportedContent) -> ExportedContentDocument:
     """Return the document of exported content."""
-    return render_document(
-        ExportedContentDocument(
-            content=exported.content,
-            warnings=tuple(map(_warning, exported.warnings)),
-            fields=exported.keys,
-        )
+    return ExportedContentDocument(
+        content=exported.content,
+        warnings=tuple(map(_warning, exported.warnings)),
+        fields=exported.keys,
     )
 
 
@@ -294,6 +313,33 @@ def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> 
         None if isinstance(esp, Unchanged) else esp,
         None if isinstance(integration_id, Unchanged) else integration_id,
     )
+
+
+def _export_target(members: ContentExportDocument) -> Target | tuple[IntegrationId, ...]:
+    """Return the target or the targets of an export. Raises: InvalidInput with all violations."""
+    if isinstance(members.integration_ids, Unchanged):
+        return _target(members.esp, members.integration_id)
+    ids = members.integration_ids
+    violations = Violations(
+        Violation(Rule.DUPLICATE_ITEM, "Each integration may be listed once.", (index,))
+        for index, each in enumerate(ids[:MAX_EXPORTS])
+        if each in ids[:index]
+    )
+    most = min(MAX_EXPORTS, MAX_EXPORTS_LENGTH // max(1, len(members.content)))
+    if not (members.esp is members.integration_id is UNCHANGED):
+        message = "Send either `integration_ids`, `integration_id` or `esp`."
+        violations.append(Violation(Rule.NOT_APPLICABLE, message))
+    if not ids:
+        violations.append(Violation(Rule.EMPTY, "List at least one integration."))
+    elif len(ids) > MAX_EXPORTS:
+        message = f"List at most {MAX_EXPORTS} integrations."
+        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
+    elif len(ids) > most:
+        message = f"List at most {most} integrations per request for content of this length."
+        violations.append(Violation(Rule.TOO_LARGE, message))
+    if violations:
+        raise InvalidInput(each.prefixed("integration_ids") for each in violations)
+    return tuple(ids)
 
 
 def _split_else(document: object, violations: Violations) -> tuple[object, str]:

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId, format_instant
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
+from recipient_fields.domain.esp.names import EspName
 
 from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document
@@ -71,12 +72,35 @@ def render_integrations(integrations: Iterable[Integration]) -> dict[str, object
 
 
 def render_sync(plan: SyncPlan) -> dict[str, object]:
-    """Return the keys of the fields that a sync run changes, its refused fields and its caveats."""
+    """Return the keys of the fields that a sync run changes, and what it says about other fields.
+
+    These are the fields that it refuses, the ESP names that change, also by their state alone, and
+    the caveats.
+    """
     return {
         "created": [field.key for field in plan.created],
         "updated": [field.key for field in plan.updated],
         "removed": [field.key for field in plan.removed],
         "unchanged": plan.unchanged,
         "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+        "name_changes": [
+            {
+                "key": change.field.key,
+                "integration_id": change.integration_id,
+                "before": _render_esp_name(change.before),
+                "after": _render_esp_name(change.after),
+            }
+            for change in plan.name_changes
+        ],
         "caveats": [{"name": each.name, "message": each.message} for each in plan.caveats],
+    }
+
+
+def _render_esp_name(name: EspName | None) -> dict[str, object] | None:
+    if name is None:
+        return None
+    return {
+        "esp_field_name": name.name,
+        "name_from": name.name_from.value,
+        "state": None if name.state is None else name.state.value,
     }

@@ -31,12 +31,14 @@ from recipient_fields.domain.esp import (
     IntegrationChanged,
     IntegrationDraft,
     ReportedField,
+    SetName,
     SyncPlan,
     SyncRun,
     plan_restorations,
 )
+from recipient_fields.domain.esp.names import set_names
 
-from ..accounts.audit import OPERATOR_AUTHOR
+from ..accounts.audit import OPERATOR_AUTHOR, audit
 from ..arguments import require_ids, require_type
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
@@ -138,6 +140,35 @@ class IntegrationService:
         require_ids(organization_id=organization_id, integration_id=integration_id)
         return self._integrations.rename(organization_id, integration_id, name)
 
+    def set_names(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        changes: Mapping[str, SetName | None],
+    ) -> Integration:
+        """Set what fields are called at the integration, by their keys. None removes a set name.
+
+        All changes are stored, or none. The audit log has a record of each, with the author.
+        Raises: IntegrationNotFound if the organization has no such integration; InvalidNames, with
+        all violations at their keys, if `set_names` of the domain raises it.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        before: Mapping[FieldId, SetName] = {}
+        keys: Mapping[FieldId, FieldKey] = {}
+
+        def plan(integration: Integration, fields: Collection[RecipientField]) -> Integration:
+            nonlocal before, keys
+            before, keys = integration.names, {field.id: field.key for field in fields}
+            return set_names(integration, fields, changes)
+
+        changed = self._integrations.change_names(organization_id, integration_id, plan)
+        for field_id, key in keys.items():
+            old, new = before.get(field_id), changed.names.get(field_id)
+            if old != new:
+                _audit_name(changed, key, old, new, by=self.author.name)
+        self._note_change(organization_id)
+        return changed
+
     def delete_integration(
         self,
         organization_id: OrganizationId,
@@ -201,11 +232,20 @@ class IntegrationService:
         run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
         if dry_run:
             integration = self._integrations.get(organization_id, integration_id)
-            catalog = self._fields.all(organization_id)
-            return run.plan(integration, catalog.fields, size_limit=self._size_limit)
+            catalog, integrations = self._integrations.read_catalog(organization_id)
+            return run.plan(
+                integration,
+                catalog.fields,
+                integrations=integrations,
+                size_limit=self._size_limit,
+            )
+        # Only the names that are set at other integrations for removed fields are needed.
+        others = self._integrations.all(organization_id)
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> SyncPlan:
-            planned = run.plan(integration, fields, size_limit=self._size_limit)
+            planned = run.plan(
+                integration, fields, integrations=others, size_limit=self._size_limit
+            )
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned
 
@@ -314,3 +354,13 @@ class IntegrationService:
             if page.next is None:
                 return
             query = evolve(query, after=page.next)
+
+
+def _audit_name(
+    integration: Integration, key: str, old: SetName | None, new: SetName | None, *, by: str | None
+) -> None:
+    subject = f"Name of {key} at integration {integration.id}"
+    if new is None:
+        audit(subject, "removed", by=by, name=old and old.name)
+    else:
+        audit(subject, "set", by=by, name=new.name, before=old and old.name)

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from recipient_fields.domain import (
     Author,
+    Catalog,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -19,7 +20,13 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-__all__ = ["EspFieldSource", "IntegrationCheck", "IntegrationRepository", "SyncPlanner"]
+__all__ = [
+    "EspFieldSource",
+    "IntegrationCheck",
+    "IntegrationRepository",
+    "NamePlanner",
+    "SyncPlanner",
+]
 
 IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
 """Raise if an integration with these fields may not be deleted."""
@@ -31,15 +38,32 @@ SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], Syn
 It has no side effects: a storage may call it several times."""
 
 
+NamePlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], Integration]
+"""Return the integration with other names, from it and all fields of its organization.
+
+It has no side effects: a storage may call it several times."""
+
+
 class IntegrationRepository(Protocol):
     """The integrations of all organizations. Their sync runs create, change and delete fields.
 
-    For each organization, the integrations of other organizations do not exist.
+    For each organization, the integrations of other organizations do not exist. Every change to an
+    integration that can change a code of a field increases the revision of its organization's
+    catalog: its creation, its deletion, another ESP name, and its own name, which the codes show.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
         """Return the organization's integrations by ascending id.
 
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        """Return all fields of the organization and its integrations, each by ascending id.
+
+        One transaction reads both, so they are those of the catalog's revision.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
@@ -71,6 +95,21 @@ class IntegrationRepository(Protocol):
         InvalidIntegration if the name is not one line of 1 to 255 characters.
         """
 
+    def change_names(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: NamePlanner,
+        /,
+    ) -> Integration:
+        """Store the names of the integration that `planner` returns, and return the integration.
+
+        `planner` receives the integration and all fields of its organization by ascending id. These
+        do not change between its last call and the commit. If it raises, nothing is stored and the
+        exception is raised. Only the names are stored.
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
     def delete(
         self,
         organization_id: OrganizationId,
@@ -84,8 +123,7 @@ class IntegrationRepository(Protocol):
         """Delete the integration and its fields at this time, unless `check` raises.
 
         Return these fields by ascending id, as `check` receives them. They do not change between
-        the call of `check` and the commit. The revision of the catalog increases if there are any,
-        and the history records each deletion.
+        the call of `check` and the commit. The history records each deletion.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
 
@@ -107,8 +145,9 @@ class IntegrationRepository(Protocol):
         the exception is raised.
 
         The changes of the plan are stored and recorded as `FieldRepository.change` does. Only
-        `last_synced_at` of the integration is stored. The revision of the catalog increases if the
-        plan changes any field. `at` is the time of the change; the run can have begun long before.
+        `last_synced_at` and `refused_names` of the integration are stored. The revision of the
+        catalog increases if `changes_catalog` of the plan is true. `at` is the time of the change;
+        the run can have begun long before.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
 

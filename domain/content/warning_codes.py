@@ -40,6 +40,11 @@ class WarningCode(Enum):
     DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
     UNESTABLISHED_CHARACTER = "unestablished_character"
 
+    MISSING_NAME = "missing_name"
+    UNKNOWN_NAME = "unknown_name"
+    ASSUMED_NAME = "assumed_name"
+    OTHER_DATA_TYPE = "other_data_type"
+
     SECONDARY_SOURCES = "secondary_sources"
     CASE_INSENSITIVE = "case_insensitive"
     UNKNOWN_CASE = "unknown_case"
@@ -65,4 +70,5 @@ _MISTAKES = {
     WarningCode.CONDITION_LOOKALIKE,
     WarningCode.CONDITION_MISSING,
     WarningCode.OUTER_BRACES,
+    WarningCode.MISSING_NAME,
 }

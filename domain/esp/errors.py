@@ -14,6 +14,7 @@ __all__ = [
     "IntegrationNotFound",
     "IntegrationRequired",
     "InvalidIntegration",
+    "InvalidNames",
     "NoFieldSource",
     "NoSafeForm",
     "NotExpressible",
@@ -43,6 +44,10 @@ class NotInsertable(RecipientFieldsError):
 
 class InvalidIntegration(InvalidInput):
     """The values for an integration break its rules."""
+
+
+class InvalidNames(InvalidInput):
+    """The names for fields at an integration break a rule. The paths begin with the field's key."""
 
 
 class IntegrationNotFound(RecipientFieldsError):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
 from ..fields.field import RecipientField
 from ..fields.origins import Channel, sync_channel
-from ..identity import IntegrationId, OrganizationId
+from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, parse_name
 from .dialects import Esp
 from .errors import InvalidIntegration
 
-__all__ = ["Integration", "IntegrationDraft"]
+__all__ = ["Integration", "IntegrationDraft", "SetName"]
 
 
 def parse_integration_name(text: str) -> str:
@@ -25,6 +26,14 @@ def parse_integration_name(text: str) -> str:
     Raises: InvalidIntegration unless it is one line of 1 to 255 code points.
     """
     return parse_name(text, max_length=MAX_LINE_LENGTH, error=InvalidIntegration)
+
+
+def _to_names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(names)
+
+
+def _to_mapping(names: Mapping[FieldId, SetName]) -> Mapping[FieldId, SetName]:
+    return MappingProxyType(dict(sorted(names.items())))
 
 
 def _to_esp(esp: Esp | str) -> Esp:
@@ -55,16 +64,32 @@ class IntegrationDraft:
         )
 
 
+@frozen
+class SetName:
+    """The name that was set for a field at one integration.
+
+    `custom` is true if it is the name of a custom field although the ESP has a standard field with
+    the same name.
+    """
+
+    name: str
+    custom: bool = False
+
+
 @frozen(kw_only=True)
 class Integration(IntegrationDraft):
     """An organization's named connection to one ESP. It does not contain credentials.
 
     `last_synced_at` is the time when the last successful run began, even if it changed nothing.
+    `refused_names` are the names of the fields that this run refused. `names` are those that were
+    set for fields; a field that is deleted and restored has its name again.
     """
 
     id: IntegrationId
     organization_id: OrganizationId
     last_synced_at: datetime | None = field(converter=optional(whole_milliseconds), default=None)
+    refused_names: frozenset[str] = field(converter=_to_names, default=frozenset())
+    names: Mapping[FieldId, SetName] = field(converter=_to_mapping, factory=dict, hash=False)
 
     @property
     def channel(self) -> Channel:
@@ -82,6 +107,6 @@ class Integration(IntegrationDraft):
         """
         return evolve(self, name=name)
 
-    def synced(self, at: datetime) -> Integration:
+    def synced(self, at: datetime, refused_names: Iterable[str] = ()) -> Integration:
         """Return this integration after a sync run that began at this time."""
-        return evolve(self, last_synced_at=at)
+        return evolve(self, last_synced_at=at, refused_names=refused_names)

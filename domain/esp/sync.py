@@ -31,6 +31,7 @@ from .derived_codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
+from .names import EspNames, NameChange, plan_name_changes
 
 __all__ = [
     "EspField",
@@ -87,13 +88,15 @@ class SyncPlan:
     """The changes that a run makes to an organization's catalog, and the fields that it refuses.
 
     The created fields have their final keys. A stored field that is refused does not change.
-    `caveats` are about accepted fields, whether they change or not.
+    `integration` is the integration after the run. `name_changes` are the changes of the ESP names
+    of other fields, and `caveats` are about accepted fields, whether they change or not.
     """
 
     integration: Integration
     changes: CatalogChanges
     unchanged: int
     refused: tuple[RefusedField, ...]
+    name_changes: tuple[NameChange, ...] = ()
     caveats: tuple[FieldCaveat, ...] = ()
 
     @property
@@ -110,6 +113,11 @@ class SyncPlan:
     def removed(self) -> tuple[RecipientField, ...]:
         """The deleted fields."""
         return self.changes.deleted
+
+    @property
+    def changes_catalog(self) -> bool:
+        """Whether the run changes any field, or what any field is called at an integration."""
+        return bool(self.name_changes) or self.changes != CatalogChanges()
 
     @property
     def digest(self) -> str:
@@ -226,10 +234,12 @@ class SyncRun:
         integration: Integration,
         catalog: Iterable[RecipientField],
         *,
+        integrations: Iterable[Integration] = (),
         size_limit: int | None = None,
     ) -> SyncPlan:
         """Return the changes to the integration and to the fields of its organization.
 
+        `integrations` are those of the organization, for the changes of ESP names at them.
         `size_limit` is the maximum of the bytes of the list of its fields. New fields have no ids
         yet, so the greatest one is counted for each.
         Raises: SyncOvertaken if a run that began later has been stored; CatalogTooLarge if the
@@ -267,11 +277,15 @@ class SyncRun:
         if size_limit is not None:
             size = sum(each.size for each in fields)
             require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
+        refused = [*refused, *not_created]
+        synced = integration.synced(self._at, {each.name for each in refused})
+        names = EspNames(fields, [*integrations, integration])
         return SyncPlan(
-            integration=integration.synced(self._at),
+            integration=synced,
             changes=changes,
             unchanged=len(updates) - len(updated),
-            refused=(*refused, *not_created),
+            refused=tuple(refused),
+            name_changes=plan_name_changes(names, synced, changes),
             caveats=tuple(
                 each for identity, each in self._caveats.items() if identity in accepted_now
             ),

@@ -239,7 +239,8 @@ def require_addable(
     `limit` or more fields of the source of this field.
     """
     if holder is not None:
-        raise KeyTaken(definition.key, holder.id)
+        is_synced = holder.origin.integration_id is not None
+        raise KeyTaken(definition.key, holder.id, is_synced=is_synced)
     if limit is not None and count(definition.origin.source) >= limit:
         raise FieldLimitReached(limit)
 

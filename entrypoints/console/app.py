@@ -44,6 +44,7 @@ from .esp.integrations import (
     IntegrationView,
     OpenFieldSource,
 )
+from .esp.names import IntegrationNames
 from .fields.fields import FieldDeletion, FieldList, FieldView
 from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
@@ -130,6 +131,7 @@ def create_console(
         f"{integrations}/{{integration_id:id}}/edit": IntegrationRenaming(core, pages),
         f"{integrations}/{{integration_id:id}}/sync": IntegrationSync(core, pages, open_source),
         f"{integrations}/{{integration_id:id}}/delete": IntegrationDeletion(core, pages),
+        f"{integrations}/{{integration_id:id}}/names": IntegrationNames(core, pages),
         f"{integrations}/{{integration_id:id}}/removed": RemovedFields(core, pages),
         administrators: AdministratorList(core, pages),
         f"{administrators}/new": AdministratorInvitation(core, pages, origin),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 
 import falcon
@@ -29,9 +29,9 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     ExportedContent,
+    FieldCodes,
     Integration,
     export_content,
-    exportable_fields,
 )
 
 from .form_errors import NO_ERRORS, FormError, FormErrors
@@ -39,6 +39,10 @@ from .forms import Form
 from .page import Page, visit
 from .rendering import Pages
 
+ALL = "all"
+"""The value of the option that exports for each integration."""
+SHOWN_INTEGRATIONS = 20
+"""Integrations for which one form exports. Each export takes time."""
 SHOWN_PLACES = 100
 """Warnings, or places to correct. The page shows the number of the others."""
 SHOWN_VALUES = 50
@@ -71,36 +75,30 @@ class ContentView(Page):
         self._show(req, resp, self._targets(req))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Show the content for the chosen ESP, and its preview."""
+        """Show the content for the chosen ESP or for each integration, and its preview."""
         form, targets = visit(req).form, self._targets(req)
-        target = targets.get(form.text("target"))
-        if target is None:
+        chosen = _chosen(targets, form.text("target"))
+        if not chosen:
             message = "Choose an integration or an email service provider."
             errors = FormErrors((FormError("target", "Export for", message),))
             self._show(req, resp, targets, errors=errors)
             return
-        fields = self.core.fields.list_fields(visit(req).organization.id).fields
-        source = form.text("content")
+        codes = self.core.content.read_codes(visit(req).organization.id)
+        source, preview = form.text("content"), None
         try:
             content = parse_content(source)
-            exported = export_content(
-                content, fields, target.esp, integration_id=target.integration_id
-            )
-            preview = _Preview.of(content, exported, fields, target, _entered_values(form))
+            exports = [_Export.of(content, codes, target) for target in chosen]
+            written = next((each.exported for each in exports if each.exported), None)
+            if written is not None:
+                preview = _Preview.of(content, written, codes, _entered_values(form))
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
             self._show(req, resp, targets, places=places)
             return
-        warnings = _Places.of(source, map(_place_of_warning, exported.warnings))
-        self._show(
-            req,
-            resp,
-            targets,
-            exported=exported,
-            warnings=warnings,
-            preview=preview,
-            errors=preview.errors,
-        )
+        if written is None and len(exports) == 1:
+            self._show(req, resp, targets, places=exports[0].places)
+            return
+        self._show(req, resp, targets, exports=exports, preview=preview)
 
     def _targets(self, req: falcon.Request) -> Mapping[str, _Target]:
         """Return the targets by the values of their options."""
@@ -115,24 +113,27 @@ class ContentView(Page):
         *,
         errors: FormErrors = NO_ERRORS,
         places: _Places | None = None,
-        exported: ExportedContent | None = None,
-        warnings: _Places | None = None,
+        exports: Sequence[_Export] = (),
         preview: _Preview | None = None,
     ) -> None:
         form = visit(req).form
+        if preview is not None:
+            errors = preview.errors
+        is_refused = places is not None or (exports and preview is None)
         self.pages.send(
             req,
             resp,
             "content.html",
-            status=errors.status if places is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            status=HTTPStatus.UNPROCESSABLE_ENTITY if is_refused else errors.status,
             content=form.text("content"),
             targets=targets.values(),
+            all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
+            shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
             places=places,
-            exported=exported,
-            warnings=warnings,
+            exports=exports,
             preview=preview,
         )
 
@@ -143,8 +144,7 @@ class _Target:
 
     value: str
     title: str
-    esp: Esp
-    integration_id: IntegrationId | None = None
+    id: Esp | IntegrationId
 
 
 def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
@@ -153,10 +153,41 @@ def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
     for each in integrations:
         used.add(each.esp)
         title = f"{each.name} ({DIALECTS[each.esp].title})"
-        yield _Target(str(each.id), title, each.esp, each.id)
+        yield _Target(str(each.id), title, each.id)
     for esp, dialect in DIALECTS.items():
         if esp not in used:
             yield _Target(esp.value, dialect.title, esp)
+
+
+def _connected(targets: Mapping[str, _Target]) -> list[_Target]:
+    return [each for each in targets.values() if not isinstance(each.id, Esp)]
+
+
+def _chosen(targets: Mapping[str, _Target], value: str) -> list[_Target]:
+    """Return the targets of the option with this value. There are none if it does not exist."""
+    if value == ALL:
+        return _connected(targets)[:SHOWN_INTEGRATIONS]
+    return [targets[value]] if value in targets else []
+
+
+@frozen
+class _Export:
+    """The content for one target with its warnings, or the places to correct."""
+
+    target: _Target
+    exported: ExportedContent | None
+    places: _Places
+
+    @classmethod
+    def of(cls, content: Content, codes: FieldCodes, target: _Target) -> _Export:
+        """Return the export of the content for the target."""
+        try:
+            exported = export_content(content, codes, target.id)
+        except InvalidContent as invalid:
+            refused = map(_refused_place, invalid.violations)
+            return cls(target, None, _Places.of(content.source, refused))
+        warnings = map(_place_of_warning, exported.warnings)
+        return cls(target, exported, _Places.of(content.source, warnings))
 
 
 @frozen
@@ -246,16 +277,14 @@ class _Preview:
         cls,
         content: Content,
         exported: ExportedContent,
-        fields: Iterable[RecipientField],
-        target: _Target,
+        codes: FieldCodes,
         entered: Mapping[str, str],
     ) -> _Preview:
         """Return the preview with the entered values, and with samples for other fields.
 
         Raises: InvalidContent if the preview is too long.
         """
-        available = exportable_fields(fields, target.integration_id)
-        by_key = {str(field.key): field for field in available}
+        by_key = codes.names.by_key
         samples = [_Sample.of(by_key[key], entered) for key in exported.keys]
         texts = {str(sample.field.key): sample.text for sample in samples}
         checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
@@ -267,7 +296,9 @@ class _Preview:
         )
         text = None
         if not errors.errors:
-            text = preview_content(content, available, checked.values, others=fields)
+            text = preview_content(
+                content, by_key.values(), checked.values, resolved=exported.resolved
+            )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 
 

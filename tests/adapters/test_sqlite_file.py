@@ -246,7 +246,13 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     assert content(storage) == before
 
 
-WITHOUT_SIZES = """
+WITHOUT_NAMES = """
+    ALTER TABLE integrations DROP COLUMN refused_names;
+    ALTER TABLE integrations DROP COLUMN names;
+    PRAGMA user_version = 7;
+"""
+WITHOUT_SIZES = f"""
+    {WITHOUT_NAMES}
     DROP TABLE recipient_field_values;
     ALTER TABLE recipient_field_changes DROP COLUMN bytes;
     ALTER TABLE organizations DROP COLUMN record_bytes;
@@ -308,6 +314,11 @@ SPOILING = {
     "UPDATE integrations SET esp = 'elsewhere'": "integrations 1",
     "UPDATE integrations SET created_at = 1 << 62": "integrations 1",
     "UPDATE integrations SET last_synced_at = 1 << 62": "integrations 1",
+    "UPDATE integrations SET refused_names = '1'": "integrations 1",
+    "UPDATE integrations SET names = '{'": "integrations 1",
+    "UPDATE integrations SET names = '[1]'": "integrations 1",
+    'UPDATE integrations SET names = \'{"city":{"name":"CITY"}}\'': "integrations 1",
+    'UPDATE integrations SET names = \'{"1":{"custom":true}}\'': "integrations 1",
     "UPDATE administrators SET email = ''": "administrators 1",
     "UPDATE administrators SET created_at = 1 << 62": "administrators 1",
     "UPDATE administrator_memberships SET role = 'owner'": "administrators 1",

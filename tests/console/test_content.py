@@ -177,8 +177,11 @@ def test_each_integration_and_each_other_esp_is_a_target(
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    assert options == ["1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
-    assert "Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud" in page.text
+    assert options == ["all", "1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
+    assert (
+        "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"
+        in page.text
+    )
 
 
 @pytest.mark.parametrize("target", ["", "braze", "999", "1 "])
@@ -204,9 +207,44 @@ def test_a_key_means_the_field_of_the_chosen_integration(
 
     assert shown(page, "exported-title").startswith("{{customer.tier}}")
     assert shown(page, "preview-title") == "3+"
-    assert (
-        "recipient.tier means tier_2, the integration\u2019s field with the same name." in page.text
+    assert "recipient.tier means tier_2 here, a field of this integration." in page.text
+
+
+def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path: str) -> None:
+    tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
+    braze = add_integration(console, Esp.BRAZE, "Emails", tier)
+    klaviyo = add_integration(
+        console, Esp.KLAVIYO, "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
     )
+    list_id = add_integration(console, Esp.MAILCHIMP, "List")
+
+    page = export(dana, path, "{{recipient.loyalty_tier}}", "all")
+
+    assert page.status == 200
+    assert shown(page, f"exported-{braze}-title") == "{{custom_attribute.${loyalty_tier}}}"
+    assert shown(page, f"exported-{klaviyo}-title") == "{{ person|lookup:'Loyalty Tier' }}"
+    assert "Not exported for List (Mailchimp): correct 1 place" in page.text
+    tabs = [a["value"] for tag, a in page.tags if tag == "input" and a.get("name") == "tab"]
+    assert tabs == [braze, klaviyo, list_id]
+    assert shown(page, "preview-title") == "loyalty_tier"
+
+    chosen = dana.submit(page, {"tab": klaviyo})
+
+    checked = [a["value"] for tag, a in chosen.tags if "checked" in a and a.get("name") == "tab"]
+    assert checked == [klaviyo]
+
+
+def test_content_that_no_integration_can_export_is_reported_in_each_tab(
+    console: Console, dana: Browser, path: str
+) -> None:
+    add_integration(console, Esp.BRAZE, "Emails")
+    add_integration(console, Esp.KLAVIYO, "Shop")
+
+    page = export(dana, path, "{{recipient.tier}}", "all")
+
+    assert page.status == 422
+    assert page.text.count("There is no field with the key tier.") == 2
+    assert page.form().value("target") == "all"
 
 
 def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:

@@ -51,6 +51,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
+    SetName,
     SyncPlan,
 )
 
@@ -62,6 +63,7 @@ from .examples import (
     NOW,
     a_grant,
     channel_of,
+    naming,
     permit_integration,
     permit_organization,
 )
@@ -161,6 +163,8 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
         _calls("get_integration", ids, ids),
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
+        _calls("change_names", ids, ids, ids, names(), st.booleans()),
+        _calls("read_catalog", ids),
         _calls(
             "delete_integration", ids, ids, st.sampled_from((permit_integration, _reject_fields))
         ),
@@ -327,7 +331,8 @@ class _Side:
         if isinstance(result, FieldDefinition):
             return self._of_numbered_origin(result)
         if isinstance(result, Integration):
-            return self._numbered_for(result, self._integration_ids)
+            names = {_number(self._field_ids, each): name for each, name in result.names.items()}
+            return self._numbered_for(evolve(result, names=names), self._integration_ids)
         if isinstance(result, SyncPlan):
             return self._with_numbered(result, "integration", "changes")
         if isinstance(result, CatalogChanges):
@@ -419,6 +424,23 @@ class _IntegrationSide(_Side):
         return self._with_keys.integrations.rename(
             *self._integration(organization, integration), name
         )
+
+    def change_names(
+        self,
+        organization: Nth | int,
+        integration: Nth | int,
+        field: Nth | int,
+        name: str,
+        custom: bool,  # noqa: FBT001 (drawn by position)
+    ) -> Integration:
+        field_id = FieldId(_resolved(self._field_ids, field))
+        return self._with_keys.integrations.change_names(
+            *self._integration(organization, integration),
+            naming({field_id: SetName(name, custom)}),
+        )
+
+    def read_catalog(self, organization: Nth | int) -> tuple[Catalog, tuple[Integration, ...]]:
+        return self._with_keys.integrations.read_catalog(self._organization_id(organization))
 
     def delete_integration(
         self, organization: Nth | int, integration: Nth | int, check: IntegrationCheck

@@ -34,6 +34,7 @@ from .catalog_sizes import CatalogSizeCases, FoundSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases
+from .esp_names import EspNameCases
 from .examples import NOW, grant
 from .field_limits import FieldLimitCases, SyncedFieldLimitCases
 from .fields import FieldCases
@@ -174,6 +175,7 @@ class IntegrationContract(
     FoundSizeCases,
     IntegrationCases,
     SyncCases,
+    EspNameCases,
     SyncHistoryCases,
     SyncedFieldLimitCases,
     IntegrationConcurrencyCases,

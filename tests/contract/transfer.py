@@ -34,12 +34,14 @@ from recipient_fields.domain import (
     StorageNotEmpty,
     sync_channel,
 )
+from recipient_fields.domain.esp import RefusedField
 
 from .assertions import assert_found, exact
 from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
     AUTHOR,
+    EVERY_NAME,
     INSERTION_CODES,
     INSTANTS,
     LATER,
@@ -52,6 +54,7 @@ from .examples import (
     an_integration_draft,
     an_invitation_draft,
     grant,
+    naming,
     permit,
     permit_integration,
     permit_organization,
@@ -417,6 +420,9 @@ def _add_integrations(storage: IntegrationStorage, ours: OrganizationId) -> Chan
     report = [an_esp_field(name, label=label) for name, label in LINES.items()]
     storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
     storage.integrations.rename(ours, first.id, "Renamed")
+    refused = [RefusedField(name, "no type") for name in LINES.values()]
+    storage.integrations.sync(ours, first.id, reporting(*refused), author=AUTHOR, at=LATER)
+    storage.integrations.change_names(ours, first.id, naming(EVERY_NAME))
     return sync_channel(first.id)
 
 

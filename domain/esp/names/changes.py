@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import evolve, frozen
+from attrs import frozen
 
+from ...fields.catalog_changes import CatalogChanges
 from ...fields.field import RecipientField
 from ...identity import FieldId, IntegrationId
-from ..sync import SyncPlan
-from .esp_names import EspName, EspNames, NamedIntegration
+from ..integrations import Integration
+from .esp_names import EspName, EspNames
 
 
 @frozen(kw_only=True)
@@ -22,38 +23,34 @@ class NameChange:
     after: EspName | None
 
 
-def plan_name_changes(names: EspNames, plan: SyncPlan) -> tuple[NameChange, ...]:
-    """Return the changes that the sync makes to the ESP names of stored fields, by field and id.
+def plan_name_changes(
+    names: EspNames, integration: Integration, changes: CatalogChanges
+) -> tuple[NameChange, ...]:
+    """Return the changes that a sync makes to the ESP names of stored fields, by field and id.
 
-    A field that it creates or removes is not listed. If it removes a field, the names that were set
-    for it at other integrations can become those of other fields.
+    `integration` is the integration after the sync, and `changes` are those of the fields. A field
+    that is created or removed is not listed. If one is removed, the names that were set for it at
+    other integrations can become those of other fields.
     """
-    after = _names_after(names, plan)
-    affected = {plan.integration.id}
-    for field in plan.removed:
-        affected.update(
-            each.id for each in names.integrations.values() if field.id in each.set_names
-        )
+    after = _names_after(names, integration, changes)
+    affected = {integration.id}
+    for field in changes.deleted:
+        affected.update(each.id for each in names.integrations.values() if field.id in each.names)
     return tuple(_changes(names, after, sorted(affected)))
 
 
-def _names_after(names: EspNames, plan: SyncPlan) -> EspNames:
-    gone = {field.id for field in plan.removed}
-    updated = {field.id: field for field in plan.updated}
+def _names_after(names: EspNames, integration: Integration, changes: CatalogChanges) -> EspNames:
+    gone = {field.id for field in changes.deleted}
+    updated = {update.after.id: update.after for update in changes.updated}
     kept = [updated.get(field.id, field) for field in names.fields if field.id not in gone]
     next_id = max((field.id for field in names.fields), default=0) + 1
     created = [
         # The storage assigns other ids, in the same order.
-        definition.with_id(FieldId(field_id), plan.integration.organization_id)
-        for field_id, definition in enumerate(plan.created, start=next_id)
+        definition.with_id(FieldId(field_id), integration.organization_id)
+        for field_id, definition in enumerate(changes.created, start=next_id)
     ]
-    synced = evolve(
-        names.integrations[plan.integration.id],
-        is_synced=True,
-        refused_names=frozenset(each.name for each in plan.refused),
-    )
-    integrations: Iterable[NamedIntegration] = {**names.integrations, synced.id: synced}.values()
-    return EspNames([*kept, *created], integrations)
+    integrations = {**names.integrations, integration.id: integration}.values()
+    return EspNames([*kept, *created, *changes.restored], integrations)
 
 
 def _changes(

@@ -9,14 +9,16 @@ from itertools import chain
 from re import fullmatch
 from typing import TypeAlias
 
-from attrs import Factory, frozen
+from attrs import frozen
 
+from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
-from ..errors import IntegrationNotFound
+from ..errors import IntegrationNotFound, IntegrationRequired
+from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
 Target: TypeAlias = Esp | IntegrationId
@@ -44,33 +46,6 @@ class NameState(Enum):
     UNKNOWN = "unknown"
 
 
-@frozen
-class SetName:
-    """A name that was set for a field at one integration.
-
-    `custom` is true if it is the name of a custom field although the ESP has a standard field with
-    the same name.
-    """
-
-    name: str
-    custom: bool = False
-
-
-@frozen(kw_only=True)
-class NamedIntegration:
-    """What an integration stores about ESP names.
-
-    `is_synced` is false before its first sync. `refused_names` are the names of the fields that its
-    last sync refused. `set_names` are the names that were set for fields.
-    """
-
-    id: IntegrationId
-    esp: Esp
-    is_synced: bool = False
-    refused_names: Collection[str] = frozenset()
-    set_names: Mapping[FieldId, SetName] = Factory(dict)
-
-
 @frozen(kw_only=True)
 class EspName:
     """What a field is called at one integration.
@@ -95,17 +70,41 @@ class EspNames:
     """
 
     def __init__(
-        self, fields: Iterable[RecipientField], integrations: Iterable[NamedIntegration]
+        self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
     ) -> None:
         self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
-        self.integrations: Mapping[IntegrationId, NamedIntegration] = {
+        self.integrations: Mapping[IntegrationId, Integration] = {
             each.id: each for each in integrations
         }
-        self._by_key = {str(field.key): field for field in self.fields}
+        self.by_key: Mapping[str, RecipientField] = {str(each.key): each for each in self.fields}
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
         for field in self.fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
         self._indexes: dict[Target, _Index] = {}
+
+    def resolve_target(self, target: Target | str) -> Target:
+        """Return the integration, or the ESP if the organization has no integration with it.
+
+        An ESP, also as text such as "braze", means the only integration with it.
+        Raises: IntegrationRequired if there are several, IntegrationNotFound if the organization
+        has no such integration, ValueError if the text is that of no ESP.
+        """
+        if isinstance(target, str):
+            target = Esp(target)
+        if not isinstance(target, Esp):
+            self._index(target)
+            return target
+        connected = [each.id for each in self.integrations.values() if each.esp is target]
+        if len(connected) > 1:
+            raise IntegrationRequired(DIALECTS[target].title)
+        return connected[0] if connected else target
+
+    def get_field(self, field_id: FieldId) -> RecipientField:
+        """Return the field with this id. Raises: FieldNotFound if there is none."""
+        field = next((each for each in self.fields if each.id == field_id), None)
+        if field is None:
+            raise FieldNotFound
+        return field
 
     def find_field(self, key: str, target: Target) -> RecipientField | None:
         """Return the field that the key means at the target, or None.
@@ -113,7 +112,7 @@ class EspNames:
         A key that no field has means the synced field of the integration that would have the ESP
         name of a field with this key.
         """
-        return self._by_key.get(key) or self._index(target).find(key)
+        return self.by_key.get(key) or self._index(target).find(key)
 
     def find(self, field: RecipientField, target: Target) -> EspName | None:
         """Return the ESP name of the field at the target, or None if there is none."""
@@ -140,6 +139,20 @@ class EspNames:
         """Return the synced fields of the target, by ascending id."""
         return tuple(self._index(target).synced)
 
+    def fields_to_name(self, integration_id: IntegrationId) -> tuple[RecipientField, ...]:
+        """Return the fields for which people set names at the integration, by ascending id.
+
+        These are all fields except its synced fields and, unless a name is set for them, those for
+        which another field stands.
+        """
+        named = self.integrations[integration_id].names
+        return tuple(
+            field
+            for field in self.fields
+            if field.origin.integration_id != integration_id
+            and (field.id in named or self.definition_of(field) is None)
+        )
+
     def counterparts(self, field: RecipientField) -> Mapping[IntegrationId, RecipientField]:
         """Return the counterparts for which the field stands in lists, by integration.
 
@@ -157,6 +170,36 @@ class EspNames:
         """
         return self._definitions.get(field.id)
 
+    @cached_property
+    def definitions(self) -> Mapping[str, str]:
+        """The keys of the fields that stand for synced fields in lists, by the keys of these."""
+        by_id = {field.id: field for field in self.fields}
+        return {
+            str(by_id[field_id].key): str(definition.key)
+            for field_id, definition in self._definitions.items()
+        }
+
+    def keys_by_name(self, integration_id: IntegrationId) -> Mapping[str, str]:
+        """Return the keys of the fields with each ESP name at an integration.
+
+        The name of a synced field means the field that stands for it. If two fields without a
+        synced one have the same name, it means neither.
+        """
+        synced = self._by_integration.get(integration_id, ())
+        keys = {
+            str(each.origin.esp_field_name): self.definitions.get(each.key, str(each.key))
+            for each in synced
+        }
+        if integration_id not in self.integrations:
+            return keys
+        others: dict[str, set[str]] = {}
+        for field in self.fields:
+            name = self.find(field, integration_id)
+            if name is not None and name.name not in keys:
+                key = self.definitions.get(field.key, str(field.key))
+                others.setdefault(name.name, set()).add(key)
+        return {**keys, **{name: each.pop() for name, each in others.items() if len(each) == 1}}
+
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
         index, key = self._index(target), derived_key(field)
@@ -169,7 +212,7 @@ class EspNames:
             reason = f"{title} has no safe form for the name {name}. {rule}"
         if index.is_synced:
             reason = f"The last sync found no field for the key {key}. {reason}"
-        proposed = propose_name(index.esp, key, self._taken_names(target))
+        proposed = propose_name(index.esp, key, lambda name: self._is_taken(name, target))
         if isinstance(target, Esp):
             return (
                 f"{reason} Create an integration with {title}, and set a name such as {proposed}."
@@ -177,13 +220,22 @@ class EspNames:
         command = f"integrations names {target} --set {field.key}={proposed}"
         return f"{reason} Set a name for this field: `{command}`."
 
-    def _taken_names(self, target: Target) -> Collection[str]:
-        """Return the names that another field has, or can have, at the target."""
+    def _is_taken(self, name: str, target: Target) -> bool:
+        """Return whether a field has this name at the target, or whether it is listed there."""
         index = self._index(target)
-        if index.taken_names is None:
-            found = (self.find(field, target) for field in self.fields)
-            index.taken_names = index.listed_names.union(each.name for each in found if each)
-        return index.taken_names
+        if name in index.listed_names or index.is_set(name):
+            return True
+        keys = CONVENTIONS[index.esp].keys_of(name)
+        fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
+        found = (self.find(field, target) for field in fields)
+        return any(each is not None and each.name == name for each in found)
+
+    @cached_property
+    def _by_derived_key(self) -> Mapping[str, list[RecipientField]]:
+        by_key: dict[str, list[RecipientField]] = {}
+        for field in self.fields:
+            by_key.setdefault(derived_key(field), []).append(field)
+        return by_key
 
     def _index(self, target: Target) -> _Index:
         if target not in self._indexes:
@@ -192,7 +244,7 @@ class EspNames:
             elif target in self.integrations:
                 integration = self.integrations[target]
                 known = {field.id for field in self.fields}
-                set_names = {i: name for i, name in integration.set_names.items() if i in known}
+                set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
                 self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
             else:
@@ -210,7 +262,7 @@ class EspNames:
                 if field.id not in served:
                     groups.setdefault(derived_key(field), []).append(field)
         for key, group in groups.items():
-            holder = self._by_key.get(key)
+            holder = self.by_key.get(key)
             if holder is not None and holder.origin.integration_id is None:
                 continue
             members = {each.id for each in group}
@@ -285,12 +337,11 @@ class _Index:
         self,
         esp: Esp,
         synced: Collection[RecipientField] = (),
-        integration: NamedIntegration | None = None,
+        integration: Integration | None = None,
         set_names: Mapping[FieldId, SetName] | None = None,
     ) -> None:
         self.esp, self.synced = esp, synced
-        self.is_synced = integration is not None and integration.is_synced
-        self.taken_names: Collection[str] | None = None
+        self.is_synced = integration is not None and integration.last_synced_at is not None
         self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
         self._convention = CONVENTIONS[esp]
         self._refused_names = frozenset(integration.refused_names if integration else ())
@@ -345,6 +396,10 @@ class _Index:
             state=NameState.FOUND,
             counterpart=counterpart,
         )
+
+    def is_set(self, name: str) -> bool:
+        """Return whether the name is set for a field."""
+        return name in self._set_forms
 
     def _set_name(self, set_name: SetName) -> EspName:
         fields = self._by_name.get(set_name.name, [])

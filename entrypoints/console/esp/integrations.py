@@ -55,6 +55,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
+from recipient_fields.domain.esp.names import NameChange
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
@@ -485,6 +486,7 @@ class _Result:
     rejected: tuple[RefusedField, ...]
     caveats: tuple[FieldCaveat, ...]
     unchanged: int
+    name_changes: tuple[NameChange, ...]
     report: str | None
     """The uploaded report, or None if the fields came from the ESP."""
 
@@ -526,6 +528,7 @@ class _Result:
             rejected=plan.refused,
             caveats=plan.caveats,
             unchanged=plan.unchanged,
+            name_changes=plan.name_changes,
             report=None if report is None else report.decode("utf-8"),
         )
 

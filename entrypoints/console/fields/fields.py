@@ -15,6 +15,7 @@ from recipient_fields.application import Core
 from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    Catalog,
     DataType,
     Denied,
     FieldId,
@@ -24,6 +25,7 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidQuery,
     Operation,
+    OrganizationId,
     Position,
     Precondition,
     RecipientField,
@@ -34,18 +36,15 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import (
-    DIALECTS,
-    CodeWarning,
-    Integration,
-    field_warnings,
-)
+from recipient_fields.domain.esp import DIALECTS, CodeWarning, Integration, field_warnings
+from recipient_fields.domain.esp.names import EspNames
 
 from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
 from .changes import changes_of
-from .previews import OTHERWISE, THEN, FieldPreview, condition_examples
+from .codes import code_rows
+from .previews import OTHERWISE, THEN, condition_examples
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
@@ -90,14 +89,22 @@ class FieldList(Page):
             for integration in self.core.integrations.list_integrations(organization_id)
         }
         filters = _Filters.parse(req, integrations)
-        found = self.core.fields.find_fields(organization_id, filters.query(req))
+        folded: _Folded | None = None
+        if integrations and filters.folds:
+            folded = _Folded.of(self.core.content.read_codes(organization_id).names)
+            found = folded.select(organization_id, filters.query(req))
+        else:
+            found = self.core.fields.find_fields(organization_id, filters.query(req))
         self.pages.send(
             req,
             resp,
             "fields/list.html",
             is_empty=found.total == 0 and not filters.restrict,
             found=found,
-            rows=[_Row.of(field, integrations) for field in found.fields],
+            rows=[_Row.of(field, integrations, folded) for field in found.fields],
+            folded_count=0 if folded is None else folded.count,
+            unfolded_path=filters.path(visit(req), counterparts="shown"),
+            folded_path=filters.path(visit(req), counterparts=""),
             filters=filters,
             selects=filters.selects(integrations.values()),
             columns=filters.columns(visit(req)),
@@ -117,16 +124,14 @@ class FieldView(Page):
     def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Show a field: its members, its checks, and how each ESP writes it."""
         organization_id = visit(req).organization.id
-        field = self.core.fields.get_field(organization_id, field_id)
+        codes = self.core.content.read_codes(organization_id)
+        names, field = codes.names, codes.names.get_field(field_id)
         integration = None
         if field.origin.integration_id is not None:
-            integration = self.core.integrations.get_integration(
-                organization_id, field.origin.integration_id
-            )
+            integration = names.integrations[field.origin.integration_id]
         decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
         recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
-        name = field.origin.esp_field_name or req.get_param("name") or field.key
-        previews = [FieldPreview.of(esp, name, field, integration) for esp in DIALECTS]
+        connected, others = code_rows(codes, field)
         self.pages.send(
             req,
             resp,
@@ -137,9 +142,14 @@ class FieldView(Page):
             read_only=decision.reason if isinstance(decision, Denied) else None,
             warnings=field_warnings(field),
             checks=_checks(field),
-            preview_name=name,
-            previews=previews,
-            examples=condition_examples(field, previews),
+            definition=names.definition_of(field),
+            counterparts=[
+                (names.integrations[integration_id], counterpart)
+                for integration_id, counterpart in names.counterparts(field).items()
+            ],
+            connected=connected,
+            others=others,
+            examples=condition_examples(field, codes, connected or others),
             then=THEN,
             otherwise=OTHERWISE,
             any_value=_any_value(field.data_type),
@@ -199,6 +209,8 @@ class _Filters:
     type: str = ""
     integration: str = ""
     sort: str = _DEFAULT_SORT
+    counterparts: str = ""
+    """`shown` if counterparts have rows of their own."""
 
     @classmethod
     def parse(
@@ -216,12 +228,18 @@ class _Filters:
             type=choice("type", [data_type.value for data_type in DataType]),
             integration=choice("integration", [str(each) for each in integrations]),
             sort=choice("sort", _SORTS, _DEFAULT_SORT),
+            counterparts=choice("counterparts", ["shown"]),
         )
 
     @property
     def restrict(self) -> bool:
         """Whether the list can omit fields."""
         return any((self.q, self.origin, self.type, self.integration))
+
+    @property
+    def folds(self) -> bool:
+        """Whether the list shows counterparts below their definitions. A search finds each."""
+        return not (self.restrict or self.counterparts)
 
     def query(self, req: falcon.Request) -> FieldQuery:
         """Return the query for one page of the list."""
@@ -313,11 +331,52 @@ def _next_path(visit: Visit, filters: _Filters, found: FieldPage) -> str | None:
     return filters.path(visit, after=after, after_id=str(found.next.id))
 
 
+@frozen
+class _Folded:
+    """The fields of a list in which counterparts are shown below their definitions."""
+
+    names: EspNames
+    count: int
+    """The number of counterparts that have no row of their own."""
+
+    @classmethod
+    def of(cls, names: EspNames) -> _Folded:
+        """Return the folded list of all fields."""
+        return cls(names, sum(names.definition_of(field) is not None for field in names.fields))
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
+        """Return the page of the fields that are no counterparts."""
+        shown = [each for each in self.names.fields if self.names.definition_of(each) is None]
+        return query.select(Catalog(organization_id, 0, tuple(shown)))
+
+    def counterparts_of(self, field: RecipientField) -> tuple[_Counterpart, ...]:
+        """Return the counterparts of the field, by integration."""
+        return tuple(
+            _Counterpart(self.names.integrations[integration_id], counterpart)
+            for integration_id, counterpart in self.names.counterparts(field).items()
+            if self.names.definition_of(counterpart) is field
+        )
+
+
+@frozen
+class _Counterpart:
+    """A counterpart, and its integration."""
+
+    integration: Integration
+    field: RecipientField
+
+    @property
+    def title(self) -> str:
+        """The name of the ESP."""
+        return DIALECTS[self.integration.esp].title
+
+
 @frozen(kw_only=True)
 class _Row:
     """One field in the list."""
 
     field: RecipientField
+    counterparts: tuple[_Counterpart, ...]
     origin: str
     integration: Integration | None
     esp: str | None
@@ -328,13 +387,19 @@ class _Row:
     """The number of further allowed values."""
 
     @classmethod
-    def of(cls, field: RecipientField, integrations: Mapping[IntegrationId, Integration]) -> _Row:
+    def of(
+        cls,
+        field: RecipientField,
+        integrations: Mapping[IntegrationId, Integration],
+        folded: _Folded | None,
+    ) -> _Row:
         """Return the row of the field."""
         integration_id = field.origin.integration_id
         integration = None if integration_id is None else integrations.get(integration_id)
         values = () if field.allowed_values is None else field.allowed_values.values
         return cls(
             field=field,
+            counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
             esp=None if integration is None else DIALECTS[integration.esp].title,
@@ -370,10 +435,8 @@ def _any_value(data_type: DataType) -> str:
 
 
 def _checks(field: RecipientField) -> list[tuple[bool, str]]:
-    """Return a sentence for each check, and whether it passed."""
-    if field.origin.source is Source.INTEGRATION:
-        return [(True, "The sync derived both codes from the name of the field in the ESP.")]
-    if field.custom_insertion_code is None:
+    """Return a sentence for each check of the field's own codes, and whether it passed."""
+    if field.origin.source is Source.INTEGRATION or field.custom_insertion_code is None:
         return []
     warnings = field_warnings(field)
     return [

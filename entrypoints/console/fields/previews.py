@@ -1,36 +1,33 @@
-"""The previews on the page of a field: how ESPs write the field, and conditions on it."""
+"""The previews on the page of a field: how integrations and ESPs write conditions on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from recipient_fields.domain import DataType, RecipientField
 from recipient_fields.domain.conditions import (
     SUPPORTED_OPERATORS,
     Comparison,
     Condition,
+    InvalidCondition,
     Not,
     Operator,
     Value,
     date_literal,
     format_condition,
 )
-from recipient_fields.domain.esp import (
-    DIALECTS,
-    ConditionCode,
-    DerivedCodes,
-    Esp,
-    Integration,
-    NoSafeForm,
-    NotExpressible,
-    compile_condition,
-    derive_codes,
-)
+from recipient_fields.domain.content import WarningCode
+from recipient_fields.domain.esp import ConditionCode, NotExpressible, compile_condition
+from recipient_fields.domain.esp.names import FieldCodes
+
+from .codes import CodeRow
 
 THEN, OTHERWISE = "A", "B"
 """The texts that the code of the example conditions selects."""
+
+_ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.MISSING_NAME, WarningCode.UNKNOWN_NAME}
 
 _EXAMPLES: Mapping[DataType, Value] = {
     DataType.TEXT: "example",
@@ -42,76 +39,50 @@ _EXAMPLES: Mapping[DataType, Value] = {
 
 
 @frozen
-class FieldPreview:
-    """How one ESP writes a field, or the reason why it can't."""
-
-    esp: Esp
-    is_own: bool
-    """Whether this is the ESP of the field's own integration."""
-    codes: DerivedCodes | None
-    reason: str
-
-    @classmethod
-    def of(
-        cls, esp: Esp, name: str, field: RecipientField, integration: Integration | None
-    ) -> FieldPreview:
-        """Return the preview for a field with this name in the ESP."""
-        codes, reason = None, ""
-        try:
-            codes = derive_codes(esp, name, data_type=field.data_type)
-        except NoSafeForm as refused:
-            reason = " ".join(violation.message for violation in refused.violations)
-        is_own = integration is not None and integration.esp is esp
-        return cls(esp, is_own, codes, reason)
-
-    @property
-    def title(self) -> str:
-        """The name of the ESP."""
-        return DIALECTS[self.esp].title
-
-
-@frozen
 class ConditionPreview:
-    """How one ESP writes a condition, or the reason why it can't."""
+    """How one integration or ESP writes a condition, or the reason why it can't."""
 
     title: str
+    name: str
+    """The name of the integration, or an empty text."""
     code: ConditionCode | None
     reason: str
 
+    @property
+    def caveats(self) -> str:
+        """The caveats of the code, without those about names: another table shows their states."""
+        warnings = () if self.code is None else self.code.warnings
+        return " ".join(each.message for each in warnings if each.code not in _ABOUT_NAMES)
+
     @classmethod
-    def of(
-        cls, condition: Condition, field: RecipientField, preview: FieldPreview
-    ) -> ConditionPreview:
-        """Return the preview of a condition on the field, which the ESP writes like this."""
-        if preview.codes is None:
-            return cls(preview.title, None, preview.reason)
-        field = evolve(field, custom_value_expression=preview.codes.value_expression)
+    def of(cls, condition: Condition, codes: FieldCodes, row: CodeRow) -> ConditionPreview:
+        """Return the preview of the condition at the integration or the ESP of the row."""
+        name = "" if row.integration is None else row.integration.name
+        target = row.code.esp if row.integration is None else row.integration.id
         try:
-            code = compile_condition(
-                condition, [field], preview.esp, then=THEN, otherwise=OTHERWISE
-            )
-        except NotExpressible as refused:
-            return cls(preview.title, None, str(refused))
-        return cls(preview.title, code, "")
+            code = compile_condition(condition, codes, target, then=THEN, otherwise=OTHERWISE)
+        except (InvalidCondition, NotExpressible) as refused:
+            return cls(row.title, name, None, str(refused))
+        return cls(row.title, name, code, "")
 
 
 @frozen
 class ConditionExample:
-    """An example condition, and how ESPs write it."""
+    """An example condition, and how integrations or ESPs write it."""
 
     condition: str
     previews: tuple[ConditionPreview, ...]
 
 
 def condition_examples(
-    field: RecipientField, previews: Iterable[FieldPreview]
+    field: RecipientField, codes: FieldCodes, rows: Iterable[CodeRow]
 ) -> list[ConditionExample]:
-    """Return examples for the ESPs of these previews, or only for that of a synced field."""
-    shown = [each for each in previews if each.is_own or field.origin.integration_id is None]
+    """Return examples for the integrations or the ESPs of these rows."""
+    rows = tuple(rows)
     return [
         ConditionExample(
             format_condition(condition),
-            tuple(ConditionPreview.of(condition, field, preview) for preview in shown),
+            tuple(ConditionPreview.of(condition, codes, row) for row in rows),
         )
         for condition in example_conditions(field)
     ]

@@ -134,6 +134,7 @@ WITHOUT_HISTORY = """
         DROP COLUMN api_field_count, DROP COLUMN counted_revision,
         DROP COLUMN fields_size, DROP COLUMN measured_revision, DROP COLUMN record_bytes,
         DROP COLUMN shared_value_bytes, DROP COLUMN inherited_bytes, DROP COLUMN sized_sequence;
+    ALTER TABLE integrations DROP COLUMN refused_names, DROP COLUMN names;
     DROP INDEX IF EXISTS integrations_of_organization, api_keys_of_organization;
     ALTER TABLE integrations DROP CONSTRAINT integrations_pk,
         ADD CONSTRAINT integrations_pk PRIMARY KEY (id);
@@ -143,7 +144,7 @@ WITHOUT_HISTORY = """
     CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
 """Undoes the last migrations."""
-UNDONE = 9
+UNDONE = 10
 """The number of migrations that this undoes."""
 
 MIGRATING = (
@@ -172,6 +173,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0010_invitations",),
         ("0011_catalog_size",),
         ("0012_history_size",),
+        ("0013_names",),
     ]
 
 

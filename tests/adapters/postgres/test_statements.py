@@ -47,3 +47,12 @@ def test_every_statement_on_fields_contains_the_organization(
     on_fields = {statement for statement in statements if "recipient_fields" in statement}
     assert len(on_fields) >= 8
     assert all(map(names_its_organization, on_fields))
+
+
+def test_fields_and_integrations_of_one_revision_are_one_statement(
+    storage: PostgresStorage, ours: OrganizationId, statements: Statements
+) -> None:
+    storage.fields.all(ours)
+    before = {*statements}
+    storage.integrations.read_catalog(ours)
+    assert len(statements - before) == 1

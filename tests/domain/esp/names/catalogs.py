@@ -26,10 +26,11 @@ from recipient_fields.domain.esp import (
     IntegrationDraft,
     NoSafeForm,
     RefusedField,
+    SetName,
     SyncRun,
     derive_codes,
 )
-from recipient_fields.domain.esp.names import EspNames, NamedIntegration, SetName
+from recipient_fields.domain.esp.names import EspNames
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORGANIZATION = OrganizationId(1)
@@ -75,7 +76,9 @@ class Organization:
     def __init__(self, *esps):
         self.fields: tuple[RecipientField, ...] = ()
         self.integrations = {
-            IntegrationId(i): NamedIntegration(id=IntegrationId(i), esp=esp)
+            IntegrationId(i): IntegrationDraft(esp=esp, name="Main", created_at=NOON).with_id(
+                IntegrationId(i), ORGANIZATION
+            )
             for i, esp in enumerate(esps, start=1)
         }
         self.theme, self.other_esp = THEMES[0], Esp.BRAZE
@@ -94,15 +97,13 @@ class Organization:
         return field
 
     def plan(self, integration_id, *reported):
-        integration = IntegrationDraft(
-            esp=self.integrations[integration_id].esp, name="Main", created_at=NOON
-        ).with_id(integration_id, ORGANIZATION)
+        integration = self.integrations[integration_id]
         report = [
             EspField(name=each, data_type=DataType.TEXT) if isinstance(each, str) else each
             for each in reported
         ]
         return SyncRun.from_report(integration, report, at=NOON + timedelta(hours=1)).plan(
-            integration, self.fields
+            integration, self.fields, integrations=self.integrations.values()
         )
 
     def sync(self, integration_id, *reported):
@@ -114,21 +115,16 @@ class Organization:
         kept = [updated.get(each.id, each) for each in self.fields if each.id not in removed]
         created = [each.with_id(FieldId(next(self._ids)), ORGANIZATION) for each in plan.created]
         self.fields = (*kept, *created)
-        self._forget_names_of(removed)
-        self._change(
-            plan.integration.id,
-            is_synced=True,
-            refused_names=frozenset(each.name for each in plan.refused),
-        )
+        self.integrations[plan.integration.id] = plan.integration
         return plan
 
     def delete(self, field):
         self.fields = tuple(each for each in self.fields if each.id != field.id)
-        self._forget_names_of({field.id})
 
     def set_name(self, integration_id, field, name, *, custom=False):
-        names = self.integrations[integration_id].set_names
-        self._change(integration_id, set_names={**names, field.id: SetName(name, custom)})
+        integration = self.integrations[integration_id]
+        names = {**integration.names, field.id: SetName(name, custom)}
+        self.integrations[integration_id] = evolve(integration, names=names)
 
     def replace(self, field, **members):
         """Store other members, such as codes that an earlier version derived."""
@@ -138,14 +134,6 @@ class Organization:
     def get(self, key):
         (field,) = (each for each in self.fields if each.key == key)
         return field
-
-    def _forget_names_of(self, field_ids):
-        for integration in self.integrations.values():
-            names = {i: n for i, n in integration.set_names.items() if i not in field_ids}
-            self._change(integration.id, set_names=names)
-
-    def _change(self, integration_id, **changes):
-        self.integrations[integration_id] = evolve(self.integrations[integration_id], **changes)
 
 
 @st.composite

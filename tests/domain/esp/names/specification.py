@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_codes
-from recipient_fields.domain.esp.content.tags import is_certainly_foreign
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
 from recipient_fields.domain.esp.names import CONVENTIONS
+from recipient_fields.domain.esp.tags import is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 
 
@@ -54,9 +54,9 @@ def with_name(integration, fields, esp_name):
 
 def set_name(integration, fields, field):
     """Return the set name, its form and its counterpart, or None."""
-    if field.id not in integration.set_names:
+    if field.id not in integration.names:
         return None
-    chosen = integration.set_names[field.id]
+    chosen = integration.names[field.id]
     found = with_name(integration, fields, chosen.name)
     if chosen.custom:
         standard = False
@@ -106,7 +106,7 @@ def state(integration, fields, esp_name, standard, counterpart):
         return "unknown"
     if counterpart is not None or esp_name in integration.refused_names:
         return "found"
-    if not integration.is_synced or integration.esp in {Esp.KLAVIYO, Esp.CUSTOMER_IO}:
+    if integration.last_synced_at is None or integration.esp in {Esp.KLAVIYO, Esp.CUSTOMER_IO}:
         return "unknown"
     is_of_table = standard or not DIALECTS[integration.esp].standard
     if esp_name in CONVENTIONS[integration.esp].unlisted and is_of_table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import plan_name_changes
 
 from .catalogs import Organization
 
@@ -20,7 +19,7 @@ def planned(organization, integration_id, *reported):
     plan = organization.plan(integration_id, *reported)
     return [
         (each.field.key, each.integration_id, shown(each.before), shown(each.after))
-        for each in plan_name_changes(organization.names, plan)
+        for each in plan.name_changes
     ]
 
 

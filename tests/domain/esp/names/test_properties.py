@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import FieldId, RecipientField
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import FieldCodes, plan_name_changes
+from recipient_fields.domain.esp.names import FieldCodes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
 
 from . import specification
@@ -72,7 +72,7 @@ def test_no_sync_makes_a_key_fail_unless_the_esp_lost_the_field(organization, da
     integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
     plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
     lost = {field.id for field in plan.removed}
-    set_names = {each.name for each in organization.integrations[integration_id].set_names.values()}
+    set_names = {each.name for each in organization.integrations[integration_id].names.values()}
     forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
@@ -107,7 +107,7 @@ def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
             if field.origin.integration_id != each.id
         }
 
-    planned = plan_name_changes(organization.names, plan)
+    planned = plan.name_changes
     before = shown()
     organization.store(plan)
     after = shown()

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from ..dialects import DIALECTS, Esp
-from ..recognition import recognize_dialects
+from .dialects import DIALECTS, Esp
+from .recognition import recognize_dialects
 
 
 class _Delimiters(NamedTuple):

@@ -1,0 +1,130 @@
+"""Settings → Integrations → Names."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import DataType, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField, Integration, SetName
+
+from ..browser import Browser, Response
+from ..conftest import Console
+
+
+@pytest.fixture
+def audience(console: Console) -> Integration:
+    """Return an integration of Mailchimp that has synced one field."""
+    integrations = console.core.integrations
+    created = integrations.create_integration(console.acme.id, esp=Esp.MAILCHIMP, name="Audience")
+    fields = [EspField(name="FNAME", label="First name", data_type=DataType.TEXT)]
+    integrations.sync_fields(console.acme.id, created.id, fields)
+    return created
+
+
+@pytest.fixture
+def path(console: Console, audience: Integration) -> str:
+    return f"{console.settings}/integrations/{audience.id}/names"
+
+
+def submit(browser: Browser, page: Response, key: str, name: str, **others: str) -> Response:
+    """Submit the form that sets a name."""
+    changes = {"key": key, "name": name, **others, "action": "set"}
+    inputs = dict(page.form("name").inputs) | changes
+    return browser.post(page.path, list(inputs.items()))
+
+
+def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -> None:
+    console.add_field(key="loyalty_tier", name="Loyalty tier")
+    page = dana.get(
+        dana.get(path.removesuffix("/names")).links["Show or set what fields are called here"]
+    )
+    assert "Loyalty tier loyalty_tier None No name" in page.text
+    assert "FNAME" not in page.text.partition("State")[2]
+
+    page = dana.follow(submit(dana, dana.get(f"{path}?key=loyalty_tier"), "loyalty_tier", "TIER"))
+
+    assert "The name of loyalty_tier at Audience was set to TIER." in page.text
+    assert "Loyalty tier loyalty_tier TIERset here Missing" in page.text
+    page = dana.follow(dana.submit(page, press=("action", "remove")))
+    assert "The name of loyalty_tier at Audience is no longer set." in page.text
+    assert "Loyalty tier loyalty_tier None No name" in page.text
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "message"),
+    [
+        ("loyalty_tie", "TIER", "Did you mean loyalty_tier?"),
+        ("fname", "TIER", "Key of the field: This field was synced from this integration"),
+        ("loyalty_tier", "loyalty tier", "Name: A Mailchimp tag is 1 to 10 capital letters"),
+        ("loyalty_tier", "SHOP", "Name: The field shop has this name at the integration."),
+    ],
+)
+def test_a_wrong_name_is_reported_at_its_input(
+    console: Console,
+    dana: Browser,
+    path: str,
+    audience: Integration,
+    key: str,
+    name: str,
+    message: str,
+) -> None:
+    console.add_field(key="loyalty_tier")
+    console.add_field(key="shop")
+    console.core.integrations.set_names(console.acme.id, audience.id, {"shop": SetName("SHOP")})
+
+    page = submit(dana, dana.get(path), key, name)
+
+    assert page.status == 422
+    assert message in page.text
+    assert page.form("name").value("key") == key
+    assert page.form("name").value("name") == name
+    stored = console.core.integrations.get_integration(console.acme.id, audience.id)
+    assert set(stored.names.values()) == {SetName("SHOP")}
+
+
+def test_a_custom_field_can_have_the_name_of_a_standard_field(
+    console: Console, dana: Browser
+) -> None:
+    field = console.add_field(key="nickname")
+    emails = console.core.integrations.create_integration(
+        console.acme.id, esp=Esp.BRAZE, name="Emails"
+    )
+    path = f"{console.settings}/integrations/{emails.id}/names"
+
+    page = dana.follow(submit(dana, dana.get(path), "nickname", "first_name", custom="yes"))
+
+    assert "first_nameset here, as a custom field Assumed" in page.text
+    stored = console.core.integrations.get_integration(console.acme.id, emails.id)
+    assert stored.names == {field.id: SetName("first_name", custom=True)}
+
+
+def test_the_change_has_its_author_in_the_audit_log(
+    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    console.add_field(key="loyalty_tier")
+
+    submit(dana, dana.get(path), "loyalty_tier", "TIER")
+
+    assert "Name of loyalty_tier at integration 1 set: by dana@acme.example, name TIER" in (
+        caplog.text
+    )
+
+
+def test_a_viewer_sees_names_and_changes_none(console: Console, viewer: Browser, path: str) -> None:
+    console.add_field(key="loyalty_tier")
+
+    page = viewer.get(path)
+
+    assert "loyalty_tier None No name" in page.text
+    assert "Set name" not in page.text
+
+
+def test_an_integration_of_another_organization_does_not_exist(
+    console: Console, dana: Browser, audience: Integration
+) -> None:
+    other = console.core.administration.create_organization("Other")
+    theirs = console.core.integrations.create_integration(
+        OrganizationId(other.id), esp=Esp.BRAZE, name="Theirs"
+    )
+
+    assert dana.get(f"{console.settings}/integrations/{theirs.id}/names").status == 404

@@ -1,0 +1,404 @@
+"""Cases for the names of fields at integrations."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import FieldRepository, HistoryRepository, IntegrationRepository
+from recipient_fields.domain import (
+    Catalog,
+    FieldId,
+    OrganizationId,
+    RecipientField,
+)
+from recipient_fields.domain.esp import (
+    EspField,
+    Integration,
+    IntegrationNotFound,
+    InvalidNames,
+    RefusedField,
+    SetName,
+    SyncPlan,
+    plan_restorations,
+)
+from recipient_fields.domain.esp.names import set_names
+
+from .assertions import attempt, exact
+from .concurrency import ConcurrentCall, ConcurrentLoad, race
+from .examples import (
+    AUTHOR,
+    EVERY_NAME,
+    LATER,
+    LINES,
+    NOW,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    naming,
+    permit,
+    permit_integration,
+    records_of,
+    renaming,
+    reporting,
+    restoring,
+)
+from .field_changes import add_field, delete_field, restore_field, update_field
+from .fields import REFUSALS
+from .integrations import assert_only_revision_increased
+
+_TIER, _OTHER_TIER = SetName("TIER"), SetName("TIER", custom=True)
+
+
+class EspNameCases(ConcurrentLoad):
+    """Cases for the names of fields at integrations: set names, and those that syncs refuse."""
+
+    @pytest.fixture
+    def connected(self, integrations: IntegrationRepository, ours: OrganizationId) -> Integration:
+        """Return an integration of our organization, beside another one."""
+        integrations.add(ours, an_integration_draft())
+        return integrations.add(ours, an_integration_draft())
+
+    @pytest.fixture
+    def tier(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
+        """Return a field of our organization."""
+        return add_field(fields, ours, a_definition("tier"), author=AUTHOR)
+
+    def test_names_are_stored_unchanged(
+        self, integrations: IntegrationRepository, ours: OrganizationId, connected: Integration
+    ) -> None:
+        (other, _) = integrations.all(ours)
+        expected = evolve(connected, names=EVERY_NAME)
+        stored = integrations.change_names(ours, connected.id, naming(EVERY_NAME))
+        assert exact(stored) == exact(expected)
+        assert exact(integrations.get(ours, connected.id)) == exact(expected)
+        assert exact(integrations.all(ours)) == exact((other, expected))
+        cleared = integrations.change_names(ours, connected.id, naming(dict.fromkeys(EVERY_NAME)))
+        assert cleared == integrations.get(ours, connected.id) == connected
+
+    def test_a_planner_of_names_receives_the_integration_and_all_fields_ordered_by_id(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        city = add_field(fields, ours, a_definition(), author=AUTHOR)
+        connected = integrations.change_names(ours, connected.id, naming({city.id: _TIER}))
+        received: list[object] = []
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
+            received.append((found, catalog))
+            return found
+
+        integrations.change_names(ours, connected.id, planner)
+        assert set(map(exact, received)) == {exact((connected, (tier, city)))}
+
+    def test_a_change_of_names_stores_nothing_else(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        before, their_catalog = fields.all(ours), fields.all(theirs)
+        recorded = records_of(history, ours)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
+            named = naming({tier.id: _TIER})(found, catalog)
+            return evolve(named, name="Other", last_synced_at=LATER, refused_names={"CITY"})
+
+        expected = evolve(connected, names={tier.id: _TIER})
+        assert integrations.change_names(ours, connected.id, planner) == expected
+        assert integrations.get(ours, connected.id) == expected
+        assert_only_revision_increased(before, fields.all(ours))
+        assert records_of(history, ours) == recorded
+        assert fields.all(theirs) == their_catalog
+
+    def test_names_that_stay_keep_the_revision(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        named = integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        before = fields.all(ours)
+        assert integrations.change_names(ours, connected.id, naming({tier.id: _TIER})) == named
+        assert fields.all(ours) == before
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_planner_of_names_that_raises_stores_nothing(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+        refusal: BaseException,
+    ) -> None:
+        before, others = fields.all(ours), integrations.all(ours)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
+            naming({tier.id: _TIER})(found, catalog)
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            integrations.change_names(ours, connected.id, planner)
+        assert raised.value is refusal
+        assert (fields.all(ours), integrations.all(ours)) == (before, others)
+
+    def test_names_are_those_of_one_organization_and_integration(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        their_integration = integrations.add(theirs, an_integration_draft())
+        (other, _) = integrations.all(ours)
+        named = integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        with pytest.raises(IntegrationNotFound):
+            integrations.change_names(theirs, connected.id, naming({tier.id: _OTHER_TIER}))
+        assert integrations.all(ours) == (other, named)
+        assert integrations.all(theirs) == (their_integration,)
+
+    @pytest.mark.parametrize("count", [0, 1, 3])
+    def test_a_catalog_is_read_with_all_integrations(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        connected: Integration,
+        count: int,
+    ) -> None:
+        """There are fewer fields than integrations, or more."""
+        integrations.add(theirs, an_integration_draft())
+        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        for number in range(count):
+            add_field(fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+        integrations.change_names(ours, connected.id, naming(EVERY_NAME))
+        expected = fields.all(ours), integrations.all(ours)
+        assert len(expected[1]) == 2
+        assert exact(integrations.read_catalog(ours)) == exact(expected)
+
+    def test_a_catalog_without_fields_and_integrations_is_read(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        assert integrations.read_catalog(ours) == (fields.all(ours), ())
+
+    def test_each_sync_replaces_the_refused_names(
+        self, integrations: IntegrationRepository, ours: OrganizationId, connected: Integration
+    ) -> None:
+        for refused in (set(LINES.values()), {"CITY", "AGE"}, {"CITY"}, set()):
+            report = reporting(*(RefusedField(name, "It has no type.") for name in refused))
+            plan = integrations.sync(ours, connected.id, report, author=AUTHOR, at=LATER)
+            assert plan.integration.refused_names == refused
+            expected = evolve(connected, last_synced_at=LATER, refused_names=refused)
+            assert exact(integrations.get(ours, connected.id)) == exact(expected)
+
+    def test_a_sync_and_a_rename_keep_the_names(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        refused = RefusedField("CITY", "It has no type.")
+        integrations.sync(ours, connected.id, reporting(refused), author=AUTHOR, at=LATER)
+        integrations.rename(ours, connected.id, "Other")
+        named = integrations.change_names(ours, connected.id, naming({tier.id: _OTHER_TIER}))
+        assert named == integrations.get(ours, connected.id)
+        assert named == evolve(
+            connected,
+            name="Other",
+            last_synced_at=LATER,
+            refused_names={"CITY"},
+            names={tier.id: _OTHER_TIER},
+        )
+
+    def test_a_first_sync_that_changes_only_states_increases_the_revision(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        before = fields.all(ours)
+        plan = integrations.sync(ours, connected.id, reporting(at=NOW), author=AUTHOR, at=LATER)
+        assert [change.field for change in plan.name_changes] == [tier]
+        synced = fields.all(ours)
+        assert_only_revision_increased(before, synced)
+        integrations.sync(ours, connected.id, reporting(at=LATER), author=AUTHOR, at=LATER)
+        assert fields.all(ours) == synced
+        assert integrations.get(ours, connected.id).last_synced_at == LATER
+
+    def test_a_restored_field_has_its_names_again(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        named = integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        delete_field(fields, ours, tier.id, permit, author=AUTHOR, at=LATER)
+        assert integrations.get(ours, connected.id) == named
+        restore_field(fields, ours, tier.id, restoring(), author=AUTHOR)
+        catalog, (_, found) = integrations.read_catalog(ours)
+        assert [field.id for field in catalog.fields] == [tier.id]
+        assert found == named
+
+    def test_a_field_that_a_sync_removes_keeps_its_names_at_other_integrations(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        first, second = (integrations.add(ours, an_integration_draft()) for _ in range(2))
+        report = reporting(an_esp_field("TIER"), at=NOW)
+        integrations.sync(ours, first.id, report, author=AUTHOR, at=LATER)
+        (field,) = fields.all(ours).fields
+        named = integrations.change_names(ours, second.id, naming({field.id: _OTHER_TIER}))
+        integrations.sync(ours, first.id, reporting(), author=AUTHOR, at=LATER)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            return plan_restorations(found, catalog, [field], at=LATER)
+
+        integrations.sync(ours, first.id, planner, author=AUTHOR, at=LATER)
+        assert fields.all(ours).fields[0].id == field.id
+        assert integrations.get(ours, second.id) == named
+
+    def test_the_names_of_a_deleted_integration_do_not_return(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        integrations.delete(ours, connected.id, permit_integration, author=AUTHOR, at=LATER)
+        added = integrations.add(ours, an_integration_draft())
+        assert (dict(added.names), added.refused_names) == ({}, frozenset())
+        assert integrations.get(ours, added.id) == added
+
+    def test_names_of_two_fields_that_are_set_at_the_same_time_are_both_stored(
+        self, integrations: IntegrationRepository, ours: OrganizationId, connected: Integration
+    ) -> None:
+        names = {FieldId(n): SetName(f"F{n}") for n in range(1, self.concurrent_calls // 2)}
+        results = race(
+            *(
+                partial(integrations.change_names, ours, connected.id, naming({each: name}))
+                for each, name in names.items()
+            )
+        )
+        assert {type(each) for each in results} == {Integration}
+        assert integrations.get(ours, connected.id).names == names
+
+    def test_only_one_of_two_fields_gets_a_name_that_is_set_at_the_same_time(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        city = add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        other_call = ConcurrentCall(
+            lambda: integrations.change_names(
+                ours,
+                connected.id,
+                lambda found, catalog: set_names(found, catalog, {"city": _TIER}),
+            ),
+            self.max_wait,
+        )
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
+            other_call.start()
+            return set_names(found, catalog, {"tier": _TIER})
+
+        outcomes = (
+            attempt(lambda: integrations.change_names(ours, connected.id, planner)),
+            other_call.result(),
+        )
+        assert sorted(type(each).__name__ for each in outcomes) == ["Integration", "InvalidNames"]
+        assert any(isinstance(each, InvalidNames) for each in outcomes)
+        (name,) = integrations.get(ours, connected.id).names.items()
+        assert name in {(tier.id, _TIER), (city.id, _TIER)}
+
+    def test_names_that_are_set_during_a_sync_are_not_lost(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        other_call = ConcurrentCall(
+            partial(integrations.change_names, ours, connected.id, naming({tier.id: _TIER})),
+            self.max_wait,
+        )
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            plan = reporting(an_esp_field("CITY"))(found, catalog)
+            other_call.start()
+            return plan
+
+        before = fields.all(ours)
+        integrations.sync(ours, connected.id, planner, author=AUTHOR, at=LATER)
+        assert isinstance(other_call.result(), Integration)
+        expected = evolve(connected, names={tier.id: _TIER}, last_synced_at=LATER)
+        assert integrations.get(ours, connected.id) == expected
+        assert len(fields.all(ours).fields) == len(before.fields) + 1
+
+    def test_a_reader_sees_fields_and_integrations_of_one_moment(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        """A single writer records each state with its revision."""
+        states: dict[int, tuple[Catalog, tuple[Integration, ...]]] = {}
+        done: list[bool] = []
+
+        def keep() -> None:
+            state = integrations.read_catalog(ours)
+            assert states.setdefault(state[0].revision, state) == state
+
+        def write() -> None:
+            try:
+                keep()
+                for number in range(self.rounds // 5):
+                    name = SetName(f"T{number}")
+                    integrations.change_names(ours, connected.id, naming({tier.id: name}))
+                    keep()
+                    update_field(fields, ours, tier.id, renaming(name.name), author=AUTHOR)
+                    keep()
+                    report: tuple[EspField, ...] = (an_esp_field("CITY", label=name.name),)
+                    integrations.sync(
+                        ours, connected.id, reporting(*report, at=LATER), author=AUTHOR, at=LATER
+                    )
+                    keep()
+            finally:
+                done.append(True)
+
+        def read() -> list[tuple[Catalog, tuple[Integration, ...]]]:
+            seen = [integrations.read_catalog(ours)]
+            while not done:
+                seen.append(integrations.read_catalog(ours))
+            return seen
+
+        _, *readers = race(write, *[read] * (self.threads // 2))
+        for seen in readers:
+            for state in seen:
+                assert states[state[0].revision] == state
