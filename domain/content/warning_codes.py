@@ -34,6 +34,8 @@ class WarningCode(Enum):
     OUTER_BRACES = "outer_braces"
 
     FOREIGN_CODE = "foreign_code"
+    POSSIBLY_FOREIGN_CODE = "possibly_foreign_code"
+    UNKNOWN_NAME = "unknown_name"
     FOREIGN_INSERTION_CODE = "foreign_insertion_code"
     EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
     QUOTES_IN_CODE = "quotes_in_code"
@@ -64,4 +66,5 @@ _MISTAKES = {
     WarningCode.CONDITION_LOOKALIKE,
     WarningCode.CONDITION_MISSING,
     WarningCode.OUTER_BRACES,
+    WarningCode.FOREIGN_CODE,
 }

@@ -128,13 +128,13 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{ recipient.first_name }} *|CITY|* *|CITY|*", braze)
+    page = export(dana, path, "Hello\n{{ recipient.first_name }} {{ city }} {{ city }}", braze)
 
     assert page.status == 200
     assert "Warnings 2 warnings" in page.text
     assert "Mistake: Line 2, column 1: This looks like a reference" in page.text
-    assert "Caveat: Line 2, column 28: Braze does not read this code of Mailchimp" in page.text
-    assert "Also: line 2, column 37." in page.text
+    assert "Caveat: Line 2, column 28: Braze shows nothing for city" in page.text
+    assert "Also: line 2, column 39." in page.text
     assert "The content uses no fields." in page.text
 
 

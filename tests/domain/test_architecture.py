@@ -35,6 +35,13 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     # `domain.esp.names` exports these names itself.
     *(f"domain.esp.names.{each}" for each in ("changes", "codes", "conventions", "esp_names")),
+    # What the check of content for foreign code shares with the recognition of tags.
+    "domain.esp.content.foreign_code",
+    "domain.esp.content.literal_places",
+    *(
+        f"domain.esp.recognition.{each}"
+        for each in ("delimiters", "expressions", "foreign", "roles", "vocabulary")
+    ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     "application.fields.inputs",

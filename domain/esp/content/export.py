@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -27,20 +27,22 @@ from ...content.resolution import FieldResolver
 from ...content.tree import condition_keys
 from ...errors import Rule, Violation
 from ...fields.field import RecipientField
-from ...fields.values import DataType
+from ...fields.values import DataType, derive_key
 from ...identity import IntegrationId
 from ..conditions import ConditionCode, compile_condition
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
 from ..preludes import Preludes
+from ..recognition.codes import is_foreign
 from ..resolution import exportable_fields
-from ..tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
+from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
     separate_end_of_block,
     separate_start,
 )
+from .foreign_code import find_foreign_code, without_literals
 from .insertion_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
 
@@ -72,6 +74,7 @@ def export_content(
     *,
     integration_id: IntegrationId | None = None,
     strict: Strict = False,
+    literals: Collection[str] = (),
 ) -> ExportedContent:
     """Return the content with the codes of the ESP instead of references and blocks.
 
@@ -79,7 +82,8 @@ def export_content(
     fields of the integration. A reference means the field with its key. If the content can't use
     that field, the reference means the integration's field with the same name at the ESP, or with
     a name from which the same key is derived. The other text does not change. The preludes of the
-    fields are inserted before it, once each.
+    fields are inserted before it, once each. `literals` are texts that must stay as they are: there
+    are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
@@ -90,7 +94,7 @@ def export_content(
     fields = tuple(fields)
     resolver = FieldResolver(exportable_fields(fields, integration_id), fields)
     require_fields(content, resolver)
-    export = _Export(content, resolver, esp)
+    export = _Export(content, resolver, esp, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -109,9 +113,12 @@ def export_content(
 class _Export:
     """One export. It collects all violations and warnings."""
 
-    def __init__(self, content: Content, resolver: FieldResolver, esp: Esp) -> None:
+    def __init__(
+        self, content: Content, resolver: FieldResolver, esp: Esp, literals: Collection[str]
+    ) -> None:
         self.violations: list[LocatedViolation] = []
-        self.warnings: dict[ContentWarning, None] = dict.fromkeys(content.warnings)
+        self.warnings: dict[ContentWarning, None] = {}
+        self._literals = literals
         self.used: dict[str, RecipientField] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
         self._tags = tuple(find_tags(esp, content.masked))
@@ -128,12 +135,22 @@ class _Export:
         return "".join(dict.fromkeys(self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
-        places = {(warning.line, warning.column) for warning in self.warnings}
-        for tag, dialects in find_foreign_tags(self._esp, self._content.masked):
-            place = self._content.lines.position(tag.start)
-            if (place.line, place.column) not in places:
-                message = f"{self._title} does not read this code of {titles(dialects)}."
-                self._warn(tag.start, WarningCode.FOREIGN_CODE, message)
+        """Add the warnings about text that stays, apart from those about literals."""
+        content = self._content
+        kept = without_literals(content.masked, self._literals)
+        for warning in content.warnings:
+            offset = content.lines.offset_of(warning.position)
+            if kept[offset] == content.masked[offset]:
+                self.warnings[warning] = None
+        places = {warning.position for warning in self.warnings}
+        for found in find_foreign_code(self._esp, content.masked, self._literals, self._find_key):
+            if content.lines.position(found.offset) not in places:
+                self._warn(*found)
+
+    def _find_key(self, name: str) -> str | None:
+        """Return the key of the field with this key, or with this name in another dialect."""
+        keys = (name, derive_key(name))
+        return next((key for key in keys if self._resolver.find(key) is not None), None)
 
     @property
     def _title(self) -> str:

@@ -9,7 +9,7 @@ from ..checks import missing_member
 from ..derived_codes import DerivedCodes, derive_codes, find_reference
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
-from ..tags import is_certainly_foreign
+from ..recognition.codes import is_certainly_foreign
 
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
 """Code in which string literals don't contain doubled quotes."""

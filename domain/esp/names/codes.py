@@ -13,7 +13,7 @@ from ..derived_codes import derive_codes, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NoSafeForm, NotInsertable
 from ..preludes import Preludes
-from ..tags import is_certainly_foreign
+from ..recognition.codes import is_certainly_foreign
 from .esp_names import EspName, EspNames, NameFrom, Target
 
 _HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))

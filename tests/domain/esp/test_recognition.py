@@ -83,7 +83,11 @@ WRITTEN = [
     ("50% off, %TIER%", "activecampaign"),
     ("{ a: 1 }", ""),
     ("{{ a | b }}", ""),
-    ("[[name]] <<name>> -name- #name#", ""),
+    ("[[name]]", "iterable"),
+    ("[[1, 2]] <<name>> -name- #name#", ""),
+    ("{% unsubscribe 'x' %}", "klaviyo customerio"),
+    ("{{ mirror }}", "brevo"),
+    ("%UNSUBSCRIBELINK%", "activecampaign"),
 ]
 TWINS = {
     Esp.KLAVIYO: {Esp.SENDGRID, Esp.ITERABLE},

@@ -82,16 +82,29 @@ def test_warnings_have_a_line_and_a_column(reader: Api):
 
 
 def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
-    first, second = export(reader, "*|A|* *|A|*\n{{ recipient.x }}*|A|*").json["warnings"]
+    first, second = export(reader, "{{a}} {{a}}\n{{ recipient.x }}{{a}}").json["warnings"]
     assert first == {
         "kind": "caveat",
-        "code": "foreign_code",
+        "code": "unknown_name",
         "line": 1,
         "column": 1,
-        "message": "Braze does not read this code of Mailchimp.",
+        "message": "Braze shows nothing for `a`, unless your account or other code sets it.",
         "places": [{"line": 1, "column": 7}, {"line": 2, "column": 18}],
     }
     assert (second["kind"], second["line"], second["places"]) == ("mistake", 2, [])
+
+
+def test_literals_stay_without_a_warning(reader: Api):
+    content = "*|FNAME|* {{ mirror }}"
+    assert len(export(reader, content, strict="mistakes").violations) == 2
+    literals = ["*|FNAME|*", "{{ mirror }}"]
+    response = export(reader, content, strict=True, literals=literals)
+    assert (response.status, response.json["content"]) == (200, content)
+    assert export(reader, content, literals=["", 5]).violations == [
+        "/literals/0: too_short",
+        "/literals/1: type",
+    ]
+    assert export(reader, content, literals=["x"] * 101).violations == ["/literals: too_many_items"]
 
 
 def test_each_mistake_is_reported_at_its_own_place(reader: Api):
