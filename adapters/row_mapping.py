@@ -58,7 +58,7 @@ from recipient_fields.domain import (
     member_reader,
     parse_instant,
 )
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain.esp import Esp, Integration, SetName
 
 __all__ = [
     "CHANGING_COLUMNS",
@@ -77,12 +77,14 @@ __all__ = [
     "invitation_values",
     "map_rows",
     "membership_values",
+    "names_document",
     "organization_values",
     "plain_values",
     "read_document",
     "read_field",
     "read_record",
     "record_values",
+    "refused_names_document",
     "stored_administrator",
     "stored_field",
     "stored_integration",
@@ -390,8 +392,23 @@ def organization_values(record: OrganizationRecord) -> Mapping[str, object]:
 
 
 def integration_values(integration: Integration) -> Mapping[str, object]:
-    """Return the values of an integration's row by column."""
-    return {**asdict(integration), "esp": integration.esp.value}
+    """Return the values of an integration's row by column. Two of them are JSON documents."""
+    return {
+        **asdict(integration),
+        "esp": integration.esp.value,
+        "refused_names": refused_names_document(integration),
+        "names": names_document(integration),
+    }
+
+
+def refused_names_document(integration: Integration) -> str:
+    """Return the JSON document of the names that the last sync refused."""
+    return _json(sorted(integration.refused_names))
+
+
+def names_document(integration: Integration) -> str:
+    """Return the JSON document of the set names by the ids of their fields."""
+    return _json({field_id: asdict(name) for field_id, name in integration.names.items()})
 
 
 def api_key_values(key: ApiKey) -> Mapping[str, object]:
@@ -536,8 +553,13 @@ def stored_integration(
     name: str,
     created_at: datetime,
     last_synced_at: datetime | None,
+    refused_names: str,
+    names: str,
 ) -> Integration:
-    """Return the integration of a row. The last two columns are times."""
+    """Return the integration of a row. The last four columns are two times and two documents.
+
+    The documents are those of `refused_names_document` and `names_document`.
+    """
     with RowMapping("integrations", integration_id):
         return Integration(
             id=IntegrationId(integration_id),
@@ -546,6 +568,11 @@ def stored_integration(
             name=name,
             created_at=created_at,
             last_synced_at=last_synced_at,
+            refused_names=json.loads(refused_names),
+            names={
+                FieldId(int(field_id)): SetName(**name)
+                for field_id, name in json.loads(names).items()
+            },
         )
 
 

@@ -19,7 +19,14 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import DIALECTS, Esp, derive_codes, export_content
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    FieldCodes,
+    IntegrationDraft,
+    derive_codes,
+    export_content,
+)
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text("utf-8")
@@ -41,7 +48,10 @@ def test_the_content_is_exported_as_shown(title: str, shown: str) -> None:
         _field(esp, 2, "vip", DataType.BOOLEAN),
     ]
 
-    exported = export_content(parse_content(CONTENT[1]), fields, esp, integration_id=INTEGRATION)
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=datetime(2026, 11, 20, tzinfo=UTC))
+    codes = FieldCodes.of(fields, [draft.with_id(INTEGRATION, OrganizationId(1))])
+
+    exported = export_content(parse_content(CONTENT[1]), codes, esp)
 
     assert exported.content == shown
     assert exported.warnings == ()

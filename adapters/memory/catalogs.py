@@ -86,6 +86,10 @@ class StoredCatalog:
         self.fields_size += size - self._sizes.get(field.id, 0)
         self._sizes[field.id] = size
 
+    def advance(self) -> None:
+        """Increase the revision of a catalog whose fields do not change."""
+        self.revision += 1
+
     def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
         """Make and record the changes of one transaction: all of them, or none if it raises."""
         before = self.revision, self._last_sequence, self._last_change_at, len(self.history)

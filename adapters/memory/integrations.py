@@ -79,15 +79,15 @@ class MemoryIntegrationRepository(IntegrationRepository):
             self._organizations.get(organization_id)
             integration = draft.with_id(IntegrationId(self._ids.assign()), organization_id)
             self._integrations[integration.id] = integration
+            self._advance(organization_id)
             return integration
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         with self._lock:
-            renamed = self.get(organization_id, integration_id).renamed(name)
-            self._integrations[integration_id] = renamed
-            return renamed
+            integration = self.get(organization_id, integration_id)
+            return self._replace(integration, integration.renamed(name))
 
     def change_names(
         self,
@@ -99,9 +99,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
         with self._lock:
             integration = self.get(organization_id, integration_id)
             planned = planner(integration, self._fields.all(organization_id).fields)
-            changed = evolve(integration, names=planned.names)
-            self._integrations[integration_id] = changed
-            return changed
+            return self._replace(integration, evolve(integration, names=planned.names))
 
     def delete(
         self,
@@ -120,6 +118,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
             changes = CatalogChanges(deleted=fields)
             self._fields.store(organization_id, changes, author=author, at=at)
             del self._integrations[integration_id]
+            self._advance(organization_id)
             return fields
 
     def sync(
@@ -142,6 +141,8 @@ class MemoryIntegrationRepository(IntegrationRepository):
                 last_synced_at=synced.last_synced_at,
                 refused_names=synced.refused_names,
             )
+            if plan.changes_catalog:
+                self._advance(organization_id)
             return plan
 
     def delete_all(self, organization_id: OrganizationId) -> None:
@@ -157,3 +158,13 @@ class MemoryIntegrationRepository(IntegrationRepository):
         """Replace all integrations by these."""
         self._ids.skip_to(last_id)
         self._integrations = {each.id: each for each in sorted(integrations, key=lambda i: i.id)}
+
+    def _replace(self, integration: Integration, changed: Integration) -> Integration:
+        """Store and return the changed integration, under the lock."""
+        if changed != integration:
+            self._integrations[integration.id] = changed
+            self._advance(integration.organization_id)
+        return changed
+
+    def _advance(self, organization_id: OrganizationId) -> None:
+        self._fields.catalog(organization_id).advance()

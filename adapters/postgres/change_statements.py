@@ -182,8 +182,7 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
 
     Only API-managed fields have a limit in the service, so the others have no counter. If the
     counter is not current, the statement counts the fields, which are those before it. If the size
-    of the catalog is not current, the next plan that needs it measures the fields. Citus permits no
-    time in a CASE, so `measured_revision` is calculated.
+    of the catalog is not current, the next plan that needs it measures the fields.
 
     `assigned_ids` is the expression of the number of digits of the ids that the statement assigns.
     `occurred_at` is the time of the transaction's records, or NULL in its first batch.
@@ -200,8 +199,7 @@ def advance_for_changes(assigned_ids: str = "0") -> str:
                 )
             ),
             {counted_records()},
-            measured_revision = measured_revision
-                + (measured_revision = revision)::int * ({next_revision()} - revision),
+            measured_revision = {next_if_current("measured_revision")},
             fields_size = fields_size + CASE WHEN measured_revision = revision
                 THEN %(added_size)s + {assigned_ids} ELSE 0 END,
             last_sequence = last_sequence + %(count)s,
@@ -232,6 +230,14 @@ def next_revision() -> str:
     before.
     """
     return f"greatest(revision + 1, {milliseconds('statement_timestamp()')})"
+
+
+def next_if_current(revision: str) -> str:
+    """Return the expression of the next revision if this column has the current one.
+
+    Otherwise it is the value of the column. Citus permits no time in a CASE, so it is calculated.
+    """
+    return f"{revision} + ({revision} = revision)::int * ({next_revision()} - revision)"
 
 
 def next_change_at() -> str:

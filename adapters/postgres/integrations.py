@@ -16,25 +16,33 @@ from recipient_fields.domain import (
     CatalogChanges,
     IntegrationId,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
 )
 from recipient_fields.domain.esp import Integration, SyncPlan
 
-from ..relational.fields import read_catalog
+from ..relational.columns import storable_id
+from ..relational.dialect import Dialect
+from ..relational.fields import field_columns, read_catalog
 from ..relational.integrations import (
     RelationalIntegrations,
     get_integration,
+    integration_columns,
+    read_integration,
     remove_integration,
     store_last_sync,
 )
 from ..relational.locks import lock_catalog
 from ..relational.organizations import catalog_revision
+from ..row_mapping import FIELD_COLUMNS, read_field
 from .changes import PlannedRows
 from .dialect import PostgresConnection
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
 
+_END_OF_FIELD = 1 + len(FIELD_COLUMNS)
+"""The place after a field in the rows of `select_catalog_and_integrations`."""
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
 _PLANS_WITHOUT_LOCK = 3
@@ -47,6 +55,18 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     """The integrations in one PostgreSQL database. `sync` can take a minute."""
 
     _transactions: Transactions
+
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        values = {"organization_id": storable_id(organization_id)}
+        rows = self._database.read(lambda c: c.all(select_catalog_and_integrations, values))
+        if not rows:
+            raise OrganizationNotFound
+        pairs = [(row[1:_END_OF_FIELD], row[_END_OF_FIELD:]) for row in rows]
+        fields = tuple(read_field(field) for field, _ in pairs if field[0] is not None)
+        integrations = tuple(read_integration(each) for _, each in pairs if each[0] is not None)
+        return Catalog(organization_id, rows[0][0], fields), integrations
 
     def delete(
         self,
@@ -65,7 +85,9 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
             check(fields)
             rows = PlannedRows.of(CatalogChanges(deleted=fields))
             self._store(connection, organization_id, rows, author=author, at=at)
-            remove_integration(PostgresConnection(connection), organization_id, integration_id)
+            shared = PostgresConnection(connection)
+            remove_integration(shared, organization_id, integration_id)
+            self._advance(shared, organization_id)
             return fields
 
         return self._transactions.write(delete, first=lock_catalog(organization_id))
@@ -82,12 +104,10 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     ) -> SyncPlan:
         def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
             self._store(connection, organization_id, rows, author=author, at=at)
-            store_last_sync(
-                PostgresConnection(connection),
-                organization_id,
-                integration_id,
-                plan.integration.last_synced_at,
-            )
+            shared = PostgresConnection(connection)
+            store_last_sync(shared, organization_id, integration_id, plan.integration)
+            if plan.changes_catalog:
+                self._advance(shared, organization_id)
 
         for _ in range(_PLANS_WITHOUT_LOCK):
             plan = self._sync_unless_changed(organization_id, integration_id, planner, store)
@@ -160,3 +180,25 @@ def _get(
     connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
     return get_integration(PostgresConnection(connection), organization_id, integration_id)
+
+
+def select_catalog_and_integrations(sql: Dialect) -> str:
+    """Select the revision of a catalog, its fields, and the integrations of its organization.
+
+    One statement, so that all are of one snapshot and one round trip: each row has a field and an
+    integration of the same place. The columns are NULL if there are fewer.
+    """
+    ours = "WHERE organization_id = :organization_id"
+    place = "row_number() OVER (ORDER BY id) AS place"
+    return f"""
+        SELECT revision,
+            {", ".join(f"field.{column}" for column in FIELD_COLUMNS)},
+            integration.*
+        FROM organizations LEFT JOIN (
+            (SELECT {place}, {field_columns(sql)} FROM recipient_fields {ours}) AS field
+            FULL JOIN
+            (SELECT {integration_columns(sql)}, {place} FROM integrations {ours}) AS integration
+            USING (place)
+        ) ON true
+        WHERE organizations.id = :organization_id ORDER BY place
+    """

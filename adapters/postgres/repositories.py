@@ -19,7 +19,7 @@ from ..relational.sessions import RelationalSessionRepository
 from .fields import PostgresFieldRepository
 from .history import PostgresHistoryRepository
 from .integrations import PostgresIntegrationRepository
-from .organizations import insert_counted_organization
+from .organizations import advance_revision, insert_counted_organization
 from .relational import PostgresDatabase
 from .transactions import Transactions
 
@@ -35,7 +35,7 @@ class PostgresRepositories:
         self.fields: FieldRepository = PostgresFieldRepository(database, transactions)
         self.history: HistoryRepository = PostgresHistoryRepository(database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(
-            database, transactions
+            database, advance_revision, transactions
         )
         self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from recipient_fields.application import NamePlanner
 from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
@@ -16,29 +16,35 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration, IntegrationDraft, IntegrationNotFound
 
-from ..row_mapping import RowMapping, stored_integration
+from ..row_mapping import (
+    RowMapping,
+    names_document,
+    refused_names_document,
+    stored_integration,
+)
 from .columns import optional_instant, storable_id
 from .database import Connection, Database, Row, Values
 from .dialect import Dialect
-from .locks import keep_organization, lock_catalog
+from .fields import read_catalog
+from .locks import lock_catalog
 from .organizations import require_organization
+
+Advance: TypeAlias = Callable[[Connection, OrganizationId], None]
+"""Increases the revision of the locked catalog of an organization whose fields do not change."""
 
 
 @frozen
 class RelationalIntegrations:
-    """The methods of `IntegrationRepository` that do not change fields.
+    """The methods of `IntegrationRepository` that do not change fields, except `read_catalog`.
 
-    A change of a stored integration locks the catalog of its organization.
+    A change of an integration locks the catalog of its organization.
     """
 
     _database: Database
+    _advance: Advance
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        values = {"organization_id": storable_id(organization_id)}
-        rows = self._database.read(lambda c: c.all(select_integrations, values))
-        if not rows:
-            raise OrganizationNotFound
-        return tuple(read_integration(row) for row in rows if row[0] is not None)
+        return self._database.read(lambda c: read_integrations(c, organization_id))
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         def count(connection: Connection) -> Mapping[IntegrationId, int]:
@@ -58,23 +64,62 @@ class RelationalIntegrations:
             "name": draft.name,
             "created_at": draft.created_at,
         }
-        row = self._database.write(
-            lambda c: c.one(insert_integration, values), lock=keep_organization(organization_id)
-        )
-        if row is None:
-            raise OrganizationNotFound
-        return draft.with_id(IntegrationId(row[0]), organization_id)
+
+        def add(connection: Connection) -> Integration:
+            row = connection.one(insert_integration, values)
+            if row is None:
+                raise OrganizationNotFound
+            self._advance(connection, organization_id)
+            return draft.with_id(IntegrationId(row[0]), organization_id)
+
+        return self._database.write(add, lock=lock_catalog(organization_id))
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         def rename(connection: Connection) -> Integration:
-            renamed = get_integration(connection, organization_id, integration_id).renamed(name)
-            values = {**_ids(organization_id, integration_id), "name": renamed.name}
-            connection.execute(rename_integration, values)
+            integration = get_integration(connection, organization_id, integration_id)
+            renamed = integration.renamed(name)
+            if renamed != integration:
+                values = {**_ids(organization_id, integration_id), "name": renamed.name}
+                connection.execute(rename_integration, values)
+                self._advance(connection, organization_id)
             return renamed
 
         return self._database.write(rename, lock=lock_catalog(organization_id))
+
+    def change_names(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: NamePlanner,
+        /,
+    ) -> Integration:
+        def change(connection: Connection) -> Integration:
+            integration = get_integration(connection, organization_id, integration_id)
+            planned = planner(integration, read_catalog(connection, organization_id).fields)
+            changed = evolve(integration, names=planned.names)
+            if changed != integration:
+                ids = _ids(organization_id, integration_id)
+                values = {**ids, "names": names_document(changed)}
+                connection.execute(update_names, values)
+                self._advance(connection, organization_id)
+            return changed
+
+        return self._database.write(change, lock=lock_catalog(organization_id))
+
+
+def read_integrations(
+    connection: Connection, organization_id: OrganizationId
+) -> tuple[Integration, ...]:
+    """Return the organization's integrations by ascending id.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
+    rows = connection.all(select_integrations, {"organization_id": storable_id(organization_id)})
+    if not rows:
+        raise OrganizationNotFound
+    return tuple(read_integration(row) for row in rows if row[0] is not None)
 
 
 def get_integration(
@@ -94,10 +139,14 @@ def store_last_sync(
     connection: Connection,
     organization_id: OrganizationId,
     integration_id: IntegrationId,
-    last_synced_at: datetime | None,
+    synced: Integration,
 ) -> None:
-    """Store the time of the last sync of the integration."""
-    values = {**_ids(organization_id, integration_id), "last_synced_at": last_synced_at}
+    """Store the time of the last sync of the integration, and the names that it refused."""
+    values = {
+        **_ids(organization_id, integration_id),
+        "last_synced_at": synced.last_synced_at,
+        "refused_names": refused_names_document(synced),
+    }
     connection.execute(update_last_sync, values)
 
 
@@ -110,12 +159,14 @@ def remove_integration(
 
 def read_integration(row: Row) -> Integration:
     """Return the integration in a row of `integration_columns`."""
-    *plain, created_at, last_synced_at = row
+    *plain, created_at, last_synced_at, refused_names, names = row
     with RowMapping("integrations", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             from_epoch_milliseconds(created_at),
             optional_instant(last_synced_at),
+            refused_names,
+            names,
         )
     return stored_integration(*values)
 
@@ -128,7 +179,8 @@ def integration_columns(sql: Dialect) -> str:
     """Return the columns for `read_integration`."""
     return f"""
         id, organization_id, esp, name,
-        {sql.milliseconds("created_at")}, {sql.milliseconds("last_synced_at")}
+        {sql.milliseconds("created_at")}, {sql.milliseconds("last_synced_at")},
+        {sql.json("refused_names")}, {sql.json("names")}
     """
 
 
@@ -152,7 +204,7 @@ def select_integration(sql: Dialect) -> str:
     """Select an integration of an organization."""
     return f"""
         SELECT {integration_columns(sql)} FROM integrations
-        WHERE id = :id AND organization_id = :organization_id
+        WHERE organization_id = :organization_id AND id = :id
     """
 
 
@@ -169,7 +221,7 @@ def insert_integration(_: Dialect) -> str:
     """Insert an integration if its organization exists, and return its id."""
     return """
         INSERT INTO integrations (organization_id, esp, name, created_at)
-        SELECT id, :esp, :name, :created_at
+        SELECT :organization_id, :esp, :name, :created_at
         FROM organizations WHERE id = :organization_id
         RETURNING id
     """
@@ -178,18 +230,26 @@ def insert_integration(_: Dialect) -> str:
 def rename_integration(_: Dialect) -> str:
     """Store the new name of an integration."""
     return """
-        UPDATE integrations SET name = :name WHERE id = :id AND organization_id = :organization_id
+        UPDATE integrations SET name = :name WHERE organization_id = :organization_id AND id = :id
     """
 
 
 def update_last_sync(_: Dialect) -> str:
-    """Store the time of the last sync of an integration."""
+    """Store the time of the last sync of an integration, and the names that it refused."""
     return """
-        UPDATE integrations SET last_synced_at = :last_synced_at
-        WHERE id = :id AND organization_id = :organization_id
+        UPDATE integrations SET last_synced_at = :last_synced_at, refused_names = :refused_names
+        WHERE organization_id = :organization_id AND id = :id
+    """
+
+
+def update_names(_: Dialect) -> str:
+    """Store the names that were set for fields at an integration."""
+    return """
+        UPDATE integrations SET names = :names
+        WHERE organization_id = :organization_id AND id = :id
     """
 
 
 def delete_integration(_: Dialect) -> str:
     """Delete an integration."""
-    return "DELETE FROM integrations WHERE id = :id AND organization_id = :organization_id"
+    return "DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id"

@@ -9,17 +9,19 @@ from attrs import frozen
 from recipient_fields.application import IntegrationCheck, IntegrationRepository, SyncPlanner
 from recipient_fields.domain import (
     Author,
+    Catalog,
     CatalogChanges,
     IntegrationId,
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import SyncPlan
+from recipient_fields.domain.esp import Integration, SyncPlan
 
 from ..relational.fields import read_catalog
 from ..relational.integrations import (
     RelationalIntegrations,
     get_integration,
+    read_integrations,
     remove_integration,
     store_last_sync,
 )
@@ -33,6 +35,14 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
     """The integrations in a SQLite file."""
 
     _database: Database
+
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        with self._database.reading() as connection:
+            shared = SqliteConnection(connection)
+            catalog = read_catalog(shared, organization_id)
+            return catalog, read_integrations(shared, organization_id)
 
     def delete(
         self,
@@ -52,6 +62,7 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
             changes = CatalogChanges(deleted=fields)
             apply_changes(connection, organization_id, changes, author=author, at=at)
             remove_integration(shared, organization_id, integration_id)
+            self._advance(shared, organization_id)
             return fields
 
     def sync(
@@ -69,6 +80,7 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
             integration = get_integration(shared, organization_id, integration_id)
             plan = planner(integration, read_catalog(shared, organization_id).fields)
             apply_changes(connection, organization_id, plan.changes, author=author, at=at)
-            synced_at = plan.integration.last_synced_at
-            store_last_sync(shared, organization_id, integration_id, synced_at)
+            store_last_sync(shared, organization_id, integration_id, plan.integration)
+            if plan.changes_catalog:
+                self._advance(shared, organization_id)
             return plan

@@ -27,6 +27,7 @@ from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
 from .history import SqliteHistoryRepository
 from .integrations import SqliteIntegrationRepository
+from .organizations import advance_revision
 from .transfer import read_snapshot, write_snapshot
 
 
@@ -67,7 +68,9 @@ class SqliteStorage:
         )
         self.fields: FieldRepository = SqliteFieldRepository(database)
         self.history: HistoryRepository = SqliteHistoryRepository(database)
-        self.integrations: IntegrationRepository = SqliteIntegrationRepository(database)
+        self.integrations: IntegrationRepository = SqliteIntegrationRepository(
+            database=database, advance=advance_revision
+        )
         self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
         self.sessions: SessionRepository = RelationalSessionRepository(database)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    FieldNotFound,
     FieldReference,
     IntegrationId,
+    KeyTaken,
     OrganizationId,
     RecipientField,
 )
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
-from recipient_fields.domain.content import Content, Strict, check_content, preview_content
+from recipient_fields.domain.content import (
+    Content,
+    InvalidContent,
+    Strict,
+    check_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import (
-    DIALECTS,
     ConditionCode,
     Esp,
     ExportedContent,
@@ -25,33 +32,22 @@ from recipient_fields.domain.esp import (
     IntegrationNotFound,
     IntegrationRequired,
     NotExpressible,
+    check_condition_for,
     compile_condition,
     export_content,
-    exportable_fields,
 )
-from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
+from recipient_fields.domain.esp.names import FieldCode, FieldCodes
 
 from ..arguments import require_ids
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "ListedCodes", "Target", "TargetFields"]
+__all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
 
+_MAX_SHOWN_NAMES = 10
+"""The ESP names in a message."""
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
-
-
-@frozen
-class TargetFields:
-    """The ESP of a target, its integration if there is one, and the fields that code can use.
-
-    `others` are the fields of other integrations, which the code can't use.
-    """
-
-    esp: Esp
-    integration_id: IntegrationId | None
-    fields: tuple[RecipientField, ...]
-    others: tuple[RecipientField, ...]
 
 
 @frozen(kw_only=True)
@@ -69,11 +65,23 @@ class ListedCodes:
 
 @frozen(kw_only=True)
 class ConditionSupport:
-    """The code of an ESP for a condition, or the reason for which there is none."""
+    """The code of an ESP for a condition, or the reason for which there is none.
+
+    Without a code and a reason, the organization is not connected with the ESP.
+    """
 
     esp: Esp
     code: ConditionCode | None = None
     refusal: str | None = None
+
+
+@frozen(kw_only=True)
+class IntegrationExport:
+    """The content for one integration, or the error for which there is none."""
+
+    integration_id: IntegrationId
+    exported: ExportedContent | None = None
+    error: InvalidContent | IntegrationNotFound | None = None
 
 
 @frozen(kw_only=True)
@@ -105,31 +113,43 @@ class ContentService:
         field = catalog.get(reference)
         return ListedCodes(
             field=field,
-            codes=FieldCodes(EspNames(catalog.fields, integrations)).list_codes(field),
+            codes=FieldCodes.of(catalog.fields, integrations).list_codes(field),
             integrations=integrations,
             version_tag=catalog.version_tag,
         )
 
-    def find_fields(self, organization_id: OrganizationId, target: Target) -> TargetFields:
-        """Return the fields that code for the target can use.
+    def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
+        """Return the error with the ESP names of the synced field that has the key of a new one.
 
-        These are the API-managed and manual fields, and the synced fields of one integration.
+        Other errors stay as they are. The use case that raises the error does not call this,
+        because it reads the whole catalog.
         """
-        fields = self._fields_for(organization_id)
-        return _target_fields(fields, *self._find_integration(organization_id, target))
+        if not taken.is_synced:
+            return taken
+        try:
+            listed = self.list_codes(organization_id, taken.existing_id)
+        except FieldNotFound:  # It has been deleted since.
+            return taken
+        message = f"{taken} {_describe_names(listed)}"
+        return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
+
+    def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
+        """Return the names and codes of all fields of the organization at its integrations."""
+        catalog, integrations = self._read_catalog(organization_id)
+        return FieldCodes.of(catalog.fields, integrations)
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None
     ) -> None:
-        """Check the condition against the fields that code for the target can use.
+        """Check the condition against the fields of the organization.
 
-        Without a target, it can use all fields of the organization.
+        With a target, a key that no field has can mean a field of this integration.
         Raises: InvalidCondition if the condition does not fit the fields.
         """
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
-            self._find_fields_for(condition, organization_id, target)
+            check_condition_for(condition, self.read_codes(organization_id), target)
 
     def compile_condition(
         self,
@@ -146,14 +166,12 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if the code has warnings that `strict` rejects.
         """
-        available = self._find_fields_for(condition, organization_id, target)
-        code = compile_condition(
-            condition, available.fields, available.esp, then=then, otherwise=otherwise
-        )
+        codes = self.read_codes(organization_id)
+        code = compile_condition(condition, codes, target, then=then, otherwise=otherwise)
         rejected = [each.message for each in code.warnings if each.code.kind.is_rejected(strict)]
         if rejected:
             raise NotExpressible(" ".join(rejected))
-        return available.esp, code
+        return codes.names.get_esp(codes.names.resolve_target(target)), code
 
     def explain_condition(
         self,
@@ -166,19 +184,22 @@ class ContentService:
     ) -> tuple[ConditionSupport, ...]:
         """Return the code of the target, or of each ESP, or the reason for which there is none.
 
-        Without a target, an ESP has no code if it can't use the fields, or if the organization has
-        several integrations with it.
-        Raises: InvalidCondition if the condition does not fit the fields that code for the target,
-        or without a target any code, can use.
+        Without a target, an ESP has no code if the organization has no integration with it, or
+        several.
+        Raises: InvalidCondition if the condition does not fit the fields.
         """
+        codes = self.read_codes(organization_id)
         if target is not None:
-            available = self._find_fields_for(condition, organization_id, target)
-            return (_find_support(condition, available, then, otherwise),)
-        fields = self._fields_for(organization_id)
-        check_condition(condition, fields)
-        integrations = self.list_integrations(organization_id)
+            target = codes.names.resolve_target(target)
+            check_condition_for(condition, codes, target)
+            return (_find_support(condition, codes, target, then, otherwise),)
+        check_condition(condition, codes.names.fields)
+        connected = {each.esp for each in codes.names.integrations.values()}
         return tuple(
-            _support_of_esp(condition, fields, integrations, esp, then, otherwise) for esp in Esp
+            _find_support(condition, codes, esp, then, otherwise)
+            if esp in connected
+            else ConditionSupport(esp=esp)
+            for esp in Esp
         )
 
     def check_content(self, organization_id: OrganizationId, content: Content) -> None:
@@ -195,15 +216,44 @@ class ContentService:
         target: Target,
         *,
         strict: Strict = False,
+        literals: Collection[str] = (),
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
+
+        There are no warnings about `literals`, which are texts that must stay as they are.
 
         Raises: InvalidContent if the content can't be exported, or if there are warnings that
         `strict` rejects.
         """
-        fields = self._fields_for(organization_id)
-        esp, integration_id = self._find_integration(organization_id, target)
-        return export_content(content, fields, esp, integration_id=integration_id, strict=strict)
+        codes = self.read_codes(organization_id)
+        return export_content(content, codes, target, strict=strict, literals=literals)
+
+    def export_for_integrations(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        integration_ids: Iterable[IntegrationId],
+        *,
+        strict: Strict = False,
+        literals: Collection[str] = (),
+    ) -> Iterator[IntegrationExport]:
+        """Read the catalog, and return an iterator that exports the content for each integration.
+
+        An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
+        InvalidContent that `export_content` raises.
+        """
+        codes = self.read_codes(organization_id)
+
+        def export(integration_id: IntegrationId) -> IntegrationExport:
+            try:
+                exported = export_content(
+                    content, codes, integration_id, strict=strict, literals=literals
+                )
+            except (InvalidContent, IntegrationNotFound) as error:
+                return IntegrationExport(integration_id=integration_id, error=error)
+            return IntegrationExport(integration_id=integration_id, exported=exported)
+
+        return map(export, integration_ids)
 
     def preview_content(
         self, organization_id: OrganizationId, content: Content, values: Mapping[str, object]
@@ -214,14 +264,6 @@ class ContentService:
         has another type than its field.
         """
         return preview_content(content, self._fields_for(organization_id), values)
-
-    def _find_fields_for(
-        self, condition: Condition, organization_id: OrganizationId, target: Target
-    ) -> TargetFields:
-        """Return the fields that code for the target can use. The condition must fit them."""
-        available = self.find_fields(organization_id, target)
-        check_condition(condition, available.fields, available.others)
-        return available
 
     def _read_catalog(
         self, organization_id: OrganizationId
@@ -235,59 +277,30 @@ class ContentService:
         require_ids(organization_id=organization_id)
         return tuple(self._fields.all(organization_id).fields)
 
-    def _find_integration(
-        self, organization_id: OrganizationId, target: Target
-    ) -> tuple[Esp, IntegrationId | None]:
-        """Return the ESP, and the id of the integration whose fields the code can use, if any."""
-        if isinstance(target, str):
-            target = Esp(target)
-        if isinstance(target, Esp):
-            return target, _only_integration(self.list_integrations(organization_id), target)
-        if self._integrations is None:
-            raise IntegrationNotFound
-        return self._integrations.get(organization_id, target).esp, target
 
-
-def _target_fields(
-    fields: tuple[RecipientField, ...], esp: Esp, integration_id: IntegrationId | None
-) -> TargetFields:
-    usable = exportable_fields(fields, integration_id)
-    keys = {field.key for field in usable}
-    others = tuple(field for field in fields if field.key not in keys)
-    return TargetFields(esp, integration_id, usable, others)
-
-
-def _only_integration(integrations: Iterable[Integration], esp: Esp) -> IntegrationId | None:
-    """Return the integration with the ESP, or None. Raises: IntegrationRequired if several."""
-    candidates = [each.id for each in integrations if each.esp is esp]
-    if len(candidates) > 1:
-        raise IntegrationRequired(DIALECTS[esp].title)
-    return candidates[0] if candidates else None
-
-
-def _support_of_esp(
-    condition: Condition,
-    fields: tuple[RecipientField, ...],
-    integrations: Iterable[Integration],
-    esp: Esp,
-    then: str,
-    otherwise: str,
-) -> ConditionSupport:
-    try:
-        available = _target_fields(fields, esp, _only_integration(integrations, esp))
-        check_condition(condition, available.fields, available.others)
-    except (InvalidCondition, IntegrationRequired) as error:
-        return ConditionSupport(esp=esp, refusal=str(error))
-    return _find_support(condition, available, then, otherwise)
+def _describe_names(listed: ListedCodes) -> str:
+    """Return a sentence with the ESP names of a field at its organization's integrations."""
+    names = {code.integration_id: code.esp_name for code in listed.codes}
+    shown = []
+    for integration in listed.integrations[:_MAX_SHOWN_NAMES]:
+        name = names[integration.id]
+        shown.append(f"{'none' if name is None else name.name} at {integration.name}")
+    more = len(listed.integrations) - len(shown)
+    if more:
+        shown.append(f"and {more} more")
+    return f"Its names there: {', '.join(shown)}."
 
 
 def _find_support(
-    condition: Condition, available: TargetFields, then: str, otherwise: str
+    condition: Condition,
+    codes: FieldCodes,
+    target: Esp | IntegrationId,
+    then: str,
+    otherwise: str,
 ) -> ConditionSupport:
+    esp = codes.names.get_esp(target)
     try:
-        code = compile_condition(
-            condition, available.fields, available.esp, then=then, otherwise=otherwise
-        )
-    except NotExpressible as error:
-        return ConditionSupport(esp=available.esp, refusal=str(error))
-    return ConditionSupport(esp=available.esp, code=code)
+        code = compile_condition(condition, codes, target, then=then, otherwise=otherwise)
+    except (InvalidCondition, IntegrationRequired, NotExpressible) as error:
+        return ConditionSupport(esp=esp, refusal=str(error))
+    return ConditionSupport(esp=esp, code=code)

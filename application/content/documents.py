@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -40,6 +40,17 @@ __all__ = ["ConditionCompilation", "ContentExport"]
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
+MAX_EXPORTS = 20
+"""The maximum number of integrations for which one document exports content."""
+MAX_EXPORTS_LENGTH = 4_194_304
+"""The maximum number of characters that are exported for several integrations in all.
+
+It applies to the content, counted once per integration, and to the result: that of one export has
+the same limit.
+"""
+_MAX_LITERALS = 100
+_MAX_LITERAL_LENGTH = 1_000
+"""The number of literals in a document, and of characters in one. Each one is searched."""
 
 
 @frozen
@@ -125,11 +136,12 @@ class CompiledConditionDocument:
 
 @frozen
 class ContentExport:
-    """Content, and the target of its code."""
+    """Content, and the target of its code, or several integrations with one export each."""
 
     content: Content
-    target: Target
+    target: Target | tuple[IntegrationId, ...]
     strict: Strict
+    literals: Collection[str] = ()
 
 
 @frozen(kw_only=True)
@@ -148,11 +160,33 @@ class ContentExportDocument:
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
+    integration_ids: list[IntegrationId] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
+            f" number times the length of the content is at most {MAX_EXPORTS_LENGTH:,}.",
+            {"type": "array", "items": IntegrationId},
+            minItems=1,
+            maxItems=MAX_EXPORTS,
+            uniqueItems=True,
+        ),
+    )
     strict: Strict = field(
         default=False,
         metadata=described(
             "The warnings that are violations: `mistakes`, all (`true`) or none (`false`)."
             " The default is `false`."
+        ),
+    )
+    literals: list[str] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Texts that must stay as they are: there are no warnings about them.",
+            {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": _MAX_LITERAL_LENGTH},
+            },
+            maxItems=_MAX_LITERALS,
         ),
     )
 
@@ -219,7 +253,9 @@ def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
 
 
 def parse_content_export(document: object) -> ContentExport:
-    """Return the input of `{"content", "esp" or "integration_id", "strict"}`.
+    """Return the input of `{"content", "strict"}` with one member that is or has the targets.
+
+    This is `esp`, `integration_id` or `integration_ids`.
 
     Raises: InvalidDocument with all violations.
     """
@@ -231,20 +267,40 @@ def parse_content_export(document: object) -> ContentExport:
         with violations.collect("content"):
             content = _parse_content(members.content)
         with violations.collect():
-            target = _target(members.esp, members.integration_id)
+            target = _export_target(members)
+        with violations.collect("literals"):
+            literals = _parse_literals(members.literals)
     if violations:
         raise InvalidDocument(violations)
-    return ContentExport(content, target, members.strict)
+    return ContentExport(content, target, members.strict, literals)
 
 
-def render_exported_content(exported: ExportedContent) -> dict[str, object]:
+def _parse_literals(literals: list[str] | Unchanged) -> Collection[str]:
+    """Return the literals. Raises: InvalidInput with all violations."""
+    if literals is UNCHANGED:
+        return ()
+    violations = Violations()
+    if len(literals) > _MAX_LITERALS:
+        message = f"There are at most {_MAX_LITERALS} literals."
+        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
+    for index, literal in enumerate(literals[:_MAX_LITERALS]):
+        if not literal:
+            message = "Write the text that stays, or remove this literal."
+            violations.append(Violation(Rule.BLANK, message, (str(index),)))
+        if len(literal) > _MAX_LITERAL_LENGTH:
+            message = f"A literal has at most {_MAX_LITERAL_LENGTH:,} characters."
+            violations.append(Violation(Rule.TOO_LONG, message, (str(index),)))
+    if violations:
+        raise InvalidInput(violations)
+    return literals
+
+
+def exported_content_document(exported: ExportedContent) -> ExportedContentDocument:
     """Return the document of exported content."""
-    return render_document(
-        ExportedContentDocument(
-            content=exported.content,
-            warnings=tuple(map(_warning, exported.warnings)),
-            fields=exported.keys,
-        )
+    return ExportedContentDocument(
+        content=exported.content,
+        warnings=tuple(map(_warning, exported.warnings)),
+        fields=exported.keys,
     )
 
 
@@ -294,6 +350,33 @@ def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> 
         None if isinstance(esp, Unchanged) else esp,
         None if isinstance(integration_id, Unchanged) else integration_id,
     )
+
+
+def _export_target(members: ContentExportDocument) -> Target | tuple[IntegrationId, ...]:
+    """Return the target or the targets of an export. Raises: InvalidInput with all violations."""
+    if isinstance(members.integration_ids, Unchanged):
+        return _target(members.esp, members.integration_id)
+    ids = members.integration_ids
+    violations = Violations(
+        Violation(Rule.DUPLICATE_ITEM, "Each integration may be listed once.", (index,))
+        for index, each in enumerate(ids[:MAX_EXPORTS])
+        if each in ids[:index]
+    )
+    most = min(MAX_EXPORTS, MAX_EXPORTS_LENGTH // max(1, len(members.content)))
+    if not (members.esp is members.integration_id is UNCHANGED):
+        message = "Send either `integration_ids`, `integration_id` or `esp`."
+        violations.append(Violation(Rule.NOT_APPLICABLE, message))
+    if not ids:
+        violations.append(Violation(Rule.EMPTY, "List at least one integration."))
+    elif len(ids) > MAX_EXPORTS:
+        message = f"List at most {MAX_EXPORTS} integrations."
+        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
+    elif len(ids) > most:
+        message = f"List at most {most} integrations per request for content of this length."
+        violations.append(Violation(Rule.TOO_LARGE, message))
+    if violations:
+        raise InvalidInput(each.prefixed("integration_ids") for each in violations)
+    return tuple(ids)
 
 
 def _split_else(document: object, violations: Violations) -> tuple[object, str]:

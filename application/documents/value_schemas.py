@@ -37,6 +37,7 @@ from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator, TextPosition
 from recipient_fields.domain.content import Strict, WarningCode, WarningKind
 from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp.names import NameFrom, NameState
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
 
@@ -216,6 +217,16 @@ _TYPES: Mapping[object, object] = {
         "InsertionCode", "custom_insertion_code", "%%=v(@firstName)=%%"
     ),
     IntegrationId: ID,
+    NameFrom: _enumeration(
+        NameFrom,
+        "Where the name comes from: the field's own code, a name that was set for the integration,"
+        " a synced field of the integration, or the convention of the ESP.",
+    ),
+    NameState: _enumeration(
+        NameState,
+        "Whether the ESP has a field with this name: the last sync listed it, the ESP lists all its"
+        " fields and not this one, or no sync can tell.",
+    ),
     Operator: _enumeration(Operator).schema,
     RecordedOperation: _enumeration(RecordedOperation, "What the change did to the field."),
     Source: _enumeration(Source, _MEMBERS["source"].description),

@@ -33,6 +33,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.esp import EspField, Integration, SyncPlan
+from recipient_fields.domain.esp.names import EspName
 
 from ..documents.conversion import (
     parse_document,
@@ -268,11 +269,33 @@ def render_integration(integration: Integration) -> dict[str, object]:
 
 
 def render_sync(plan: SyncPlan) -> dict[str, object]:
-    """Return the keys of the fields that a sync run changes, and the ESP names it refuses."""
+    """Return the keys of the fields that a sync run changes, and the ESP names of other fields.
+
+    These are the names that it refuses, and those that change, also by their state alone.
+    """
     return {
         "created": [field.key for field in plan.created],
         "updated": [field.key for field in plan.updated],
         "removed": [field.key for field in plan.removed],
         "unchanged": plan.unchanged,
         "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+        "name_changes": [
+            {
+                "key": change.field.key,
+                "integration_id": change.integration_id,
+                "before": _render_esp_name(change.before),
+                "after": _render_esp_name(change.after),
+            }
+            for change in plan.name_changes
+        ],
+    }
+
+
+def _render_esp_name(name: EspName | None) -> dict[str, object] | None:
+    if name is None:
+        return None
+    return {
+        "esp_field_name": name.name,
+        "name_from": name.name_from.value,
+        "state": None if name.state is None else name.state.value,
     }

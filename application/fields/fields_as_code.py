@@ -1,8 +1,11 @@
-"""The documents that define the API-managed fields of an organization: `{"fields": {KEY: …}}`."""
+"""Fields as code: the documents that define the API-managed fields of an organization by key.
+
+They can also define what fields are called at integrations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -11,6 +14,7 @@ from recipient_fields.domain import (
     FIELD_MEMBERS,
     FieldDefinition,
     FieldDraft,
+    FieldKey,
     InvalidInput,
     Mutability,
     RecipientField,
@@ -20,6 +24,9 @@ from recipient_fields.domain import (
     Violations,
     member_reader,
 )
+from recipient_fields.domain.esp import Esp, Integration, SetName
+from recipient_fields.domain.esp.integrations import parse_integration_name
+from recipient_fields.domain.esp.names import DefinedNames, names_by_key
 
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from ..documents.schemas import described, extended
@@ -64,6 +71,35 @@ _FIELDS_BY_KEY = (
 
 
 @frozen
+class _SetName:
+    """A name of a custom field."""
+
+    name: str
+    custom: bool = field(
+        default=False,
+        metadata=described("Whether it is a custom field although the ESP has one of this name."),
+    )
+
+
+@frozen
+class _Integration:
+    """An existing integration, and what fields are called at it."""
+
+    name: str = field(metadata=described("Its name, which no other integration has."))
+    esp: Esp
+    names: dict[str, object] = field(
+        metadata=described(
+            "The ESP names of fields of any source, by key.",
+            {
+                "type": "object",
+                "propertyNames": FieldKey,
+                "additionalProperties": {"anyOf": [{"type": "string", "minLength": 1}, _SetName]},
+            },
+        )
+    )
+
+
+@frozen
 class _Document:
     """The API-managed recipient fields of an organization."""
 
@@ -73,40 +109,65 @@ class _Document:
             {"type": "object", "propertyNames": NEW_KEY, "additionalProperties": _FIELD_SCHEMA},
         )
     )
+    integrations: Sequence[_Integration] = field(
+        default=(), metadata=described("The integrations for which names are set.")
+    )
 
 
-def parse_field_document(document: object) -> tuple[FieldDraft, ...]:
-    """Return the fields that the document defines, in its order.
+@frozen
+class CatalogDocument:
+    """What a document defines: API-managed fields, and the names of fields at integrations."""
+
+    fields: tuple[FieldDraft, ...] = ()
+    integrations: tuple[DefinedNames, ...] = ()
+
+
+def parse_field_document(document: object) -> CatalogDocument:
+    """Return what the document defines, in its order.
 
     Raises: InvalidDocument with the violations of all fields, or the first `MAX_VIOLATIONS`.
     """
     match document:
         case {"fields": list()}:
             raise InvalidDocument([Violation(Rule.TYPE, _FIELDS_BY_KEY, ("fields",))])
+    parsed = parse_document(document, _Document)
     violations = Violations()
     drafts = []
-    for key, members in parse_document(document, _Document).fields.items():
+    for key, members in parsed.fields.items():
         if len(violations) >= MAX_VIOLATIONS:
             break
         with violations.collect("fields", key):
             drafts.append(_parse_field(key, members))
+    integrations: list[DefinedNames] = []
+    names: set[str] = set()
+    for index, each in enumerate(parsed.integrations):
+        with violations.collect("integrations", index):
+            integrations.append(_parse_integration(each, names))
     if violations:
         raise InvalidDocument(violations)
-    return tuple(drafts)
+    return CatalogDocument(tuple(drafts), tuple(integrations))
 
 
-def render_field_document(fields: Iterable[RecipientField]) -> dict[str, object]:
+def render_field_document(
+    fields: Iterable[RecipientField], integrations: Iterable[Integration] = ()
+) -> dict[str, object]:
     """Return the document of the API-managed fields, by key, without members at their defaults.
 
-    Equal fields have the same document, in any order.
+    `fields` are all of the organization. The document contains the names that are set for them at
+    the integrations, if there are any. Equal fields have the same document, in any order.
     """
+    fields = tuple(fields)
     managed = [field for field in fields if field.origin.source is Source.API]
-    return {
+    document: dict[str, object] = {
         "fields": {
             str(field.key): without_defaults(render_definition(field))
             for field in sorted(managed, key=lambda each: each.key)
         }
     }
+    by_name = sorted(integrations, key=lambda each: (each.name, each.id))
+    rendered = [_render_integration(each, fields) for each in by_name]
+    with_names = [each for each in rendered if each["names"]]
+    return {**document, "integrations": with_names} if with_names else document
 
 
 def render_draft_document(drafts: Iterable[FieldDraft]) -> dict[str, object]:
@@ -167,3 +228,50 @@ def _parse_field(key: str, members: object) -> FieldDraft:
 def _of_field(violation: Violation) -> Violation:
     """Return the violation, at the field itself if it is about the key, which is no member here."""
     return evolve(violation, path=()) if violation.path == ("key",) else violation
+
+
+def _parse_integration(integration: _Integration, others: set[str]) -> DefinedNames:
+    """Return the names at the integration, and add its name to those of the others."""
+    violations, name = Violations(), integration.name
+    with violations.collect():
+        name = parse_integration_name(name)
+    if name in others:
+        message = "The document already has this integration. Add the names to it."
+        violations.append(Violation(Rule.DUPLICATE_ITEM, message, ("name",)))
+    others.add(name)
+    names = {}
+    for key, value in integration.names.items():
+        with violations.collect("names", key):
+            names[key] = _parse_name(value)
+    if violations:
+        raise InvalidInput(violations)
+    return DefinedNames(integration=name, esp=integration.esp, names=names)
+
+
+def _parse_name(value: object) -> SetName:
+    match value:
+        case str():
+            return SetName(value)
+        case dict():
+            members = parse_document(value, _SetName)
+            return SetName(members.name, members.custom)
+    raise InvalidInput([Violation(Rule.TYPE, "This must be a text, such as TIER.")])
+
+
+def _render_integration(
+    integration: Integration, fields: Iterable[RecipientField]
+) -> dict[str, object]:
+    return {
+        "name": integration.name,
+        "esp": integration.esp.value,
+        "names": {
+            key: render_set_name(name) for key, name in names_by_key(integration, fields).items()
+        },
+    }
+
+
+def render_set_name(name: SetName | None) -> object:
+    """Return the name as in a document, or None if there is none."""
+    if name is None or not name.custom:
+        return None if name is None else name.name
+    return {"name": name.name, "custom": True}

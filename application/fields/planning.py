@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 
 from attrs import frozen
@@ -10,19 +10,23 @@ from attrs import frozen
 from recipient_fields.domain import (
     API,
     MAX_BATCH_OPERATIONS,
+    AppliedChanges,
     Batch,
     Catalog,
     CatalogChanges,
-    FieldDraft,
+    FieldId,
     FieldKey,
     RecipientField,
     RefusedDraft,
     plan_fields,
     view_of,
 )
+from recipient_fields.domain.esp import Integration
+from recipient_fields.domain.esp.names import NamesPlan, plan_names, plan_saved_names
 
 from ..clock import system_clock
-from .fields_as_code import render_definition
+from .fields_as_code import CatalogDocument, render_definition
+from .plan_documents import SavedPlan
 
 
 class PlanAction(Enum):
@@ -52,15 +56,16 @@ class PlanStep:
 
 @frozen(kw_only=True)
 class CatalogPlan:
-    """What a batch does to the API-managed fields of a catalog: its steps, in the order of keys.
+    """What a plan does to the API-managed fields of a catalog: its steps, in the order of keys.
 
-    `unchanged` is the number of API-managed fields without a step, and `unplanned` the number of
-    those among them that are not in the document. `field_count` is the number of API-managed fields
-    after the batch.
+    `names` is what it then does to the names at integrations. `unchanged` is the number of
+    API-managed fields without a step, and `unplanned` the number of those among them that are not
+    in the document. `field_count` is the number of API-managed fields after the batch.
     """
 
     batch: Batch
     steps: tuple[PlanStep, ...]
+    names: NamesPlan
     unchanged: int
     unplanned: int
     field_count: int
@@ -70,9 +75,14 @@ class CatalogPlan:
         return sum(step.action is action for step in self.steps)
 
     @property
+    def step_count(self) -> int:
+        """The number of changes to fields and names."""
+        return len(self.steps) + len(self.names.steps)
+
+    @property
     def is_permitted(self) -> bool:
         """Whether no step is refused. The batch does not contain refused steps."""
-        return not self.count(PlanAction.REFUSED)
+        return not self.count(PlanAction.REFUSED) and self.names.is_permitted
 
     @property
     def is_too_long(self) -> bool:
@@ -83,41 +93,73 @@ class CatalogPlan:
         """Return whether the plan creates fields above this limit of API-managed fields."""
         return self.count(PlanAction.CREATE) > 0 and self.field_count > limit
 
+    def save(self) -> SavedPlan:
+        """Return what a file has to contain to apply exactly this plan."""
+        return SavedPlan(self.batch, self.names.changes)
+
 
 def plan_document(
     catalog: Catalog,
-    drafts: Iterable[FieldDraft],
+    document: CatalogDocument,
+    integrations: Collection[Integration] = (),
     *,
     prune: bool = False,
     replaceable: Collection[FieldKey] = (),
 ) -> CatalogPlan:
-    """Return what makes the API-managed fields of the catalog equal to the drafts.
+    """Return what makes the fields of the catalog, and the names at integrations, as documented.
 
-    The arguments and the errors are those of `plan_fields`.
+    `integrations` are all of the organization. The other arguments and the errors are those of
+    `plan_fields`. With `prune`, other names at the integrations of the document are removed, too.
     """
-    planned = plan_fields(catalog, drafts, prune=prune, replaceable=replaceable)
-    return _plan(catalog, planned.batch(), planned.refused, len(planned.unplanned))
+    planned = plan_fields(catalog, document.fields, prune=prune, replaceable=replaceable)
+    batch = planned.batch()
+    changes = _stage(catalog, batch)
+    fields = _fields_after(catalog, changes)
+    names = plan_names(document.integrations, integrations, fields, prune=prune)
+    return _plan(catalog, batch, changes, names, planned.refused, len(planned.unplanned))
 
 
-def plan_batch(catalog: Catalog, batch: Batch) -> CatalogPlan:
-    """Return what the batch of a saved plan does to the catalog.
+def plan_saved(
+    catalog: Catalog, plan: SavedPlan, integrations: Collection[Integration] = ()
+) -> CatalogPlan:
+    """Return what a saved plan does to the catalog and to its integrations.
 
-    Raises: CatalogChanged if the batch is for another version of it; BatchRejected if an operation
-    fails.
+    Raises: CatalogChanged if the plan is for another version of the catalog; BatchRejected if an
+    operation fails; IntegrationNotFound if one of its integrations does not exist.
     """
-    return _plan(catalog, batch)
+    changes = _stage(catalog, plan.batch)
+    names = plan_saved_names(plan.names, integrations, _fields_after(catalog, changes))
+    return _plan(catalog, plan.batch, changes, names)
+
+
+def _stage(catalog: Catalog, batch: Batch) -> CatalogChanges:
+    return batch.stage(view_of(catalog), by=API, at=system_clock()).changes()
+
+
+def _fields_after(catalog: Catalog, changes: CatalogChanges) -> tuple[RecipientField, ...]:
+    """Return the fields after the changes. Only negative ids are certainly free for new fields."""
+    created = [
+        definition.with_id(FieldId(-number), catalog.organization_id)
+        for number, definition in enumerate(changes.created, start=1)
+    ]
+    return AppliedChanges(changes, tuple(created)).apply_to(catalog.fields)
 
 
 def _plan(
-    catalog: Catalog, batch: Batch, refused: Sequence[RefusedDraft] = (), unplanned: int = 0
+    catalog: Catalog,
+    batch: Batch,
+    changes: CatalogChanges,
+    names: NamesPlan,
+    refused: Sequence[RefusedDraft] = (),
+    unplanned: int = 0,
 ) -> CatalogPlan:
-    changes = batch.stage(view_of(catalog), by=API, at=system_clock()).changes()
     managed = {str(field.key): field for field in catalog.fields if _is_managed(field)}
     steps = [*_steps(changes), *(_refused_step(each, managed) for each in refused)]
     touched = {step.key for step in steps}
     return CatalogPlan(
         batch=batch,
         steps=tuple(sorted(steps, key=lambda step: step.key)),
+        names=names,
         unchanged=len(managed.keys() - touched),
         unplanned=unplanned,
         field_count=len(managed) + len(changes.created) - len(changes.deleted),

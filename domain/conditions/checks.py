@@ -55,24 +55,20 @@ _Path = tuple[str | int, ...]
 _Suggest = Callable[[str, Iterable[str]], str | None]
 
 
-def check_condition(
-    condition: Condition,
-    fields: Iterable[RecipientField],
-    others: Iterable[RecipientField] = (),
-) -> None:
+def check_condition(condition: Condition, fields: Iterable[RecipientField]) -> None:
     """Check that the condition can be evaluated for recipients who have these fields.
-
-    `others` are fields of other integrations. The condition can't use them, and the message says
-    so.
 
     Raises: InvalidCondition, with all violations, if a field is unknown, if its type does not
     support the operator or the value, if its allowed values do not contain the value, or if the
     condition is deeper than 12 levels or has more than 200 comparisons. TypeError if it is not
     parsed.
     """
+    check_with_keys(condition, {str(field.key): field for field in fields})
+
+
+def check_with_keys(condition: Condition, fields: Mapping[str, RecipientField]) -> None:
+    """Check the condition as `check_condition` does, with the fields by the keys that mean them."""
     require_condition(condition)
-    known = {str(field.key): field for field in fields}
-    unusable = {str(field.key): field for field in others}
     searches = 0
 
     def suggest(word: str, words: Iterable[str]) -> str | None:
@@ -92,7 +88,7 @@ def check_condition(
             break
         violations += (
             _located(violation, path, part)
-            for violation in _comparison_violations(part, known, unusable, suggest)
+            for violation in _comparison_violations(part, fields, suggest)
         )
     if violations:
         raise InvalidCondition(violations)
@@ -141,29 +137,17 @@ def _located(violation: Violation, path: _Path, comparison: Comparison) -> Viola
 
 
 def _comparison_violations(
-    comparison: Comparison,
-    known: Mapping[str, RecipientField],
-    unusable: Mapping[str, RecipientField],
-    suggest: _Suggest,
+    comparison: Comparison, fields: Mapping[str, RecipientField], suggest: _Suggest
 ) -> Iterator[Violation]:
-    field, other = known.get(comparison.key), unusable.get(comparison.key)
-    if field is None and other is not None:
-        message = f"This field {other_integration(other)}"
-        yield Violation(Rule.UNKNOWN_VALUE, message, ("field",))
-    elif field is None:
-        message, suggestion = "There is no field with this key.", suggest(comparison.key, known)
+    field = fields.get(comparison.key)
+    if field is None:
+        message, suggestion = "There is no field with this key.", suggest(comparison.key, fields)
         yield Violation(Rule.UNKNOWN_VALUE, message, ("field",), suggestion)
     elif comparison.operator not in SUPPORTED_OPERATORS[field.data_type]:
         message = _operator_message(comparison, field.data_type)
         yield Violation(Rule.NOT_APPLICABLE, message, ("op",))
     else:
         yield from _value_violations(comparison, field, suggest)
-
-
-def other_integration(field: RecipientField) -> str:
-    """Return the end of the message that only one integration can use the field."""
-    integration = f"integration {field.origin.integration_id}"
-    return f"belongs to {integration}. Only code for that integration can use it."
 
 
 def _operator_names(comparison: Comparison) -> Mapping[Operator, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ..conditions import InvalidCondition, LocatedViolation, check_condition
-from ..conditions.checks import other_integration
+from ..conditions import InvalidCondition, LocatedViolation
 from ..errors import Rule
 from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
@@ -27,7 +26,7 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
     does not fit the fields. Only the first 200 violations of conditions are reported. TypeError if
     the content is not parsed.
     """
-    require_fields(content, FieldResolver(fields))
+    require_fields(content, FieldResolver({str(field.key): field for field in fields}))
 
 
 def require_fields(content: Content, resolver: FieldResolver) -> None:
@@ -57,11 +56,6 @@ def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedVi
 def _unknown_field(
     content: Content, offset: int, key: str, resolver: FieldResolver
 ) -> LocatedViolation:
-    """Return the violation that there is no such field, or that it is of another integration."""
-    other = resolver.others.get(key)
-    if other is not None:
-        message = f"The field {key} {other_integration(other)}"
-        return content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
     suggestion = resolver.suggest(key)
     message = f"There is no field with the key {key}."
     return content.lines.violation(offset, Rule.UNKNOWN_FIELD, message, suggestion)
@@ -79,6 +73,6 @@ def _condition_violations(
         yield _unknown_field(content, offset, comparison.key, resolver)
     if not unknown:
         try:
-            check_condition(resolver.resolve(condition), resolver.fields_of(condition))
+            resolver.check(condition)
         except InvalidCondition as invalid:
             yield from located_violations(invalid)

@@ -26,19 +26,18 @@ def preview_content(
     fields: Iterable[RecipientField],
     values: Mapping[str, object],
     *,
-    others: Iterable[RecipientField] = (),
+    resolved: Mapping[str, str] | None = None,
 ) -> str:
     """Return the content for a recipient with these values, by the keys of the fields.
 
     `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
-    ESP can evaluate them. `others` are fields that the content can't use: a reference with the key
-    of such a field means the field in `fields` with the same name at the ESP.
+    ESP can evaluate them. `resolved` is that of the ExportedContent whose preview this is, if any.
 
     Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
     InvalidRecipient if a value has another type than its field; TypeError if the content is not
     parsed.
     """
-    resolver = FieldResolver(fields, others)
+    resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
     parts: list[str] = []
     length = 0

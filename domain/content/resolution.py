@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from attrs import evolve
 
-from ..conditions import AllOf, AnyOf, Comparison, Condition, Not
+from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
 from ..fields.errors import FieldNotFound
 from ..fields.field import RecipientField
-from ..fields.values import derive_key
 from ..suggestions import closest_match
 from .tree import condition_keys
 
@@ -18,35 +17,20 @@ _MAX_SUGGESTIONS = 20
 
 
 class FieldResolver:
-    """The fields that content can use, by the keys of references.
+    """The fields of an organization, by the keys of references.
 
-    A reference means the field with its key. If the content can't use that field, the reference
-    means the integration's field with the same name at the ESP, or with a name from which the same
-    key is derived. `others` are the fields that the content can't use.
+    `resolved` contains the keys that no field has, but that mean a field with another key.
     """
 
     def __init__(
-        self, fields: Iterable[RecipientField], others: Iterable[RecipientField] = ()
+        self, fields: Mapping[str, RecipientField], resolved: Mapping[str, str] | None = None
     ) -> None:
-        self.fields: Mapping[str, RecipientField] = {str(field.key): field for field in fields}
-        self.others: Mapping[str, RecipientField] = {str(field.key): field for field in others}
-        self._by_name: dict[str, RecipientField] = {}
-        self._by_derived_key: dict[str, RecipientField] = {}
-        for field in self.fields.values():
-            if (name := field.origin.esp_field_name) is not None:
-                self._by_name.setdefault(name, field)
-                self._by_derived_key.setdefault(derive_key(name), field)
+        self._fields, self._resolved = fields, resolved or {}
         self._suggestions_left = _MAX_SUGGESTIONS
 
     def find(self, key: str) -> RecipientField | None:
         """Return the field that a reference with this key means, or None."""
-        if key in self.fields:
-            return self.fields[key]
-        other = self.others.get(key)
-        if other is None or other.origin.esp_field_name is None:
-            return self._by_derived_key.get(key)
-        name = other.origin.esp_field_name
-        return self._by_name.get(name) or self._by_derived_key.get(derive_key(name))
+        return self._fields.get(self._resolved.get(key, key))
 
     def get(self, key: str) -> RecipientField:
         """Return the field that a reference with this key means.
@@ -61,7 +45,14 @@ class FieldResolver:
     def suggest(self, key: str) -> str | None:
         """Return the most similar key, or None. Only the first 20 calls search."""
         self._suggestions_left -= 1
-        return closest_match(key, self.fields) if self._suggestions_left >= 0 else None
+        return closest_match(key, self._fields) if self._suggestions_left >= 0 else None
+
+    def check(self, condition: Condition) -> None:
+        """Check a condition on known fields.
+
+        Raises: InvalidCondition if it does not fit the fields.
+        """
+        check_condition(self.resolve(condition), self.fields_of(condition))
 
     def resolve(self, condition: Condition) -> Condition:
         """Return the condition with the keys of the fields that its keys mean."""

@@ -30,17 +30,24 @@ class WarningCode(Enum):
 
     REFERENCE_LOOKALIKE = "reference_lookalike"
     CONDITION_LOOKALIKE = "condition_lookalike"
+    UNLESS_LOOKALIKE = "unless_lookalike"
+    LOOP_LOOKALIKE = "loop_lookalike"
     CONDITION_MISSING = "condition_missing"
     OUTER_BRACES = "outer_braces"
 
     FOREIGN_CODE = "foreign_code"
     POSSIBLY_FOREIGN_CODE = "possibly_foreign_code"
-    UNKNOWN_NAME = "unknown_name"
+    UNKNOWN_WORD = "unknown_word"
     FOREIGN_INSERTION_CODE = "foreign_insertion_code"
     EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
     QUOTES_IN_CODE = "quotes_in_code"
     DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
     UNESTABLISHED_CHARACTER = "unestablished_character"
+
+    MISSING_NAME = "missing_name"
+    UNKNOWN_NAME = "unknown_name"
+    ASSUMED_NAME = "assumed_name"
+    OTHER_DATA_TYPE = "other_data_type"
 
     SECONDARY_SOURCES = "secondary_sources"
     CASE_INSENSITIVE = "case_insensitive"
@@ -64,7 +71,10 @@ class WarningCode(Enum):
 _MISTAKES = {
     WarningCode.REFERENCE_LOOKALIKE,
     WarningCode.CONDITION_LOOKALIKE,
+    WarningCode.UNLESS_LOOKALIKE,
+    WarningCode.LOOP_LOOKALIKE,
     WarningCode.CONDITION_MISSING,
     WarningCode.OUTER_BRACES,
     WarningCode.FOREIGN_CODE,
+    WarningCode.MISSING_NAME,
 }

@@ -9,7 +9,6 @@ from . import (
     errors,
     integrations,
     recognition,
-    resolution,
     restoration,
     sync,
 )
@@ -20,12 +19,18 @@ from .derived_codes import *
 from .dialects import *
 from .errors import *
 from .integrations import *
+from .names import EspName, EspNames, FieldCode, FieldCodes, NameFrom, NameState
 from .recognition import *
-from .resolution import *
 from .restoration import *
 from .sync import *
 
 __all__ = [
+    "EspName",
+    "EspNames",
+    "FieldCode",
+    "FieldCodes",
+    "NameFrom",
+    "NameState",
     *checks.__all__,
     *conditions.__all__,
     *content.__all__,
@@ -33,7 +38,6 @@ __all__ = [
     *errors.__all__,
     *integrations.__all__,
     *recognition.__all__,
-    *resolution.__all__,
     *restoration.__all__,
     *derived_codes.__all__,
     *sync.__all__,

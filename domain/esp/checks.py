@@ -1,4 +1,4 @@
-"""Checks of insertion codes that users write, which report warnings, and of missing codes."""
+"""Checks of insertion codes that users write, which report warnings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from ..fields.origins import Source
 
 __all__ = ["CodeWarning", "code_warnings", "field_warnings"]
 
-_SET_BY = {
-    Source.API: "Set it through the API or with `recipient-fields apply`.",
-    Source.MANUAL: (
-        "An administrator sets it in the console or with `recipient-fields fields update`."
-    ),
-    Source.INTEGRATION: "The next sync of its integration sets it.",
-}
-
 
 class CodeWarning(Enum):
     """The warnings about an insertion code. The values are messages."""
@@ -26,11 +18,6 @@ class CodeWarning(Enum):
     UNBALANCED_DELIMITERS = (
         "The insertion code has an opening or closing delimiter without a match."
     )
-
-
-def missing_member(field: RecipientField, member: str) -> str:
-    """Return the end of the sentence that the field does not have this member, and who sets it."""
-    return f"has no {member}. {_SET_BY[field.origin.source]}"
 
 
 def field_warnings(field: RecipientField) -> tuple[CodeWarning, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 from attrs.converters import optional
@@ -29,6 +30,10 @@ def parse_integration_name(text: str) -> str:
 
 def _to_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
+
+
+def _to_mapping(names: Mapping[FieldId, SetName]) -> Mapping[FieldId, SetName]:
+    return MappingProxyType(dict(sorted(names.items())))
 
 
 def _to_esp(esp: Esp | str) -> Esp:
@@ -84,7 +89,7 @@ class Integration(IntegrationDraft):
     organization_id: OrganizationId
     last_synced_at: datetime | None = field(converter=optional(whole_milliseconds), default=None)
     refused_names: frozenset[str] = field(converter=_to_names, default=frozenset())
-    names: Mapping[FieldId, SetName] = field(factory=dict, hash=False)
+    names: Mapping[FieldId, SetName] = field(converter=_to_mapping, factory=dict, hash=False)
 
     @property
     def channel(self) -> Channel:

@@ -15,16 +15,15 @@ _ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)
 
 
 class Preludes:
-    """The preludes of fields for one content, by variable.
+    """The preludes of the stored codes of fields, by variable.
 
     A variable of a synced field is set from the attribute of this field. A variable in the code of
     another field is set as that of a synced field; if there is none, from the attribute with the
-    name of the variable. Variables that the code or the content sets have no prelude.
+    name of the variable. Variables that the code sets have no prelude.
     """
 
-    def __init__(self, fields: Iterable[RecipientField], content: str) -> None:
-        self._synced: Mapping[str, str] = dict(_synced_preludes(fields))
-        self._set_by_content = _assigned(content)
+    def __init__(self, synced: Iterable[RecipientField]) -> None:
+        self._synced: Mapping[str, str] = dict(_synced_preludes(synced))
 
     def of(self, field: RecipientField) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""
@@ -32,7 +31,7 @@ class Preludes:
         if codes is not None:
             return {codes.value_expression.lower(): codes.prelude or ""}
         code = f"{field.custom_insertion_code or ''} {field.custom_value_expression or ''}"
-        set_already = self._set_by_content | _assigned(code)
+        set_already = assigned_variables(code)
         variables = {each.lower(): each for each in _VARIABLE.findall(code)}
         return {
             key: self._synced.get(key) or derive_codes(Esp.SALESFORCE, variable[1:]).prelude or ""
@@ -59,5 +58,6 @@ def _synced_preludes(fields: Iterable[RecipientField]) -> Iterator[tuple[str, st
             yield codes.value_expression.lower(), codes.prelude or ""
 
 
-def _assigned(code: str) -> set[str]:
+def assigned_variables(code: str) -> set[str]:
+    """Return the variables that the code sets, in small letters."""
     return {variable.lower() for variable in _ASSIGNMENT.findall(code)}

@@ -28,6 +28,12 @@ __all__ = [
 ]
 
 
+_ALREADY_SYNCED = (
+    "A synced field has this key, and already works at each integration. Use it, or choose another"
+    " key."
+)
+
+
 @frozen
 class FieldUpdate:
     """A field before and after a change."""
@@ -238,8 +244,11 @@ def require_addable(
     Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if the catalog has
     `limit` or more fields of the source of this field.
     """
+    if holder is not None and holder.origin.source is Source.INTEGRATION:
+        raise KeyTaken(definition.key, holder.id, _ALREADY_SYNCED)
     if holder is not None:
-        raise KeyTaken(definition.key, holder.id)
+        is_synced = holder.origin.integration_id is not None
+        raise KeyTaken(definition.key, holder.id, is_synced=is_synced)
     if limit is not None and count(definition.origin.source) >= limit:
         raise FieldLimitReached(limit)
 

@@ -52,17 +52,31 @@ class HistoryRemoved(RecipientFieldsError):
 
 
 class KeyTaken(RecipientFieldsError):
-    """The organization already has a field with this key, of any origin."""
+    """The organization already has a field with this key, of any origin.
+
+    `is_synced` is true if a new field would have the key of a synced field, which already works at
+    every integration.
+    """
 
     def __init__(
         self,
         key: FieldKey,
         existing_id: FieldId,
-        message: str = "A recipient field with this key already exists. Choose another key.",
+        message: str | None = None,
+        *,
+        is_synced: bool = False,
     ) -> None:
         self.key = key
         self.existing_id = existing_id
-        super().__init__(message)
+        self.is_synced = is_synced
+        super().__init__(message or (_SYNCED if is_synced else _TAKEN))
+
+
+_TAKEN = "A recipient field with this key already exists. Choose another key."
+_SYNCED = (
+    "A synced field has this key, and already works at every integration. Use it, or choose another"
+    " key."
+)
 
 
 class KeyRepeated(RecipientFieldsError):

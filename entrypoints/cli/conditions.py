@@ -36,6 +36,8 @@ REFUSED = 3
 """The exit status if the ESP can't express a condition."""
 
 _INVALID = "The condition is invalid."
+_NOT_CONNECTED = "not connected"
+"""The result for an ESP with which the organization has no integration."""
 
 
 @click.group(cls=CommandGroup)
@@ -196,19 +198,21 @@ def _compile(
             )
         )
     except NotExpressible as refusal:
-        esp = core.content.find_fields(organization_id, target).esp
+        names = core.content.read_codes(organization_id).names
+        esp = names.get_esp(names.resolve_target(target))
         return {"esp": esp.value, "refused": str(refusal)}
 
 
 def _render_support(support: ConditionSupport) -> dict[str, Any]:
     if support.code is None:
-        return {"esp": support.esp.value, "refused": support.refusal}
+        return {"esp": support.esp.value, "refused": support.refusal or _NOT_CONNECTED}
     return render_condition_code(support.esp, support.code)
 
 
 def _support(result: dict[str, Any]) -> str:
     if "refused" in result:
-        return f"refused: {result['refused']}"
+        is_refused = result["refused"] != _NOT_CONNECTED
+        return f"refused: {result['refused']}" if is_refused else _NOT_CONNECTED
     if result["caveats"]:
         return f"with caveats: {' '.join(result['caveats'])}"
     return "supported"

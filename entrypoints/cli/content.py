@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import click
 
+from recipient_fields.application import Core
+from recipient_fields.application.content.content import IntegrationExport
 from recipient_fields.application.content.documents import render_warnings
-from recipient_fields.domain import Rule, Violation
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
-from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.content import InvalidContent, parse_content
+from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, Integration
+from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
-from .esp.target import esp_target_options, required_target
+from .esp.target import chosen_target, esp_target_options
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
-from .output import note, print_bytes, print_json, print_line
+from .output import note, one_line, print_bytes, print_json, print_line
+from .output_files import complete_outputs
 from .strict_options import chosen_strictness, strict_options
-from .violations import note_warnings, parse_json_file, reporting_violations
+from .violations import (
+    name_of,
+    note_violations,
+    note_warnings,
+    parse_json_file,
+    reporting_violations,
+)
 
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
@@ -68,7 +83,23 @@ def check(
 @content.command()
 @organization_option
 @esp_target_options
+@option("--all", "everywhere", is_flag=True, help="Export for each integration. Requires --out.")
+@option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="With --all, write one file per integration to this folder. The command creates it if it"
+    " does not exist.",
+)
 @strict_options
+@option(
+    "--literal",
+    "literals",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
+    " You can repeat this option.",
+)
 @_content_argument
 @click.pass_obj
 def export(
@@ -76,32 +107,122 @@ def export(
     organization: str,
     esp: Esp | None,
     integration: int | None,
+    out: str | None,
+    literals: tuple[str, ...],
     content: BinaryIO,
     *,
+    everywhere: bool,
     strict: bool,
     strict_caveats: bool,
 ) -> None:
-    """Replace references and conditions in CONTENT with code for one ESP.
+    """Replace references and conditions in CONTENT with code for one ESP, or for each integration.
 
     CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
     output. If the content can't be exported, it writes nothing and reports all reasons.
+
+    With --all, it writes the files of all integrations for which the content can be exported, and
+    reports the others. The exit status is 1 if there are any. The name of a file contains the id
+    and the name of the integration, such as `2-main-list.html`, and ends as that of CONTENT.
     """
-    target = required_target(esp, integration)
+    if everywhere != (out is not None):
+        raise click.UsageError("Use --all and --out together.")
+    target = chosen_target(esp, integration)
+    if everywhere and target is not None:
+        raise click.UsageError("Use either --all, --esp or --integration.")
+    strictness = chosen_strictness(strict=strict, strict_caveats=strict_caveats)
+    if not everywhere and target is None:
+        raise click.UsageError("Add --esp, --integration or --all.")
+    folder = None if out is None else _writable_folder(out)
     mark, text = _decoded(content.read())
     with (
         reporting_violations("Nothing was exported.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
     ):
-        exported = core.content.export_content(
-            chosen.id,
-            parse_content(text),
-            target,
-            strict=chosen_strictness(strict=strict, strict_caveats=strict_caveats),
+        parsed = parse_content(text)
+        if target is not None:
+            exported = core.content.export_content(
+                chosen.id, parsed, target, strict=strictness, literals=literals
+            )
+            print_bytes(mark + _reported(exported))
+        elif folder is not None:
+            suffix = Path(name_of(content)).suffix
+            integrations = _integrations(core, chosen.id)
+            exports = core.content.export_for_integrations(
+                chosen.id, parsed, integrations, strict=strictness, literals=literals
+            )
+            _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
+
+
+def _writable_folder(name: str) -> Path:
+    """Return the folder, which is created if necessary. An error says that it can't be written."""
+    folder = Path(name)
+    try:
+        folder.mkdir(exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise click.ClickException(f"Can't write {one_line(name)}: {error.strerror}.") from error
+    return folder
+
+
+def _integrations(
+    core: Core, organization_id: OrganizationId
+) -> Mapping[IntegrationId, Integration]:
+    """Return the integrations by their ids. An error says that there are none."""
+    integrations = {each.id: each for each in core.content.list_integrations(organization_id)}
+    if not integrations:
+        raise click.ClickException(
+            "The organization has no integrations. Create one with `recipient-fields integrations"
+            " create`, or export for an ESP with --esp."
         )
+    return integrations
+
+
+def _write_all(
+    exports: Iterable[IntegrationExport],
+    integrations: Mapping[IntegrationId, Integration],
+    folder: Path,
+    source: str,
+    *,
+    mark: bytes,
+    suffix: str,
+) -> None:
+    """Write the content of each integration to the folder. Exit with 1 if it fails for any."""
+    written: list[Path] = []
+    with complete_outputs() as files:
+        for export in exports:
+            integration = integrations[export.integration_id]
+            file = folder / f"{integration.id}{_slug(integration.name)}{suffix}"
+            title = DIALECTS[integration.esp].title
+            note(f"Integration {integration.id}, {integration.name} ({title}):")
+            if export.exported is not None:
+                files.open(str(file)).write(mark + _reported(export.exported))
+                written.append(file)
+                continue
+            if isinstance(export.error, InvalidContent):
+                note_violations(export.error, source=source)
+            else:
+                note(str(export.error))
+            stays = f" {file} is from an earlier export." if file.exists() else ""
+            note(f"Nothing was exported for this integration.{stays}")
+    for file in written:
+        print_line(str(file))
+    if len(written) < len(integrations):
+        failed = len(integrations) - len(written)
+        raise click.ClickException(f"{failed:,} of {counted(len(integrations), 'export')} failed.")
+
+
+def _reported(exported: ExportedContent) -> bytes:
+    """Return the content in UTF-8, after a report of what its writer should know."""
     note_warnings(exported.warnings)
     for key, actual in exported.resolved.items():
         note(f"recipient.{key} is {actual}, the integration's field with the same name.")
-    print_bytes(f"{mark}{exported.content}".encode())
+    return exported.content.encode()
+
+
+def _slug(name: str) -> str:
+    """Return the letters a-z and digits of the name, for the name of a file."""
+    slug = derive_key(name).replace("_", "-")
+    return f"-{slug}" if slug else ""
 
 
 @content.command()
@@ -131,10 +252,10 @@ def preview(storage: str, organization: str, recipient: BinaryIO, content: Binar
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
         shown = core.content.preview_content(chosen.id, parse_content(text), values)
-    print_bytes(f"{mark}{shown}".encode())
+    print_bytes(mark + shown.encode())
 
 
-def _decoded(content: bytes) -> tuple[str, str]:
+def _decoded(content: bytes) -> tuple[bytes, str]:
     """Return the byte order mark, if there is one, and the text."""
     try:
         text = content.decode("utf-8")
@@ -142,4 +263,4 @@ def _decoded(content: bytes) -> tuple[str, str]:
         raise click.ClickException(
             f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
         ) from None
-    return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
+    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)

@@ -18,6 +18,8 @@ from .conditions import conditions
 from .content import content
 from .esp.dialects import esp
 from .esp.integrations import integrations
+from .esp.names import names
+from .fields.codes import list_codes
 from .fields.export import export_fields, print_schema
 from .fields.fields import fields
 from .fields.history import history
@@ -92,8 +94,10 @@ main.add_command(serve)
 main.add_command(organizations)
 main.add_command(keys)
 main.add_command(administrators)
+fields.add_command(list_codes)
 fields.add_command(export_fields)
 fields.add_command(print_schema)
+integrations.add_command(names)
 main.add_command(fields)
 main.add_command(history)
 main.add_command(plan)

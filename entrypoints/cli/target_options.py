@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import click
+from attrs import frozen
 from click.core import ParameterSource
 
-from recipient_fields.application import OPERATOR, MissingCredentials, RecipientFields
+from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
 from recipient_fields.application.environment import VARIABLE_PREFIX, read_variables
 from recipient_fields.domain import (
     API,
@@ -20,6 +21,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     StorageUnavailable,
 )
+from recipient_fields.domain.esp import Integration
 
 from ..service.selection import open_service
 from ..service.settings import variable_of
@@ -45,8 +47,23 @@ _url_option = option(
 )
 
 
+@frozen
+class FieldTarget:
+    """The fields in a storage, and its other use cases. `core` is None for those of a service."""
+
+    fields: RecipientFields
+    organization_id: OrganizationId
+    core: Core | None = None
+
+    def list_integrations(self) -> tuple[Integration, ...]:
+        """Return the integrations at which names can be set. A service has none."""
+        if self.core is None:
+            return ()
+        return self.core.content.list_integrations(self.organization_id)
+
+
 def target_options(command: F) -> F:
-    """Add the options `--organization` and `--url`. The command passes them to `open_fields`."""
+    """Add the options `--organization` and `--url`. The command passes them to `open_target`."""
     return organization_or_url_option(_url_option(command))
 
 
@@ -55,12 +72,21 @@ def optional_target_options(command: F) -> F:
     return optional_organization_option(_url_option(command))
 
 
+@contextmanager
 def open_fields(
     ctx: click.Context, organization: str | None, url: str | None, **settings: Any
-) -> AbstractContextManager[tuple[RecipientFields, OrganizationId]]:
+) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+    """Open the fields of `open_target`, for a command that needs nothing else."""
+    with open_target(ctx, organization, url, **settings) as target:
+        yield target.fields, target.organization_id
+
+
+def open_target(
+    ctx: click.Context, organization: str | None, url: str | None, **settings: Any
+) -> AbstractContextManager[FieldTarget]:
     """Return a context manager that opens the storage or the service that the options select.
 
-    It yields the fields, and the id of the organization. `settings` are those of `open_core`.
+    `settings` are those of `open_core`.
     Raises: click.UsageError if the options contradict each other.
     """
     if selects_service(ctx) and url is not None:
@@ -98,15 +124,13 @@ def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bo
 
 
 @contextmanager
-def _open_storage(
-    storage: str, organization: str, **settings: Any
-) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+def _open_storage(storage: str, organization: str, **settings: Any) -> Iterator[FieldTarget]:
     with open_for_organization(storage, organization, **settings) as (core, chosen):
-        yield core.fields.by(_AUTHOR), chosen.id
+        yield FieldTarget(core.fields.by(_AUTHOR), chosen.id, core)
 
 
 @contextmanager
-def _open_service(url: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+def _open_service(url: str) -> Iterator[FieldTarget]:
     values = read_variables([API_KEY_VARIABLE], os.environ)
     if not values:
         raise MissingCredentials("use --url", [API_KEY_VARIABLE])
@@ -125,4 +149,4 @@ def _open_service(url: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
         except StorageUnavailable as error:
             message = f"{url}: {error} Check --url, and that the service runs."
             raise click.ClickException(one_line(message)) from error
-        yield opened
+        yield FieldTarget(*opened)

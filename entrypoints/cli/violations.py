@@ -41,12 +41,19 @@ def reporting_violations(
         if as_json:
             print_json({"violations": [render_violation(each) for each in invalid.violations]})
             click.get_current_context().exit(1)
-        lines = [] if source is None else source.split("\n")
-        for violation in invalid.violations[:_MAX_REPORTED]:
-            _report(violation, file, lines)
-        if len(invalid.violations) > _MAX_REPORTED:
-            note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
+        note_violations(invalid, file=file, source=source)
         raise click.ClickException(summary) from None
+
+
+def note_violations(
+    invalid: InvalidInput, *, file: str | None = None, source: str | None = None
+) -> None:
+    """Print one line per violation, as `reporting_violations` does."""
+    lines = [] if source is None else source.split("\n")
+    for violation in invalid.violations[:_MAX_REPORTED]:
+        _report(violation, file, lines)
+    if len(invalid.violations) > _MAX_REPORTED:
+        note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
 
 
 def name_of(file: BinaryIO) -> str:

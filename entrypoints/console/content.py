@@ -29,9 +29,9 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     ExportedContent,
+    FieldCodes,
     Integration,
     export_content,
-    exportable_fields,
 )
 
 from .form_errors import NO_ERRORS, FormError, FormErrors
@@ -79,14 +79,13 @@ class ContentView(Page):
             errors = FormErrors((FormError("target", "Export for", message),))
             self._show(req, resp, targets, errors=errors)
             return
-        fields = self.core.fields.list_fields(visit(req).organization.id).fields
+        codes = self.core.content.read_codes(visit(req).organization.id)
         source = form.text("content")
         try:
             content = parse_content(source)
-            exported = export_content(
-                content, fields, target.esp, integration_id=target.integration_id
-            )
-            preview = _Preview.of(content, exported, fields, target, _entered_values(form))
+            literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
+            exported = export_content(content, codes, target.id, literals=literals)
+            preview = _Preview.of(content, exported, codes, _entered_values(form))
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
             self._show(req, resp, targets, places=places)
@@ -126,6 +125,7 @@ class ContentView(Page):
             "content.html",
             status=errors.status if places is None else HTTPStatus.UNPROCESSABLE_ENTITY,
             content=form.text("content"),
+            literals=form.text("literals"),
             targets=targets.values(),
             chosen=form.text("target"),
             values={} if preview else _entered_values(form),
@@ -143,8 +143,7 @@ class _Target:
 
     value: str
     title: str
-    esp: Esp
-    integration_id: IntegrationId | None = None
+    id: Esp | IntegrationId
 
 
 def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
@@ -153,7 +152,7 @@ def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
     for each in integrations:
         used.add(each.esp)
         title = f"{each.name} ({DIALECTS[each.esp].title})"
-        yield _Target(str(each.id), title, each.esp, each.id)
+        yield _Target(str(each.id), title, each.id)
     for esp, dialect in DIALECTS.items():
         if esp not in used:
             yield _Target(esp.value, dialect.title, esp)
@@ -246,16 +245,14 @@ class _Preview:
         cls,
         content: Content,
         exported: ExportedContent,
-        fields: Iterable[RecipientField],
-        target: _Target,
+        codes: FieldCodes,
         entered: Mapping[str, str],
     ) -> _Preview:
         """Return the preview with the entered values, and with samples for other fields.
 
         Raises: InvalidContent if the preview is too long.
         """
-        available = exportable_fields(fields, target.integration_id)
-        by_key = {str(field.key): field for field in available}
+        by_key = codes.names.by_key
         samples = [_Sample.of(by_key[key], entered) for key in exported.keys]
         texts = {str(sample.field.key): sample.text for sample in samples}
         checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
@@ -267,7 +264,9 @@ class _Preview:
         )
         text = None
         if not errors.errors:
-            text = preview_content(content, available, checked.values, others=fields)
+            text = preview_content(
+                content, by_key.values(), checked.values, resolved=exported.resolved
+            )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 import falcon
 from falcon.routing import CompiledRouter
 
-from recipient_fields.application import Core, KeyValidator
-from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
+from recipient_fields.application import ContentService, Core, KeyValidator
+from recipient_fields.domain import (
+    BatchRejected,
+    KeyTaken,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
 
-from .content.resources import ConditionCompilations, ContentExports
+from .content.resources import ConditionCompilations, ContentExports, FieldCodes
 from .esp.resources import IntegrationCollection
 from .fields.resources import (
     BatchCollection,
@@ -45,6 +51,7 @@ from .problems import (
 )
 from .readiness import CheckWithDeadline
 from .recipients.resources import RecipientChecks, RecipientSchemaItem
+from .request_context import credential
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
@@ -97,6 +104,7 @@ def create_app(
     """
     app = create_app_without_routes(core.validator, on_response, request_log)
     heavy = heavy or HeavyRequests()
+    app.add_error_handler(KeyTaken, _explaining_taken_keys(core.content, heavy))
     app.add_middleware(LargeResponses(unread or UnreadResponses(), heavy.sending))
     service, cache = core.fields, ResponseCache(cache_bytes)
     check = check or core.storage.check
@@ -105,6 +113,9 @@ def create_app(
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service, heavy))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/restore", FieldRestoration(service))
+    app.add_route(
+        "/api/v1/recipient_fields/{id_or_key}/codes", FieldCodes(core.content, cache, heavy)
+    )
     app.add_route("/api/v1/recipient_field_batches", BatchCollection(service, heavy))
     app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache, heavy))
@@ -150,6 +161,27 @@ def _handle_core_error(
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not _is_logged(error):
         _log.warning("request %s: %s", logged_request_id(req), error)
     _send(req, resp, response)
+
+
+def _explaining_taken_keys(
+    content: ContentService, heavy: HeavyRequests
+) -> Callable[[falcon.Request, falcon.Response, KeyTaken, object], None]:
+    """Return the handler that names a synced field whose key a new field would have.
+
+    It reads the catalog, so it requires a slot as other reads do. If the names can't be read, the
+    message is that of the error.
+    """
+
+    def handle(req: falcon.Request, resp: falcon.Response, taken: KeyTaken, params: object) -> None:
+        if taken.is_synced:
+            with (
+                suppress(RequestRejected, RecipientFieldsError),
+                heavy.reading_catalog(credential(req)),
+            ):
+                taken = content.explain_taken_key(credential(req).organization_id, taken)
+        _handle_core_error(req, resp, taken, params)
+
+    return handle
 
 
 def _is_logged(error: BaseException | None) -> bool:

@@ -255,6 +255,15 @@ class ErrorObjectDocument:
     details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
 
 
+@frozen(kw_only=True)
+class FailureDocument:
+    """An error in a successful response: the error object without `request_id`."""
+
+    code: str = field(metadata=_CODE)
+    message: str = field(metadata=described("The cause, for people.", minLength=1))
+    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
+
+
 @frozen
 class ErrorDocument:
     """The error object."""
@@ -384,6 +393,14 @@ def render_problem(problem: Problem, request_id: str) -> bytes:
         details=problem.details or UNCHANGED,
     )
     return render_json(render_document(document))
+
+
+def failure_document(error: RecipientFieldsError) -> FailureDocument:
+    """Return the document of an error of the core that is a part of a successful response."""
+    problem = problem_of(error)
+    return FailureDocument(
+        code=problem.code, message=problem.message, details=problem.details or UNCHANGED
+    )
 
 
 def entity_tag(version_tag: str) -> str:

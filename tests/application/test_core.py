@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     Rejection,
     RejectionReason,
 )
+from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp, EspField, IntegrationNotFound
 
 from ..support.catalog_storage import CatalogStorage
@@ -134,9 +135,10 @@ def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> N
     ours = core.administration.create_organization("Acme").id
     field = core.fields.create_field(ours, CITY)
     assert core.fields.list_fields(ours).fields == (field,)
-    assert core.content.find_fields(ours, Esp.BRAZE).fields == (field,)
+    content = parse_content("{{recipient.city}}")
+    assert core.content.export_content(ours, content, Esp.BRAZE).keys == ("city",)
     with pytest.raises(IntegrationNotFound):
-        core.content.find_fields(ours, IntegrationId(1))
+        core.content.export_content(ours, content, IntegrationId(1))
     assert core.administration.delete_organization(ours).fields == 1
 
 

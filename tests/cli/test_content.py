@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     DataType,
     FieldDraft,
     InsertionCode,
+    IntegrationId,
     OrganizationId,
 )
 from recipient_fields.domain.esp import Esp, EspField
@@ -164,6 +165,14 @@ def test_nothing_is_exported_if_there_are_violations(exported):
     ]
 
 
+def test_literals_stay_without_warnings(exported):
+    text = "*|FNAME|* [[name]]"
+    assert exported(text, "--strict", integration=BRAZE).status == INVALID
+    literals = ("--literal", "*|FNAME|*", "--literal", "[[name]]")
+    run = exported(text, "--strict-caveats", *literals, integration=BRAZE)
+    assert (run.status, run.out, run.err) == (0, text, "")
+
+
 def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
     run = exported("{{recipient.tier}}", integration=BRAZE)
     assert run.out == "{{custom_attribute.${TIER}}}"
@@ -215,9 +224,63 @@ def test_a_byte_order_mark_stays(exported, previewed):
 
 
 def test_an_export_needs_one_esp_or_one_integration(content):
-    assert content("", "export").usage_error() == "Add --esp or --integration."
+    assert content("", "export").usage_error() == "Add --esp, --integration or --all."
     both = content("", "export", "--esp", "braze", "--integration", 1)
     assert both.usage_error() == "Use either --esp or --integration."
+
+
+def test_an_export_for_all_integrations_writes_one_file_for_each(content, core, acme, tmp_path):
+    core.integrations.rename_integration(acme, IntegrationId(BRAZE), "Größe / ../Zwölf")
+    file, out = tmp_path / "welcome.html", tmp_path / "out"
+    file.write_text("\ufeff{{recipient.tier}}")
+    run = content("", "export", "--all", "--out", out, file)
+    assert run.out.splitlines() == [
+        f"{out}/1-mailchimp.html",
+        f"{out}/2-grosse-zwolf.html",
+    ]
+    assert (out / "1-mailchimp.html").read_text() == "\ufeff*|TIER|*"
+    assert (out / "2-grosse-zwolf.html").read_text() == "\ufeff{{custom_attribute.${TIER}}}"
+    assert "Integration 2, Größe / ../Zwölf (Braze):" in run.err.splitlines()
+
+
+def test_what_exports_is_written_and_what_fails_is_reported(content, tmp_path):
+    text = '{{#if recipient.tier = "a"}}x{{/if}}'
+    content(text, "export", "--all", "--out", tmp_path)
+    (tmp_path / "2-braze").unlink()
+    run = content(text, "export", "--all", "--out", tmp_path, "--strict-caveats")
+    assert (run.status, run.out) == (1, f"{tmp_path}/2-braze\n")
+    first, violation, excerpt, *_ = run.err.splitlines()
+    assert first == "Integration 1, mailchimp (Mailchimp):"
+    assert violation.startswith("Line 1, column 1: Mailchimp does not document whether")
+    assert excerpt == f"    {text}"
+    stale = f"{tmp_path}/1-mailchimp is from an earlier export."
+    assert f"Nothing was exported for this integration. {stale}" in run.err.splitlines()
+    assert run.err.endswith("Error: 1 of 2 exports failed.\n")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["1-mailchimp", "2-braze"]
+
+
+def test_no_file_is_written_if_one_can_not_be(content, tmp_path):
+    (tmp_path / "2-braze").mkdir()
+    run = content("{{recipient.tier}}", "export", "--all", "--out", tmp_path)
+    assert run.status == 1
+    assert run.err.endswith(f"Error: Can't write {tmp_path}/2-braze: It is not a regular file.\n")
+    assert [each.name for each in tmp_path.iterdir()] == ["2-braze"]
+
+
+def test_a_folder_that_can_not_be_written_is_refused_before_the_content_is_read(content, tmp_path):
+    for folder, reason in (("/proc/1", "No such file"), (tmp_path / "a" / "b", "No such file")):
+        failure = content("{{invalid", "export", "--all", "--out", folder).failure()
+        assert failure.startswith(f"Can't write {folder}: {reason}")
+
+
+def test_all_requires_a_folder_and_an_integration(content, core, tmp_path):
+    assert content("", "export", "--all").usage_error() == "Use --all and --out together."
+    for target in (("--esp", "braze"), ("--integration", 1)):
+        both = content("", "export", "--all", "--out", tmp_path, *target)
+        assert both.usage_error() == "Use either --all, --esp or --integration."
+    empty = core.administration.create_organization("Empty").id
+    run = content("", "export", "--organization", empty, "--all", "--out", tmp_path)
+    assert run.failure().startswith("The organization has no integrations. Create one with")
 
 
 def test_the_error_locates_bytes_that_are_not_utf_8(script: Script, acme, tmp_path):

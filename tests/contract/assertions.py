@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
@@ -53,6 +53,10 @@ def exact(value: Any) -> object:
         return type(value), *((member, exact(getattr(value, member))) for member in members)
     if isinstance(value, tuple):
         return tuple(exact(part) for part in value)
+    if isinstance(value, frozenset):
+        return frozenset, *sorted(map(exact, value), key=repr)
+    if isinstance(value, Mapping):
+        return Mapping, *((exact(name), exact(part)) for name, part in value.items())
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, RecipientFieldsError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -11,6 +11,7 @@ from attrs import evolve
 from recipient_fields.application import (
     AdministratorRepository,
     HistoryRepository,
+    NamePlanner,
     SyncPlanner,
 )
 from recipient_fields.domain import (
@@ -28,6 +29,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDefinition,
     FieldDraft,
+    FieldId,
     FieldName,
     HistoryQuery,
     HistoryRecord,
@@ -52,6 +54,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
     ReportedField,
+    SetName,
     SyncPlan,
     SyncRun,
 )
@@ -215,6 +218,17 @@ def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
 
     def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
         return SyncRun.from_report(integration, reported, at=at).plan(integration, fields)
+
+    return plan
+
+
+def naming(names: Mapping[FieldId, SetName | None]) -> NamePlanner:
+    """Return the planner that sets these names at an integration, or removes them if None."""
+
+    def plan(integration: Integration, _: tuple[RecipientField, ...]) -> Integration:
+        changed = {**integration.names, **names}
+        kept = {field_id: name for field_id, name in changed.items() if name is not None}
+        return evolve(integration, names=kept)
 
     return plan
 

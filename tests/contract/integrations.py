@@ -13,6 +13,7 @@ from recipient_fields.application import FieldRepository, IntegrationRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    Catalog,
     IntegrationId,
     OrganizationId,
     OrganizationNotFound,
@@ -150,12 +151,18 @@ class IntegrationCases:
         integrations.delete(ours, deleted.id, permit_integration, author=AUTHOR, at=LATER)
         assert integrations.add(ours, an_integration_draft()).id > deleted.id
 
-    def test_a_new_integration_does_not_change_the_catalog(
-        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    def test_a_new_integration_increases_only_the_revision_of_the_catalog(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
     ) -> None:
-        before = fields.all(ours)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
+        before, their_catalog = fields.all(ours), fields.all(theirs)
         integrations.add(ours, an_integration_draft())
-        assert fields.all(ours) == before
+        assert_only_revision_increased(before, fields.all(ours))
+        assert fields.all(theirs) == their_catalog
 
     @by_id
     def test_another_organizations_integration_is_not_found(
@@ -251,16 +258,21 @@ class IntegrationCases:
         assert exact(integrations.rename(ours, synced.id, name)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected), exact(other))
 
-    def test_a_rename_changes_no_field_and_no_revision(
+    def test_a_rename_increases_only_the_revision_of_the_catalog(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
+        theirs: OrganizationId,
         synced: Integration,
     ) -> None:
-        before = fields.all(ours)
+        before, their_catalog = fields.all(ours), fields.all(theirs)
         assert integrations.rename(ours, synced.id, "Other") == evolve(synced, name="Other")
-        assert fields.all(ours) == before
+        renamed = fields.all(ours)
+        assert_only_revision_increased(before, renamed)
+        integrations.rename(ours, synced.id, "Other")
+        assert fields.all(ours) == renamed
+        assert fields.all(theirs) == their_catalog
 
     def test_an_invalid_name_is_not_stored(
         self, integrations: IntegrationRepository, ours: OrganizationId, integration: Integration
@@ -308,7 +320,7 @@ class IntegrationCases:
         assert fields.all(theirs) == their_catalog
         assert integrations.all(theirs) == (their_integration,)
 
-    def test_deleting_an_integration_without_fields_keeps_the_revision(
+    def test_deleting_an_integration_without_fields_increases_only_the_revision(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -322,7 +334,7 @@ class IntegrationCases:
             == ()
         )
         assert integrations.all(ours) == ()
-        assert fields.all(ours) == before
+        assert_only_revision_increased(before, fields.all(ours))
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_check_that_raises_keeps_the_integration_and_its_fields(
@@ -383,3 +395,9 @@ def assert_stored_unchanged(
     assert exact(integrations.get(organization_id, added.id)) == expected
     assert exact(integrations.all(organization_id)) == (expected,)
     return added
+
+
+def assert_only_revision_increased(before: Catalog, after: Catalog) -> None:
+    """Assert that the catalog has a greater revision, and the same fields."""
+    assert after.revision > before.revision
+    assert exact(after) == exact(evolve(before, revision=after.revision))

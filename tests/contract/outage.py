@@ -35,6 +35,7 @@ from recipient_fields.domain import (
     SessionId,
     StorageUnavailable,
 )
+from recipient_fields.domain.esp import SetName
 
 from .examples import (
     AUTHOR,
@@ -47,6 +48,7 @@ from .examples import (
     an_integration_draft,
     an_invitation_draft,
     grant,
+    naming,
     permit,
     permit_change,
     permit_integration,
@@ -98,6 +100,7 @@ READS: Final[dict[str, Call]] = {
     "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
     "integrations.all": lambda storage: storage.integrations.all(_OURS),
     "integrations.count_fields": lambda storage: storage.integrations.count_fields(_OURS),
+    "integrations.read_catalog": lambda storage: storage.integrations.read_catalog(_OURS),
     "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
     "administrators.all": lambda storage: storage.administrators.all(_OURS),
     "administrators.get": lambda storage: storage.administrators.get(_OURS, _DANA),
@@ -144,6 +147,9 @@ WRITES: Final[dict[str, Call]] = {
     "integrations.add": lambda storage: storage.integrations.add(_OURS, an_integration_draft()),
     "integrations.rename": lambda storage: storage.integrations.rename(
         _OURS, _INTEGRATION, "Other list"
+    ),
+    "integrations.change_names": lambda storage: storage.integrations.change_names(
+        _OURS, _INTEGRATION, naming({_FIELD: SetName("TOWN")})
     ),
     "integrations.sync": lambda storage: storage.integrations.sync(
         _OURS, _INTEGRATION, reporting(an_esp_field()), author=AUTHOR, at=LATER

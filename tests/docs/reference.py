@@ -44,6 +44,7 @@ from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
+    FieldCodes,
     NotExpressible,
     compile_condition,
     derive_codes,
@@ -233,9 +234,9 @@ def _condition_notes() -> str:
 
 def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
     """Return yes, caveat or refused, and the messages."""
-    fields = [_field(esp, key, data_type) for key, data_type in _FIELDS.items()]
+    codes = FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
     try:
-        caveats = compile_condition(parse_condition(text), fields, esp, then="").caveats
+        caveats = compile_condition(parse_condition(text), codes, esp, then="").caveats
     except NotExpressible as refusal:
         return "refused", (str(refusal).partition(": ")[2],)
     return ("caveat", caveats) if caveats else ("yes", ())

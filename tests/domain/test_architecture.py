@@ -25,6 +25,7 @@ MAY_IMPORT = {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
+        "recipient_fields.domain.esp.names",
     },
 }
 LANGUAGES = (esp_conditions, esp_content)
@@ -33,11 +34,10 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    # `domain.esp.names` exports these names itself.
-    *(f"domain.esp.names.{each}" for each in ("changes", "codes", "conventions", "esp_names")),
+    # `domain.esp.names` exports the names of the first two.
+    *(f"domain.esp.names.{each}" for each in ("changes", "conventions", "warnings")),
+    *("domain.esp.preludes", "domain.esp.tags"),
     # What the check of content for foreign code shares with the recognition of tags.
-    "domain.esp.content.foreign_code",
-    "domain.esp.content.literal_places",
     *(
         f"domain.esp.recognition.{each}"
         for each in ("delimiters", "expressions", "foreign", "roles", "vocabulary")

@@ -6,7 +6,7 @@ import pytest
 
 from recipient_fields.domain.conditions import check_condition, evaluate, parse_condition
 from recipient_fields.domain.content import check_content, parse_content, preview_content
-from recipient_fields.domain.esp import Esp, compile_condition, export_content
+from recipient_fields.domain.esp import Esp, FieldCodes, compile_condition, export_content
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from recipient_fields.domain.esp import Esp, compile_condition, export_content
     [
         lambda text: check_content(text, []),
         lambda text: preview_content(text, [], {}),
-        lambda text: export_content(text, [], Esp.BRAZE),
+        lambda text: export_content(text, FieldCodes.of([]), Esp.BRAZE),
     ],
 )
 def test_a_text_in_place_of_content_is_a_type_error_with_a_hint(call):
@@ -29,7 +29,7 @@ def test_a_text_in_place_of_content_is_a_type_error_with_a_hint(call):
     [
         lambda text: check_condition(text, []),
         lambda text: evaluate(text, [], {}),
-        lambda text: compile_condition(text, [], Esp.BRAZE, then="yes"),
+        lambda text: compile_condition(text, FieldCodes.of([]), Esp.BRAZE, then="yes"),
     ],
 )
 def test_a_text_in_place_of_a_condition_is_a_type_error_with_a_hint(call):
@@ -44,8 +44,10 @@ def test_a_text_in_place_of_a_condition_is_a_type_error_with_a_hint(call):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda esp: export_content(parse_content("Hello"), [], esp).content,
-        lambda esp: compile_condition(parse_condition("city is set"), [], esp, then="yes"),
+        lambda esp: export_content(parse_content("Hello"), FieldCodes.of([]), esp).content,
+        lambda esp: compile_condition(
+            parse_condition("city is set"), FieldCodes.of([]), esp, then="yes"
+        ),
     ],
 )
 def test_a_text_of_no_esp_is_rejected(call):

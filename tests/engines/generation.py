@@ -26,7 +26,7 @@ from recipient_fields.domain.conditions import (
     Operator,
     Value,
 )
-from recipient_fields.domain.esp import Esp, derive_codes
+from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, derive_codes
 
 DATA_TYPES = {
     "tier": DataType.TEXT,
@@ -86,6 +86,15 @@ def synced_fields(esp: Esp) -> tuple[RecipientField, ...]:
     channel = sync_channel(IntegrationId(1))
     return tuple(
         _field(esp, channel, FieldId(index), key) for index, key in enumerate(DATA_TYPES, start=1)
+    )
+
+
+def synced_codes(esp: Esp) -> FieldCodes:
+    """Return the codes of these fields at the integration that they come from."""
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=at)
+    return FieldCodes.of(
+        synced_fields(esp), [draft.with_id(IntegrationId(1), OrganizationId(1)).synced(at)]
     )
 
 

@@ -29,6 +29,7 @@ from .generation import (
     esp_name,
     generate_condition,
     generate_recipients,
+    synced_codes,
     synced_fields,
 )
 from .rendering import render, render_all
@@ -81,7 +82,7 @@ class Generator:
 
     def cases(self) -> Iterator[Case]:
         """Yield cases without end."""
-        fields = synced_fields(self.esp)
+        fields, field_codes = synced_fields(self.esp), synced_codes(self.esp)
         while True:
             condition = generate_condition(self.random)
             check_condition(condition, fields)
@@ -92,7 +93,7 @@ class Generator:
             otherwise = self.random.choice(("", "no"))
             try:
                 code = compile_condition(
-                    condition, fields, self.esp, then="yes", otherwise=otherwise
+                    condition, field_codes, self.esp, then="yes", otherwise=otherwise
                 )
             except NotExpressible:
                 continue
@@ -135,7 +136,7 @@ def test_a_text_literal_is_read_as_written_or_refused(esp, operator, literal):
     fields = synced_fields(esp)
     condition = Comparison("tier", operator, literal)
     try:
-        code = compile_condition(condition, fields, esp, then="yes", otherwise="no")
+        code = compile_condition(condition, synced_codes(esp), esp, then="yes", otherwise="no")
     except NotExpressible:
         return
     for text in (literal, f"x{literal}y", literal[:-1], "other", None):
@@ -156,11 +157,11 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS)
 @EVERY_ESP
 def test_the_texts_are_copied_verbatim_or_the_compiler_refuses_them(esp, text):
-    fields = synced_fields(esp)
+    field_codes = synced_codes(esp)
     condition = Comparison("tier", Operator.EQUAL, "gold")
     for then, otherwise in [(text, "other"), ("other", text), (text, ""), (text, text)]:
         try:
-            code = compile_condition(condition, fields, esp, then=then, otherwise=otherwise)
+            code = compile_condition(condition, field_codes, esp, then=then, otherwise=otherwise)
         except NotExpressible:
             continue
         for tier, expected in [("gold", then), ("blue", otherwise)]:
@@ -173,4 +174,4 @@ def test_the_texts_are_copied_verbatim_or_the_compiler_refuses_them(esp, text):
 def test_ordinary_texts_are_not_refused(esp):
     condition = Comparison("tier", Operator.EQUAL, "gold")
     for text in (" ", "a b", "<p>é</p>", "'", '"', "&amp;"):
-        compile_condition(condition, synced_fields(esp), esp, then=text, otherwise=text)
+        compile_condition(condition, synced_codes(esp), esp, then=text, otherwise=text)

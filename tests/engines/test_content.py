@@ -21,6 +21,7 @@ from .generation import (
     esp_name,
     generate_condition,
     generate_recipients,
+    synced_codes,
     synced_fields,
 )
 from .rendering import render_all
@@ -74,7 +75,7 @@ class Generator:
 
     def cases(self) -> Iterator[Case]:
         """Yield cases without end."""
-        fields = synced_fields(self.esp)
+        fields, codes = synced_fields(self.esp), synced_codes(self.esp)
         while True:
             conditions: list[Condition] = []
             source = self._content(conditions, depth=2)
@@ -83,9 +84,7 @@ class Generator:
             if UNESTABLISHED[self.esp].search(content.masked):
                 continue
             try:
-                exported = export_content(
-                    content, fields, self.esp, integration_id=fields[0].origin.integration_id
-                )
+                exported = export_content(content, codes, self.esp)
             except InvalidContent:
                 continue
             self.counts["exported"] += 1

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     OrganizationId,
     Rejection,
 )
+from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.http.heavy_requests import HEAVY_SIZE, HeavyRequests
 from recipient_fields.testing.examples import a_definition
 from recipient_fields.testing.field_changes import add_field
@@ -60,6 +61,7 @@ READS = [
     f"{FIELDS}?limit=1000",
     f"{FIELDS}?as_of=2026-11-21T00:00:00Z",
     RECIPIENT_SCHEMA,
+    f"{FIELDS}/field_0/codes",
     f"{HISTORY}?limit=1000",
     f"{FIELDS}/field_0/changes",
 ]
@@ -119,6 +121,23 @@ def test_a_large_catalog_or_page_requires_a_slot(service: Service, path: str):
 def test_small_responses_of_a_large_organization_require_no_slot(service: Service, path: str):
     with service.occupied():
         assert send(service.large, path) == (200, None)
+
+
+def test_the_names_of_a_synced_field_require_a_slot_and_its_conflict_does_not(
+    harness: Harness, service: Service, bakery: OrganizationId
+):
+    integrations = harness.core.integrations
+    emails = integrations.create_integration(bakery, esp=Esp.BRAZE, name="Emails").id
+    integrations.sync_fields(bakery, emails, [EspField(name="tier", data_type=DataType.TEXT)])
+    tier = {"name": "Tier", "data_type": "text"}
+    with service.occupied():
+        conflict = service.large.post(tier)
+        assert conflict.status_and_code == (409, "key_already_exists")
+        assert conflict.messages[0].endswith("choose another key.")
+        harness.add_field(bakery, API, "city")
+        assert service.large.post({"name": "City", "data_type": "text"}).status == 409
+    assert service.heavy.rejected == 1
+    assert service.large.post(tier).messages[0].endswith("Its names there: tier at Emails.")
 
 
 @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])

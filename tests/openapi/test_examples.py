@@ -48,6 +48,7 @@ REQUESTS = {
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
     "list_recipient_fields": ("GET", FIELDS),
+    "list_codes_of_recipient_field": ("GET", f"{FIELDS}/first_name/codes"),
     "list_integrations": ("GET", "/api/v1/integrations"),
     "get_recipient_field": ("GET", f"{FIELDS}/loyalty_tier"),
     "create_recipient_field": ("POST", FIELDS),
@@ -56,6 +57,8 @@ REQUESTS = {
     "get_healthz": ("GET", "/healthz"),
     "get_readyz": ("GET", "/readyz"),
 }
+
+NUMBER_OF_CODES = 2
 
 SERVER_ERRORS = {
     "malformed_request",
@@ -132,8 +135,13 @@ def _examples(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _comparable(document: Any) -> Any:
-    """Return the document without the time of a field's last change and the display of a key."""
+    """Return the document without the time of a field's last change and the display of a key.
+
+    The example of the codes has only some of them.
+    """
     match document:
+        case {"codes": list(codes)}:
+            return codes[:NUMBER_OF_CODES]
         case {"recipient_field_changes": [dict(record)]}:
             return {**record, "actor": {**record["actor"], "name": None}}
         case {"recipient_field": dict(field)}:

@@ -84,6 +84,7 @@ from recipient_fields.domain.content import Content, parse_content, preview_cont
 from recipient_fields.domain.esp import (
     Esp,
     EspField,
+    FieldCodes,
     Integration,
     ReportedField,
     SyncPlan,
@@ -269,7 +270,8 @@ def sync(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     assert [definition.key for definition in plan.created] == ["fname", "lname"]
     fields = storage.fields.all(organization_id).fields
     content: Content = parse_content("Hello {{recipient.fname}}")
-    exported = export_content(content, fields, Esp.MAILCHIMP, integration_id=integration.id)
+    codes = FieldCodes.of(fields, [integration])
+    exported = export_content(content, codes, integration.id)
     assert exported.content == "Hello *|FNAME|*"
     assert preview_content(content, fields, {"fname": "Ada"}) == "Hello Ada"
 

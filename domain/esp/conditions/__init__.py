@@ -1,5 +1,10 @@
 """Conditions in the languages of ESPs."""
 
-from .compilation import ConditionCode, ConditionWarning, compile_condition
+from .compilation import (
+    ConditionCode,
+    ConditionWarning,
+    check_condition_for,
+    compile_condition,
+)
 
-__all__ = ["ConditionCode", "ConditionWarning", "compile_condition"]
+__all__ = ["ConditionCode", "ConditionWarning", "check_condition_for", "compile_condition"]

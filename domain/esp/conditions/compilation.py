@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ...conditions import Condition, TextPosition
 from ...conditions.tree import require_condition
 from ...content import WarningCode, WarningKind
-from ...fields.field import RecipientField
-from ..derived_codes import derive_codes
+from ...content.tree import comparisons
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
+from ..names import FieldCode, FieldCodes, Target
+from ..names.warnings import name_warnings
 from .code_parts import Caveat
 from .formulas import count_atoms
 from .languages import LANGUAGES
+from .operands import Operand, find_codes, find_readings
 from .translation import Translation
 
 MAX_ATOMS = 100
@@ -55,22 +57,65 @@ class ConditionCode:
 
 def compile_condition(
     condition: Condition,
-    fields: Iterable[RecipientField],
-    esp: Esp | str,
+    codes: FieldCodes,
+    target: Target | str,
     *,
     then: str,
     otherwise: str = "",
 ) -> ConditionCode:
     """Return the code that renders `then` if the condition holds, and `otherwise` if not.
 
-    The condition must have passed `check_condition` with these fields. Both texts are copied
-    verbatim, several times if the language has neither `and` nor variables.
+    The target is an integration, or an ESP: then its only integration, if there is one. Both texts
+    are copied verbatim, several times if the language has neither `and` nor variables.
 
-    Raises: NotExpressible if the ESP can't express the condition, or if no source establishes how;
-    TypeError if the condition is not parsed; ValueError if `esp` is the text of no ESP.
+    Raises: InvalidCondition if the condition does not fit the fields, as `check_condition` says;
+    NotExpressible if the ESP can't express the condition, or if no source establishes how;
+    IntegrationRequired if there are several integrations with the ESP, IntegrationNotFound if there
+    is no such integration; TypeError if the condition is not parsed; ValueError if the target is
+    the text of no ESP.
     """
     require_condition(condition)
-    esp = Esp(esp)
+    target = codes.names.resolve_target(target)
+    found = find_codes(condition, codes, target)
+    readings = find_readings(condition, found, codes.names.by_key)
+    esp = codes.names.get_esp(target)
+    code = compile_readings(condition, readings, esp, then=then, otherwise=otherwise)
+    return evolve(code, warnings=(*_name_warnings(condition, found), *code.warnings))
+
+
+def check_condition_for(condition: Condition, codes: FieldCodes, target: Target | str) -> None:
+    """Check that the condition fits the fields that its keys mean at the target.
+
+    Raises: InvalidCondition, as `check_condition` does; the other errors of `compile_condition`.
+    """
+    target = codes.names.resolve_target(target)
+    find_readings(condition, find_codes(condition, codes, target), codes.names.by_key)
+
+
+def compile_readings(
+    condition: Condition,
+    readings: Sequence[Mapping[str, Operand]],
+    esp: Esp,
+    *,
+    then: str,
+    otherwise: str,
+) -> ConditionCode:
+    """Return the code for the first of the readings that the ESP can express.
+
+    Raises: NotExpressible, with the reason for the first one, if it can express none.
+    """
+    refusals = []
+    for operands in readings:
+        try:
+            return _compile(condition, operands, esp, then, otherwise)
+        except NotExpressible as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
+
+
+def _compile(
+    condition: Condition, operands: Mapping[str, Operand], esp: Esp, then: str, otherwise: str
+) -> ConditionCode:
     language = LANGUAGES[esp]
     for name, text in (("then", then), ("else", otherwise)):
         if re.search(language.inseparable, text) is not None:
@@ -79,7 +124,7 @@ def compile_condition(
                 " space at its ends, or complete its tags.",
                 name,
             )
-    translation = Translation(esp, language, {str(field.key): field for field in fields})
+    translation = Translation(esp, language, operands)
     formula = translation.formula(condition)
     if count_atoms(formula) > MAX_ATOMS:
         raise NotExpressible(
@@ -88,7 +133,7 @@ def compile_condition(
     code = language.write(language, formula, then, otherwise)
     prelude = None
     if DIALECTS[esp].prelude is not None:
-        prelude = _prelude(esp, translation) or None
+        prelude = _prelude(translation) or None
     title = DIALECTS[esp].title
     warnings = tuple(
         ConditionWarning(caveat.message.format(title=title), caveat.code, tuple(places))
@@ -97,16 +142,39 @@ def compile_condition(
     return ConditionCode(code, prelude, warnings)
 
 
-def _prelude(esp: Esp, translation: Translation) -> str:
+def _prelude(translation: Translation) -> str:
     """Return the code that sets the variables of the fields in use, once each."""
     preludes: dict[str, str] = {}
-    for expression, field in translation.operands.items():
-        name = field.origin.esp_field_name
-        codes = derive_codes(esp, name) if name is not None else None
-        if codes is None or codes.prelude is None or codes.value_expression != expression:
+    keys: dict[str, str] = {}
+    for expression, operand in translation.expressions.items():
+        code, variable = operand.code, expression.lower()
+        if not code.sets_variables:
             message = f"The content must set {expression} before this code."
             caveat = Caveat(WarningCode.VARIABLE_NOT_SET, message)
-            translation.warn(caveat, translation.operand_places[expression])
-        elif preludes.setdefault(expression.lower(), codes.prelude) != codes.prelude:
-            raise NotExpressible(f"{field.key}: another field of the condition sets {expression}.")
+            translation.warn(caveat, translation.expression_places[expression])
+            continue
+        prelude = code.preludes[variable]
+        first = keys.setdefault(variable, code.field.key)
+        if preludes.setdefault(variable, prelude) != prelude:
+            raise NotExpressible(shared_variable(first, code.field.key, expression))
     return "".join(preludes.values())
+
+
+def shared_variable(first: str, second: str, variable: str) -> str:
+    """Return the sentences that two fields set one variable, and what helps."""
+    return (
+        f"The fields {first} and {second} set the same variable, {variable}, from different"
+        " attributes. Use only one of both."
+    )
+
+
+def _name_warnings(
+    condition: Condition, codes: Mapping[str, FieldCode]
+) -> Iterator[ConditionWarning]:
+    for warning in name_warnings(codes):
+        places = dict.fromkeys(
+            each.position for each in comparisons(condition) if each.key in warning.keys
+        )
+        yield ConditionWarning(
+            warning.message, warning.code, tuple(each for each in places if each is not None)
+        )

@@ -12,15 +12,14 @@ from typing import assert_never
 from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
-from ...fields.field import RecipientField
 from ...fields.values import DataType
-from ..checks import missing_member
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
-from ..errors import NotExpressible
+from ..errors import NotExpressible, NotInsertable
 from .code_parts import Caveat, Feature, Language
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .literals import write_literal
+from .operands import Operand
 
 _SET = {
     DataType.TEXT: Feature.TEXT_SET,
@@ -47,16 +46,17 @@ _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 class Translation:
     """The translation of one condition.
 
-    It collects the caveats with their places, and the operands with their fields and places. A
-    place is the position of a comparison. Comparisons of a tree that was not text have none.
+    It collects the caveats with their places, and the value expressions in use with their operands
+    and places. A place is the position of a comparison. Comparisons of a tree that was not text
+    have none.
     """
 
     esp: Esp
     language: Language
-    fields: Mapping[str, RecipientField]
+    operands: Mapping[str, Operand]
     caveats: dict[Caveat, dict[TextPosition, None]] = Factory(dict)
-    operands: dict[str, RecipientField] = Factory(dict)
-    operand_places: dict[str, dict[TextPosition, None]] = Factory(dict)
+    expressions: dict[str, Operand] = Factory(dict)
+    expression_places: dict[str, dict[TextPosition, None]] = Factory(dict)
     _position: TextPosition | None = None
 
     def formula(self, condition: Condition) -> Formula:
@@ -91,90 +91,90 @@ class Translation:
         return DIALECTS[self.esp].title
 
     def _comparison(self, comparison: Comparison) -> Formula:
-        field = self.fields[comparison.key]
+        operand = self.operands[comparison.key]
         try:
-            return self._tests(field, comparison.operator, comparison.value)
+            return self._tests(operand, comparison.operator, comparison.value)
         except NotExpressible as refusal:
-            raise NotExpressible(f"{field.key}: {refusal}") from None
+            raise NotExpressible(f"{comparison.key}: {refusal}") from None
 
-    def _tests(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+    def _tests(self, operand: Operand, operator: Operator, value: object) -> Formula:
         match operator:
             case Operator.IS_SET:
-                return self._set(field)
+                return self._set(operand)
             case Operator.IS_NOT_SET:
-                return negation(self._set(field))
+                return negation(self._set(operand))
             case Operator.IS_TRUE:
-                return self._equal(field, value=True)
+                return self._equal(operand, value=True)
             case Operator.EQUAL:
-                return self._equal(field, value=value)
+                return self._equal(operand, value=value)
             case Operator.NOT_EQUAL:
-                return negation(self._equal(field, value=value))
+                return negation(self._equal(operand, value=value))
             case Operator.IN:
                 values = value if isinstance(value, tuple) else ()
-                return disjunction(self._equal(field, value=each) for each in values)
+                return disjunction(self._equal(operand, value=each) for each in values)
             case Operator.CONTAINS:
-                return self._contains(field, value)
+                return self._contains(operand, value)
             case _:
-                return self._ordered(field, operator, value)
+                return self._ordered(operand, operator, value)
 
-    def _set(self, field: RecipientField) -> Formula:
-        self._require(_SET[field.data_type])
-        present = self._test(field, self.language.present)
-        if field.data_type in _ZERO:
+    def _set(self, operand: Operand) -> Formula:
+        self._require(_SET[operand.data_type])
+        present = self._test(operand, self.language.present)
+        if operand.data_type in _ZERO:
             if self.language.zero_is_present:
                 return present
-            return disjunction([present, self._zero(field)])
+            return disjunction([present, self._zero(operand)])
         if self.language.empty is None:
             return present
-        return conjunction([present, negation(self._test(field, self.language.empty))])
+        return conjunction([present, negation(self._test(operand, self.language.empty))])
 
-    def _equal(self, field: RecipientField, *, value: object) -> Formula:
+    def _equal(self, operand: Operand, *, value: object) -> Formula:
         literal = write_literal(self.esp, self.language, value)
         if isinstance(value, str):
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
                 self._warn(self.language.numeric_text_caveat)
-            return self._test(field, self.language.equal, literal)
+            return self._test(operand, self.language.equal, literal)
         if value is True:
             self._require(Feature.TRUE)
-            return self._test(field, self.language.true)
+            return self._test(operand, self.language.true)
         self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
-        equal = self._test(field, self.language.equal, literal)
+        equal = self._test(operand, self.language.equal, literal)
         if value == 0:
-            equal = self._zero(field)
-        return self._guarded(field, equal) if self.language.guards_equality else equal
+            equal = self._zero(operand)
+        return self._guarded(operand, equal) if self.language.guards_equality else equal
 
-    def _contains(self, field: RecipientField, value: object) -> Formula:
+    def _contains(self, operand: Operand, value: object) -> Formula:
         self._require(Feature.CONTAINS)
         literal = write_literal(self.esp, self.language, value)
-        contains = self._test(field, Atom(self.language.contains), literal)
-        return self._guarded(field, contains) if self.language.guards_contains else contains
+        contains = self._test(operand, Atom(self.language.contains), literal)
+        return self._guarded(operand, contains) if self.language.guards_contains else contains
 
-    def _ordered(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+    def _ordered(self, operand: Operand, operator: Operator, value: object) -> Formula:
         literal = write_literal(self.esp, self.language, value)
         self._require(Feature.ORDER)
-        order = self._order(field, operator, literal)
+        order = self._order(operand, operator, literal)
         if not self.language.guards_order:
             return order
-        guarded = self._guarded(field, order)
+        guarded = self._guarded(operand, order)
         if not (isinstance(value, int | float) and _COMPARE[operator](0, value)):
             return guarded
-        zero = self._zero(field)
+        zero = self._zero(operand)
         return guarded if self.language.zero_is_present else disjunction([zero, guarded])
 
-    def _order(self, field: RecipientField, operator: Operator, literal: str) -> Formula:
+    def _order(self, operand: Operand, operator: Operator, literal: str) -> Formula:
         if operator in self.language.order:
-            return self._test(field, Atom(self.language.order[operator]), literal)
-        return negation(self._order(field, _OPPOSITE[operator], literal))
+            return self._test(operand, Atom(self.language.order[operator]), literal)
+        return negation(self._order(operand, _OPPOSITE[operator], literal))
 
-    def _zero(self, field: RecipientField) -> Atom:
+    def _zero(self, operand: Operand) -> Atom:
         """Return the test for 0 or false."""
         self._warn(self.language.zero_caveat)
-        literal = write_literal(self.esp, self.language, _ZERO[field.data_type])
-        return self._test(field, self.language.equal, literal)
+        literal = write_literal(self.esp, self.language, _ZERO[operand.data_type])
+        return self._test(operand, self.language.equal, literal)
 
-    def _guarded(self, field: RecipientField, formula: Formula) -> Formula:
-        return conjunction([self._test(field, self.language.present), formula])
+    def _guarded(self, operand: Operand, formula: Formula) -> Formula:
+        return conjunction([self._test(operand, self.language.present), formula])
 
     def _require(self, feature: Feature) -> None:
         """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
@@ -183,21 +183,22 @@ class Translation:
             raise NotExpressible(reason.format(title=self._title))
         self._warn(self.language.caveats.get(feature))
 
-    def _test(self, field: RecipientField, template: Atom, literal: str = "") -> Atom:
-        slots = {"operand": self._operand(field), "value": literal}
+    def _test(self, operand: Operand, template: Atom, literal: str = "") -> Atom:
+        slots = {"operand": self._expression(operand), "value": literal}
         opposite = template.opposite and template.opposite.format_map(slots)
         return evolve(template, code=template.code.format_map(slots), opposite=opposite)
 
-    def _operand(self, field: RecipientField) -> str:
-        expression = field.custom_value_expression
-        if expression is None:
-            raise NotExpressible(f"this field {missing_member(field, 'value expression')}")
+    def _expression(self, operand: Operand) -> str:
+        try:
+            expression = operand.code.require_value_expression()
+        except NotInsertable as error:
+            raise NotExpressible(str(error)) from None
         if not is_reference(self.esp, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self._title}."
             )
-        self.operands[expression] = field
-        self.operand_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
+        self.expressions[expression] = operand
+        self.expression_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
         return expression
 
 

@@ -24,17 +24,20 @@ from ...content import (
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
 from ...content.resolution import FieldResolver
-from ...content.tree import condition_keys
+from ...content.tree import comparisons, condition_keys
 from ...errors import Rule, Violation
+from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ...fields.values import DataType, derive_key
-from ...identity import IntegrationId
-from ..conditions import ConditionCode, compile_condition
+from ..conditions import ConditionCode
+from ..conditions.compilation import compile_readings, shared_variable
+from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from ..preludes import Preludes
+from ..names import FieldCode, FieldCodes, NameFrom, Target
+from ..names.warnings import name_warnings
+from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
-from ..resolution import exportable_fields
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -43,8 +46,8 @@ from .adjacent_text import (
     separate_start,
 )
 from .foreign_code import find_foreign_code, without_literals
-from .insertion_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
+from .quotes import with_other_quotes
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
@@ -69,62 +72,102 @@ class ExportedContent:
 
 def export_content(
     content: Content,
-    fields: Iterable[RecipientField],
-    esp: Esp | str,
+    codes: FieldCodes,
+    target: Target | str,
     *,
-    integration_id: IntegrationId | None = None,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
-    """Return the content with the codes of the ESP instead of references and blocks.
+    """Return the content with the codes of the target instead of references and blocks.
 
-    `fields` are those of one organization. The content can use API fields, manual fields, and the
-    fields of the integration. A reference means the field with its key. If the content can't use
-    that field, the reference means the integration's field with the same name at the ESP, or with
-    a name from which the same key is derived. The other text does not change. The preludes of the
-    fields are inserted before it, once each. `literals` are texts that must stay as they are: there
-    are no warnings about them.
+    The target is an integration, or an ESP: then its only integration, if there is one. The other
+    text does not change. The preludes of the fields are inserted before it, once each. `literals`
+    are texts that must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
-    a condition; also if there are warnings that `strict` rejects. TypeError if the content is not
-    parsed, ValueError if `esp` is the text of no ESP.
+    a condition; also if there are warnings that `strict` rejects. IntegrationRequired if there are
+    several integrations with the ESP, IntegrationNotFound if there is no such integration.
+    TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
     """
-    esp = Esp(esp)
-    fields = tuple(fields)
-    resolver = FieldResolver(exportable_fields(fields, integration_id), fields)
+    target = codes.names.resolve_target(target)
+    resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    export = _Export(content, resolver, esp, literals)
+    export = _Export(content, resolver, codes.names.get_esp(target), literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
     export.violations += map(_as_violation, rejected)
     if export.violations:
         raise InvalidContent(export.violations)
-    resolved = {key: str(field.key) for key, field in export.used.items()}
+    used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
         warnings=tuple(_with_each_caveat_once(warnings)),
-        keys=tuple(dict.fromkeys(resolved.values())),
-        resolved={key: actual for key, actual in resolved.items() if key != actual},
+        keys=tuple(dict.fromkeys(used.values())),
+        resolved={key: actual for key, actual in used.items() if key != actual},
     )
+
+
+class _Resolver(FieldResolver):
+    """The fields and the codes that the keys of references mean at the target."""
+
+    def __init__(self, codes: FieldCodes, target: Target) -> None:
+        super().__init__(codes.names.by_key)
+        self._codes, self._target = codes, target
+        self._found: dict[str, FieldCode | None] = {}
+        self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
+
+    def find(self, key: str) -> RecipientField | None:
+        code = self.find_code(key)
+        return None if code is None else code.field
+
+    def find_code(self, key: str) -> FieldCode | None:
+        """Return the code of the field that a reference with this key means, or None."""
+        if key not in self._found:
+            self._found[key] = self._codes.find(key, self._target)
+        return self._found[key]
+
+    def get_code(self, key: str) -> FieldCode:
+        """Return the code of the field that a reference with this key means.
+
+        Raises: FieldNotFound if there is none.
+        """
+        code = self.find_code(key)
+        if code is None:
+            raise FieldNotFound
+        return code
+
+    def check(self, condition: Condition) -> None:
+        self.read(condition)
+
+    def read(self, condition: Condition) -> Sequence[Mapping[str, Operand]]:
+        """Return the readings of a condition on known fields.
+
+        Raises: InvalidCondition if it does not fit the fields.
+        """
+        if condition not in self._readings:
+            codes = {key: self.get_code(key) for key in condition_keys(condition)}
+            self._readings[condition] = find_readings(condition, codes)
+        return self._readings[condition]
 
 
 class _Export:
     """One export. It collects all violations and warnings."""
 
     def __init__(
-        self, content: Content, resolver: FieldResolver, esp: Esp, literals: Collection[str]
+        self, content: Content, resolver: _Resolver, esp: Esp, literals: Collection[str]
     ) -> None:
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
         self._literals = literals
-        self.used: dict[str, RecipientField] = {}
+        self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
-        self._preludes = _preludes(esp, content, resolver)
-        self._variables: dict[str, str] = {}
+        has_variables = DIALECTS[esp].prelude is not None
+        self._set_by_content = assigned_variables(content.source) if has_variables else set()
+        self._variables: dict[str, tuple[str, str]] = {}
         self._insertion_codes: dict[tuple[str, str | None], str | NotInsertable] = {}
         self._condition_codes: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
 
@@ -132,7 +175,8 @@ class _Export:
         """Return the exported content, preludes first."""
         self._warn_of_foreign_tags()
         exported = self._render(self._content.nodes, in_block=False)
-        return "".join(dict.fromkeys(self._variables.values())) + exported
+        self._warn_of_names()
+        return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
         """Add the warnings about text that stays, apart from those about literals."""
@@ -151,6 +195,11 @@ class _Export:
         """Return the key of the field with this key, or with this name in another dialect."""
         keys = (name, derive_key(name))
         return next((key for key in keys if self._resolver.find(key) is not None), None)
+
+    def _warn_of_names(self) -> None:
+        for warning in name_warnings({key: self._resolver.get_code(key) for key in self.used}):
+            for offset in (each for key in warning.keys for each in self.used[key]):
+                self._warn(offset, warning.code, warning.message)
 
     @property
     def _title(self) -> str:
@@ -198,7 +247,7 @@ class _Export:
         return separate_end_of_block(self._esp, text) if in_block and after is None else text
 
     def _reference(self, reference: Reference) -> str:
-        field = self._use(reference.key, reference.start)
+        code = self._use(reference.key, reference.start)
         tag = self._tag_at(reference.start)
         if tag is not None and not tag.is_read:
             self._refuse_in_tag(reference.start, tag, reference.key)
@@ -208,32 +257,32 @@ class _Export:
                 if tag is None:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
-                return value_expression(field)
-            code = self._insertion_code(field, reference.default)
+                return code.require_value_expression()
+            inserted = self._insertion_code(code, reference.default)
         except NotInsertable as error:
             self._refuse(reference.start, str(error))
             return ""
         if tag is not None:
             self._refuse_in_tag(reference.start, tag, reference.key)
-        elif field.origin.integration_id is None and is_foreign(self._esp, code):
+        elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
         caveat = DIALECTS[self._esp].default_caveat
-        if caveat and reference.default is not None and field.data_type is DataType.TEXT:
+        if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
-        return self._quoted(code, reference.start)
+        return self._quoted(inserted, reference.start)
 
-    def _insertion_code(self, field: RecipientField, default: str | None) -> str:
-        key = (str(field.key), default)
+    def _insertion_code(self, code: FieldCode, default: str | None) -> str:
+        key = (str(code.field.key), default)
         if key not in self._insertion_codes:
             try:
-                self._insertion_codes[key] = insertion_code(self._esp, field, default)
+                self._insertion_codes[key] = code.require_insertion_code(default)
             except NotInsertable as error:
                 self._insertion_codes[key] = error
-        code = self._insertion_codes[key]
-        if isinstance(code, NotInsertable):
-            raise code
-        return code
+        inserted = self._insertion_codes[key]
+        if isinstance(inserted, NotInsertable):
+            raise inserted
+        return inserted
 
     def _block(self, block: Block) -> str:
         """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
@@ -256,7 +305,7 @@ class _Export:
         try:
             compiled = self._compile(condition, has_otherwise=bool(otherwise))
         except NotExpressible as error:
-            self._refuse(branch.start, str(error))
+            self._refuse(self._refused_place(branch, condition), str(error))
             return ""
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
@@ -266,14 +315,23 @@ class _Export:
         self._require_length(length, branch.start)
         return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
 
+    def _refused_place(self, branch: Branch, condition: Condition) -> int:
+        """Return the offset of the first comparison that is refused by itself, or of the branch."""
+        for comparison in comparisons(condition):
+            try:
+                self._compile(comparison, has_otherwise=False)
+            except NotExpressible:
+                return self._content.lines.offset(comparison)
+        return branch.start
+
     def _compile(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
         key = (condition, has_otherwise)
         if key not in self._condition_codes:
             try:
-                self._condition_codes[key] = compile_condition(
-                    self._resolver.resolve(condition),
-                    self._resolver.fields_of(condition),
+                self._condition_codes[key] = compile_readings(
+                    condition,
+                    self._resolver.read(condition),
                     self._esp,
                     then=_THEN,
                     otherwise=_OTHERWISE if has_otherwise else "",
@@ -285,17 +343,20 @@ class _Export:
             raise code
         return code
 
-    def _use(self, key: str, offset: int) -> RecipientField:
-        """Return the field that the key means, and add its preludes."""
-        field = self._resolver.get(key)
-        if key not in self.used:
-            self.used[key] = field
-            preludes = {} if self._preludes is None else self._preludes.of(field)
-            for variable, prelude in preludes.items():
-                if self._variables.setdefault(variable, prelude) != prelude:
-                    message = f"Another field of this content sets the variable {variable}."
-                    self._refuse(offset, message)
-        return field
+    def _use(self, key: str, offset: int) -> FieldCode:
+        """Return the code of the field that the key means, and add its preludes."""
+        code = self._resolver.get_code(key)
+        if key in self.used:
+            self.used[key].append(offset)
+            return code
+        self.used[key] = [offset]
+        for variable, prelude in code.preludes.items():
+            if variable in self._set_by_content and not code.sets_variables:
+                continue
+            first = self._variables.setdefault(variable, (prelude, code.field.key))
+            if first[0] != prelude:
+                self._refuse(offset, shared_variable(first[1], code.field.key, variable))
+        return code
 
     def _quoted(self, code: str, offset: int) -> str:
         """Return the code in the quotes that are possible at this place."""
@@ -350,13 +411,6 @@ class _Export:
         self.violations.append(violation)
         if len(self.violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self.violations)
-
-
-def _preludes(esp: Esp, content: Content, resolver: FieldResolver) -> Preludes | None:
-    """Return the preludes of the fields, or None if the dialect has none."""
-    if DIALECTS[esp].prelude is None:
-        return None
-    return Preludes(resolver.fields.values(), content.source)
 
 
 def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:

@@ -93,7 +93,7 @@ def _warning(
     if finding.is_mistake:
         code = WarningCode.FOREIGN_CODE
     elif finding.reason is Reason.UNKNOWN:
-        code = WarningCode.UNKNOWN_NAME
+        code = WarningCode.UNKNOWN_WORD
     parts = (_describe(title, finding), _own_form(tag, finding, find_key))
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
 

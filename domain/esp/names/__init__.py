@@ -3,12 +3,22 @@
 from .changes import NameChange, plan_name_changes
 from .codes import FieldCode, FieldCodes
 from .conventions import CONVENTIONS, Convention
+from .creation import explain_creation
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+from .plans import (
+    DefinedNames,
+    NamesPlan,
+    NameStep,
+    names_by_key,
+    plan_names,
+    plan_saved_names,
+)
 from .setting import set_names
 
 __all__ = [
     "CONVENTIONS",
     "Convention",
+    "DefinedNames",
     "EspName",
     "EspNames",
     "FieldCode",
@@ -16,7 +26,13 @@ __all__ = [
     "NameChange",
     "NameFrom",
     "NameState",
+    "NameStep",
+    "NamesPlan",
     "Target",
+    "explain_creation",
+    "names_by_key",
     "plan_name_changes",
+    "plan_names",
+    "plan_saved_names",
     "set_names",
 ]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from re import fullmatch
 
 from attrs import evolve, frozen
 
 from ...fields.field import RecipientField
+from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..derived_codes import derive_codes, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NoSafeForm, NotInsertable
+from ..integrations import Integration
 from ..preludes import Preludes
-from ..recognition.codes import is_certainly_foreign
-from .esp_names import EspName, EspNames, NameFrom, Target
+from ..recognition.codes import find_unclosed, is_certainly_foreign
+from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
+_STATES = {
+    NameState.FOUND: "the last sync found it",
+    NameState.MISSING: "the last sync did not find it",
+    NameState.UNKNOWN: "no sync has found it yet",
+}
 _HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
 """The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
+
+DEFAULT_PLACEHOLDER = "DEFAULT"
+"""The default in codes that people and programs complete with their own."""
 
 
 @frozen(kw_only=True)
@@ -47,41 +58,92 @@ class FieldCode:
         reasons = filter(None, (self.insertion_refusal, self.expression_refusal))
         return " ".join(dict.fromkeys(reasons)) or None
 
+    @property
+    def counterpart(self) -> RecipientField | None:
+        """The synced field with the ESP name, if there is one and the field is not itself."""
+        return None if self.esp_name is None else self.esp_name.counterpart
+
+    @property
+    def meant_field(self) -> RecipientField:
+        """The field that the key means at the target.
+
+        Of synced fields, this is the counterpart: no person has defined one for all integrations.
+        """
+        is_synced = self.field.origin.integration_id is not None
+        return (self.counterpart if is_synced else None) or self.field
+
+    @property
+    def data_type(self) -> DataType:
+        """The data type at the ESP: that of the counterpart, or else of the field."""
+        return (self.counterpart or self.field).data_type
+
+    @property
+    def sets_variables(self) -> bool:
+        """Whether the preludes set the variables from the ESP name, whatever the content sets."""
+        if self.preludes and self.esp_name is not None:
+            with suppress(NoSafeForm):
+                derived = derive_codes(self.esp, self.esp_name.name)
+                return self.value_expression == derived.value_expression
+        return False
+
+    def describe(self) -> str:
+        """Return a sentence with the field, its ESP name, the state of it, and its counterpart."""
+        title, key = DIALECTS[self.esp].title, self.field.key
+        if self.name_from is NameFrom.FIELD:
+            return f"The field {key} has code of its own."
+        if self.esp_name is None:
+            return f"The field {key} has no name at {title}."
+        state = self.esp_name.state
+        known = "" if state is None else f" ({_STATES[state]})"
+        if self.counterpart is not None:
+            known = f" ({_STATES[NameState.FOUND]}: {self.counterpart.key})"
+        return f"The field {key} is {self.esp_name.name} at {title}{known}."
+
     def require_insertion_code(self, default: str | None = None) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
 
-        Raises: NotInsertable, with the reason, if there is no such code.
+        Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
         if self.insertion_code is None:
-            raise NotInsertable(str(self.insertion_refusal))
+            raise self._refuse(self.insertion_refusal)
         return self.insertion_code if default is None else self._with_default(default)
 
+    @property
+    def insertion_code_with_default(self) -> str | None:
+        """The insertion code with the default DEFAULT, or None if it can't have a default."""
+        with suppress(NotInsertable):
+            return self.require_insertion_code(DEFAULT_PLACEHOLDER)
+        return None
+
     def require_value_expression(self) -> str:
-        """Return the value expression. Raises: NotInsertable, with the reason, if there is none."""
+        """Return the value expression.
+
+        Raises: NotInsertable, with the field and the reason, if there is none.
+        """
         if self.value_expression is None:
-            raise NotInsertable(str(self.expression_refusal))
+            raise self._refuse(self.expression_refusal)
         return self.value_expression
+
+    def _refuse(self, reason: str | None) -> NotInsertable:
+        return NotInsertable(f"{self.describe()} {reason}")
 
     def _with_default(self, default: str) -> str:
         reference = find_reference(self.esp, self.value_expression or "")
-        counterpart = None
         if self.esp_name is not None:
             reference = self.esp_name.name, self.esp_name.standard
-            counterpart = self.esp_name.counterpart
         if reference is None or not self._is_derived_from(*reference):
-            raise NotInsertable(
-                f"This field can't have a default: its insertion code is not the usual one of"
+            raise self._refuse(
+                f"It can't have a default, because its insertion code is not the usual one of"
                 f" {DIALECTS[self.esp].title}. Write the default into the insertion code."
             )
         name, standard = reference
-        data_type = (counterpart or self.field).data_type
         try:
             derived = derive_codes(
-                self.esp, name, data_type=data_type, standard=standard, default=default
+                self.esp, name, data_type=self.data_type, standard=standard, default=default
             )
         except NoSafeForm as error:
             reasons = " ".join(violation.message for violation in error.violations)
-            raise NotInsertable(f"This default is not possible. {reasons}") from None
+            raise self._refuse(f"This default is not possible. {reasons}") from None
         return derived.insertion_code
 
     def _is_derived_from(self, name: str, standard: bool) -> bool:  # noqa: FBT001
@@ -104,6 +166,13 @@ class FieldCodes:
     def __init__(self, names: EspNames) -> None:
         self.names = names
         self._preludes: dict[Target, Preludes] = {}
+
+    @classmethod
+    def of(
+        cls, fields: Iterable[RecipientField], integrations: Iterable[Integration] = ()
+    ) -> FieldCodes:
+        """Return the codes of all fields and integrations of an organization."""
+        return cls(EspNames(fields, integrations))
 
     def find(self, key: str, target: Target) -> FieldCode | None:
         """Return the code that the key has at the target, or None if it means no field there."""
@@ -171,7 +240,7 @@ class FieldCodes:
         if DIALECTS[self.names.get_esp(target)].prelude is None:
             return {}
         if target not in self._preludes:
-            self._preludes[target] = Preludes(self.names.synced_fields(target), "")
+            self._preludes[target] = Preludes(self.names.synced_fields(target))
         return self._preludes[target].of(field)
 
 
@@ -204,6 +273,11 @@ def _with_codes(
         insertion_refusal = (
             "This field has no insertion code, and its value expression is not a plain reference"
             f" of {title}. Add the insertion code, or remove the value expression."
+        )
+    elif (opening := find_unclosed(insertion_code)) is not None:
+        insertion_code, insertion_refusal = (
+            None,
+            f"The insertion code of this field is not complete: `{opening}` has no end. Add it.",
         )
     if expression is None:
         expression_refusal = (

@@ -16,7 +16,7 @@ from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
-from ..errors import IntegrationNotFound
+from ..errors import IntegrationNotFound, IntegrationRequired
 from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
@@ -75,11 +75,28 @@ class EspNames:
         self.integrations: Mapping[IntegrationId, Integration] = {
             each.id: each for each in integrations
         }
-        self._by_key = {str(field.key): field for field in self.fields}
+        self.by_key: Mapping[str, RecipientField] = {str(each.key): each for each in self.fields}
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
         for field in self.fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
         self._indexes: dict[Target, _Index] = {}
+
+    def resolve_target(self, target: Target | str) -> Target:
+        """Return the integration, or the ESP if the organization has no integration with it.
+
+        An ESP, also as text such as "braze", means the only integration with it.
+        Raises: IntegrationRequired if there are several, IntegrationNotFound if the organization
+        has no such integration, ValueError if the text is that of no ESP.
+        """
+        if isinstance(target, str):
+            target = Esp(target)
+        if not isinstance(target, Esp):
+            self._index(target)
+            return target
+        connected = [each.id for each in self.integrations.values() if each.esp is target]
+        if len(connected) > 1:
+            raise IntegrationRequired(DIALECTS[target].title)
+        return connected[0] if connected else target
 
     def find_field(self, key: str, target: Target) -> RecipientField | None:
         """Return the field that the key means at the target, or None.
@@ -87,7 +104,7 @@ class EspNames:
         A key that no field has means the synced field of the integration that would have the ESP
         name of a field with this key.
         """
-        return self._by_key.get(key) or self._index(target).find(key)
+        return self.by_key.get(key) or self._index(target).find(key)
 
     def find(self, field: RecipientField, target: Target) -> EspName | None:
         """Return the ESP name of the field at the target, or None if there is none."""
@@ -184,7 +201,7 @@ class EspNames:
                 if field.id not in served:
                     groups.setdefault(derived_key(field), []).append(field)
         for key, group in groups.items():
-            holder = self._by_key.get(key)
+            holder = self.by_key.get(key)
             if holder is not None and holder.origin.integration_id is None:
                 continue
             members = {each.id for each in group}

@@ -1,7 +1,6 @@
 """Recognition of template code: which dialects a tag is in, what it shows, and its names."""
 
-from . import recognition, roles
-from .recognition import *
-from .roles import *
+from .recognizing import RecognizedTag, recognize, recognize_dialects
+from .roles import Role
 
-__all__ = [*recognition.__all__, *roles.__all__]
+__all__ = ["RecognizedTag", "Role", "recognize", "recognize_dialects"]

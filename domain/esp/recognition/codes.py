@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from ..dialects import Esp
-from .recognition import recognize_dialects
+from ..tags import Delimiters
+from .delimiters import ENCLOSED
+from .recognizing import recognize_dialects
 from .vocabularies import VOCABULARIES
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
@@ -13,6 +15,23 @@ _HANDLEBARS_ESPS = frozenset(esp for esp in Esp if VOCABULARIES[esp].any_name)
 _WITH_VARIABLES = frozenset(
     esp for esp in Esp if esp not in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
 )
+
+
+_ENDS = {
+    each.opening: each.closing for each in (*ENCLOSED.values(), Delimiters(r"\*\|(?=\w)", r"\|\*"))
+}
+_OPENING = re.compile("|".join(f"({each})" for each in _ENDS))
+
+
+def find_unclosed(code: str) -> str | None:
+    """Return the first opening delimiter without a closing one, or None: `{{` in `{{ x`."""
+    offset, ends = 0, tuple(_ENDS.values())
+    while (opening := _OPENING.search(code, offset)) is not None:
+        closing = re.compile(ends[(opening.lastindex or 0) - 1]).search(code, opening.end())
+        if closing is None:
+            return opening[0]
+        offset = closing.end()
+    return None
 
 
 def is_foreign(esp: Esp, code: str) -> bool:

@@ -61,7 +61,7 @@ class RawTag:
     text: str
 
 
-_ENCLOSED: Mapping[Delimiter, Delimiters] = {
+ENCLOSED: Mapping[Delimiter, Delimiters] = {
     Delimiter.AMPSCRIPT_BLOCK: Delimiters(r"%%\[", r"\]%%"),
     Delimiter.AMPSCRIPT_INLINE: Delimiters("%%=", "=%%"),
     Delimiter.STATEMENT: Delimiters(r"\{%", r"%\}"),
@@ -159,7 +159,7 @@ def _patterns(
             openings.append(_WHOLE[delimiter])
             closings.append((delimiter, None))
         else:
-            openings.append(_ENCLOSED[delimiter].opening)
-            closings.append((delimiter, _ENCLOSED[delimiter].closing))
+            openings.append(ENCLOSED[delimiter].opening)
+            closings.append((delimiter, ENCLOSED[delimiter].closing))
     pattern = "|".join(f"({each})" for each in openings)
     return re.compile(pattern, re.ASCII), tuple(closings)

@@ -1,4 +1,4 @@
-"""The audit log of commands: changes of API keys and administrators, and deletions."""
+"""The audit log of commands: changes of API keys, administrators and names, and deletions."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ audit_log_option: Option = option(
     expose_value=False,
     callback=_open_audit_log,
     help="Append one line to this file for each API key that is created, revoked or rotated, each"
-    " administrator who is invited, reset or revoked, and each organization that is deleted or"
-    " whose history is pruned.",
+    " administrator who is invited, reset or revoked, each organization that is deleted or whose"
+    " history is pruned, and each name that is set at an integration or removed.",
 )

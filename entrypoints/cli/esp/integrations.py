@@ -30,12 +30,14 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
+from recipient_fields.domain.esp.names import EspName
 
 from ...service.selection import esp_variables, open_field_source, storage_kind
+from ..accounts.audit_log import audit_log_option
 from ..command_group import CommandGroup
 from ..options import Identifier, esp_option, json_option, option, setting_option
 from ..organization_option import open_for_organization, organization_option
-from ..output import note, print_json, print_table, table_lines
+from ..output import note, print_json, print_line, print_table, table_lines
 from ..prompts import confirm, is_at_terminal, yes_option
 from ..target_options import is_on_command_line
 from ..violations import name_of, parse_json_file, reporting_violations
@@ -45,6 +47,7 @@ _PROGRESS_INTERVAL = 2.0
 
 
 @click.group(cls=CommandGroup)
+@audit_log_option
 def integrations() -> None:
     """Connect an organization to email service providers, and sync their fields."""
 
@@ -245,7 +248,7 @@ def _sync_confirmed(
     if as_json:
         print_json({"sync": render_sync(plan)})
     elif confirmed is None:
-        print_table(_TITLES, _rows(plan))
+        _print_lines(plan)
 
 
 def _undo_command(integration: Integration) -> str:
@@ -278,7 +281,7 @@ def _confirm_removals(
     is_refused = not is_permitted and not is_at_terminal()
     if as_json and not is_refused:  # Standard output has one document: what the sync stores.
         note(f"Would sync {_summary(plan)}")
-        for line in table_lines(_TITLES, _rows(plan)):
+        for line in _lines(plan):
             note(line)
     else:
         _print_planned(plan, as_json=as_json)
@@ -300,7 +303,7 @@ def _print_planned(plan: SyncPlan, *, as_json: bool) -> None:
     if as_json:
         print_json({"sync": render_sync(plan)})
     else:
-        print_table(_TITLES, _rows(plan))
+        _print_lines(plan)
 
 
 def _confirm_deletion(
@@ -345,7 +348,29 @@ def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]
             note(f"Read {counted(count, 'field')} so far.")
 
 
-_TITLES = ("CHANGE", "KEY", "ESP FIELD", "REASON")
+def _print_lines(plan: SyncPlan) -> None:
+    for line in _lines(plan):
+        print_line(line)
+
+
+def _lines(plan: SyncPlan) -> Iterator[str]:
+    """Yield the table of the changed fields, and that of the changed ESP names of other fields."""
+    yield from table_lines(("CHANGE", "KEY", "ESP FIELD", "REASON"), _rows(plan))
+    if plan.name_changes:
+        yield ""
+        yield from table_lines(
+            ("KEY", "INTEGRATION", "ESP NAME BEFORE", "ESP NAME AFTER"),
+            [
+                (each.field.key, each.integration_id, _shown(each.before), _shown(each.after))
+                for each in plan.name_changes
+            ],
+        )
+
+
+def _shown(name: EspName | None) -> str | None:
+    if name is None:
+        return None
+    return name.name if name.state is None else f"{name.name} ({name.state.value})"
 
 
 def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
@@ -360,10 +385,12 @@ def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
 
 
 def _summary(plan: SyncPlan) -> str:
+    changed = len(plan.name_changes)
+    names = f", {counted(changed, 'ESP name')} changed" if changed else ""
     return (
         f"integration {plan.integration.id}, {plan.integration.name}: {len(plan.created)} created,"
         f" {len(plan.updated)} updated, {len(plan.removed)} removed, {plan.unchanged} unchanged,"
-        f" {len(plan.refused)} refused."
+        f" {len(plan.refused)} refused{names}."
     )
 
 

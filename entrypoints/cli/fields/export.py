@@ -14,7 +14,7 @@ from recipient_fields.application.fields.fields_as_code import (
 from ..command_group import Command
 from ..options import json_option
 from ..output import print_bytes, print_json, print_line
-from ..target_options import open_fields, target_options
+from ..target_options import open_target, target_options
 
 
 @click.command("export", cls=Command)
@@ -27,10 +27,11 @@ def export_fields(
     """Print the document that defines the API-managed fields, in YAML.
 
     `recipient-fields plan` and `recipient-fields apply` read it. The same fields always
-    produce the same document.
+    produce the same document. Without --url, it contains the names that are set at integrations.
     """
-    with open_fields(ctx, organization, url) as (fields, organization_id):
-        document = render_field_document(fields.list_fields(organization_id).fields)
+    with open_target(ctx, organization, url) as target:
+        catalog = target.fields.list_fields(target.organization_id)
+        document = render_field_document(catalog.fields, target.list_integrations())
     print_document(document, as_json=as_json)
 
 

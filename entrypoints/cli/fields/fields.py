@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldNotFound,
+    KeyTaken,
     RecipientField,
     Unchanged,
 )
@@ -41,8 +42,9 @@ from ..options import (
     setting_option,
 )
 from ..organization_option import open_for_organization, organization_option
-from ..output import note, print_json, print_table
+from ..output import note, print_json, print_line, print_table
 from ..prompts import confirm, confirm_at_terminal, yes_option
+from .codes import print_codes
 
 T = TypeVar("T")
 
@@ -87,17 +89,34 @@ def fields() -> None:
     type=Instant(),
     help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
 )
+@option(
+    "--hide-counterparts",
+    is_flag=True,
+    help="Omit the synced fields for which another field of the list stands.",
+)
 @json_option
 @click.pass_obj
-def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: bool) -> None:
+def list_(
+    storage: str,
+    organization: str,
+    as_of: datetime | None,
+    *,
+    hide_counterparts: bool,
+    as_json: bool,
+) -> None:
     """List the fields of all sources."""
+    if hide_counterparts and as_of is not None:
+        raise click.UsageError("Use either --hide-counterparts or --as-of.")
     with open_for_organization(storage, organization) as (core, chosen):
-        if as_of is None:
-            catalog = core.fields.list_fields(chosen.id)
+        if hide_counterparts:
+            names = core.content.read_codes(chosen.id).names
+            fields = tuple(each for each in names.fields if names.definition_of(each) is None)
+        elif as_of is None:
+            fields = core.fields.list_fields(chosen.id).fields
         else:
-            catalog = core.fields.list_fields_as_of(chosen.id, as_of)
+            fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
     if as_json:
-        print_json(render_fields(catalog.fields))
+        print_json(render_fields(fields))
     else:
         print_table(
             ("ID", "KEY", "NAME", "TYPE", "SOURCE", "ALLOWED VALUES"),
@@ -110,7 +129,7 @@ def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: b
                     field.origin.source.value,
                     _shortened(field.allowed_values),
                 )
-                for field in catalog.fields
+                for field in fields
             ],
         )
 
@@ -121,16 +140,16 @@ def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: b
 @json_option
 @click.pass_obj
 def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
-    """Show all members of a field."""
+    """Show all members of a field, and its codes at each integration."""
     with open_for_organization(storage, organization) as (core, chosen):
-        field = core.fields.get_field(chosen.id, parse_reference(id_or_key))
+        listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
+    members = render_field(listed.field)
     if as_json:
-        print_json({"recipient_field": render_field(field)})
+        print_json({"recipient_field": members})
     else:
-        print_table(
-            ("MEMBER", "VALUE"),
-            [(member, _shown(value)) for member, value in render_field(field).items()],
-        )
+        print_table(("MEMBER", "VALUE"), [(name, _shown(each)) for name, each in members.items()])
+        print_line("")
+        print_codes(listed)
 
 
 @fields.command(changes_storage=True, params=[setting_option("catalog_size")])
@@ -178,7 +197,10 @@ def create(
     with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
-        field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
+        try:
+            field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
+        except KeyTaken as taken:
+            raise core.content.explain_taken_key(chosen.id, taken) from None
     _show(field, "Created", as_json=as_json)
 
 

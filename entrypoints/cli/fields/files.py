@@ -16,11 +16,13 @@ from attrs import frozen
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.extras import requires_extra
-from recipient_fields.application.fields.fields_as_code import parse_field_document
+from recipient_fields.application.fields.fields_as_code import (
+    CatalogDocument,
+    parse_field_document,
+)
 from recipient_fields.application.fields.value_texts import parse_value
 from recipient_fields.domain import (
     DataType,
-    FieldDraft,
     RecipientFieldsError,
     Rule,
     Violation,
@@ -100,8 +102,8 @@ class _Member:
 _Content: TypeAlias = str | list[_Node] | dict[str, _Member]
 
 
-def parse_file(content: bytes) -> tuple[FieldDraft, ...]:
-    """Return the fields that a YAML or JSON file defines.
+def parse_file(content: bytes) -> CatalogDocument:
+    """Return what a YAML or JSON file defines.
 
     Raises: InvalidFile if the file breaks a rule of YAML, of this reader or of the document.
     """
@@ -274,6 +276,9 @@ def _document(root: _Node) -> object:
     document = _members(root, lambda _name, node: _value(node))
     if isinstance(document, dict) and "fields" in document:
         document["fields"] = _members(_child(root, "fields"), lambda _key, node: _field(node))
+    integrations = _child(root, "integrations").content
+    if isinstance(document, dict) and isinstance(integrations, list):
+        document["integrations"] = [_members(each, _integration_member) for each in integrations]
     return document
 
 
@@ -286,6 +291,16 @@ def _field(node: _Node) -> object:
         return _value(value)
 
     return _members(node, member)
+
+
+def _integration_member(name: str, node: _Node) -> object:
+    if name == "names":
+        return _members(node, lambda _key, each: _members(each, _name_member))
+    return _value(node)
+
+
+def _name_member(name: str, node: _Node) -> object:
+    return _value(node, _boolean if name == "custom" else str)
 
 
 def _members(node: _Node, value: Callable[[str, _Node], object]) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -12,16 +13,20 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application import RecipientFields
+from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.fields.fields_as_code import without_defaults
-from recipient_fields.application.fields.plan_documents import parse_plan, render_plan
+from recipient_fields.application.fields.fields_as_code import (
+    CatalogDocument,
+    render_set_name,
+    without_defaults,
+)
+from recipient_fields.application.fields.plan_documents import SavedPlan, parse_plan, render_plan
 from recipient_fields.application.fields.planning import (
     CatalogPlan,
     PlanAction,
     PlanStep,
-    plan_batch,
     plan_document,
+    plan_saved,
 )
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
@@ -30,18 +35,19 @@ from recipient_fields.domain import (
     BatchRejected,
     CatalogChanged,
     CatalogTooLarge,
-    FieldDraft,
     FieldKey,
     InvalidField,
-    OrganizationId,
+    RecipientFieldsError,
     StorageUnavailable,
 )
+from recipient_fields.domain.esp.names import NamesPlan, NameStep
 
+from ..accounts.audit_log import audit_log_option
 from ..command_group import Command, larger_catalogs
 from ..options import json_option, option, setting_option
-from ..output import note, one_line, print_json, print_line
+from ..output import note, one_line, print_json, print_line, printable
 from ..prompts import confirm, yes_option
-from ..target_options import open_fields, target_options
+from ..target_options import FieldTarget, open_target, selects_service, target_options
 from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3
@@ -76,7 +82,10 @@ _SYMBOLS = {
 """The symbol and the colour of each action."""
 
 _prune_option = option(
-    "--prune", is_flag=True, help="Delete the API-managed fields that are not in the document."
+    "--prune",
+    is_flag=True,
+    help="Delete the API-managed fields that are not in the document, and remove other names at its"
+    " integrations.",
 )
 _replace_option = option(
     "--replace",
@@ -120,13 +129,15 @@ def plan(
     FILE is the document, in YAML or JSON. The command changes nothing. The exit status is 0
     if there is nothing to do, 3 if there are changes, and 1 if a change is refused.
     """
-    opening = open_fields(
+    opening = open_target(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
-    drafts = _read_document(file.name, file.read(), replace)
-    with opening as (fields, organization_id):
-        catalog = fields.list_fields(organization_id)
-    planned = plan_document(catalog, drafts, prune=prune, replaceable=replace)
+    document = _read_document(file.name, file.read(), replace)
+    _require_storage(ctx, document.integrations)
+    with opening as target:
+        catalog = target.fields.list_fields(target.organization_id)
+        integrations = target.list_integrations()
+    planned = plan_document(catalog, document, integrations, prune=prune, replaceable=replace)
     _require_applicable(planned, field_limit)
     if as_json:
         print_json(_render(planned))
@@ -137,8 +148,8 @@ def plan(
             note(f"Not in the document: {unplanned}. To delete them, add --prune.")
     _require_permitted(planned)
     if out is not None:
-        _write(out, planned.batch)
-    ctx.exit(CHANGES_PLANNED if planned.steps and not exit_zero else 0)
+        _write(out, planned.save())
+    ctx.exit(CHANGES_PLANNED if planned.step_count and not exit_zero else 0)
 
 
 @click.command(
@@ -150,6 +161,7 @@ def plan(
 @target_options
 @_prune_option
 @_replace_option
+@audit_log_option
 @yes_option
 @click.pass_context
 def apply(
@@ -167,10 +179,11 @@ def apply(
     """Apply a document of fields, or a plan, to the API-managed fields.
 
     FILE is the document, in YAML or JSON, and PLAN is a file that `plan --out` has written.
-    All changes take effect together, or none. If any field of the organization has changed since
-    the plan, the command changes nothing.
+    All changes of fields take effect together, or none; then those of the names at each
+    integration. If any field or name of the organization has changed since the plan, the command
+    changes nothing.
     """
-    opening = open_fields(
+    opening = open_target(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
     content = file.read()
@@ -178,32 +191,49 @@ def apply(
         f"{name_of(file)} is not a valid plan. Write it with `recipient-fields plan --out`.",
         file=name_of(file),
     ):
-        batch = parse_plan(content)
-    if batch is not None and (prune or replace):
+        saved = parse_plan(content)
+    if saved is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
-    drafts = () if batch is not None else _read_document(file.name, content, replace)
-    with opening as (fields, organization_id):
-        catalog = fields.list_fields(organization_id)
-        if batch is None:
-            planned = plan_document(catalog, drafts, prune=prune, replaceable=replace)
+    document = CatalogDocument()
+    if saved is None:
+        document = _read_document(file.name, content, replace)
+    _require_storage(ctx, document.integrations if saved is None else saved.names)
+    with opening as target:
+        catalog = target.fields.list_fields(target.organization_id)
+        integrations = target.list_integrations()
+        if saved is None:
+            planned = plan_document(
+                catalog, document, integrations, prune=prune, replaceable=replace
+            )
         else:
-            with _reporting_rejection(batch):
-                planned = plan_batch(catalog, batch)
+            with _reporting_rejection(saved.batch):
+                planned = plan_saved(catalog, saved, integrations)
         _require_applicable(planned, field_limit)
         _print(planned)
         _require_permitted(planned)
-        if not planned.steps:
+        if not planned.step_count:
             return
         if not yes:
-            confirm(f"Apply {counted(len(planned.steps), 'change')}?")
+            confirm(f"Apply {counted(planned.step_count, 'change')}?")
         with _reporting_rejection(planned.batch):
-            _apply(fields, organization_id, planned.batch)
-    note(f"Applied {counted(len(planned.steps), 'change')}.")
+            _apply(target, planned.batch)
+        _apply_names(target, planned.names)
+    note(f"Applied {counted(planned.step_count, 'change')}.")
 
 
-def _apply(fields: RecipientFields, organization_id: OrganizationId, batch: Batch) -> None:
+def _require_storage(ctx: click.Context, names: object) -> None:
+    """Reject the names of a document or a plan for a service, whose API can't set them."""
+    if names and selects_service(ctx):
+        raise click.ClickException(
+            "--url can't set the names in `integrations`, so nothing was changed. Use --storage and"
+            " --organization. Or remove this section, and set the names on the machine of the"
+            " storage: `recipient-fields integrations names ID --set KEY=NAME`."
+        )
+
+
+def _apply(target: FieldTarget, batch: Batch) -> None:
     try:
-        fields.apply_batch(organization_id, batch)
+        target.fields.apply_batch(target.organization_id, batch)
     except StorageUnavailable as error:
         cause = str(error).removesuffix(".")
         raise click.ClickException(
@@ -211,14 +241,26 @@ def _apply(fields: RecipientFields, organization_id: OrganizationId, batch: Batc
         ) from error
 
 
-def _read_document(
-    name: str, content: bytes, replace: Collection[FieldKey]
-) -> tuple[FieldDraft, ...]:
+def _apply_names(target: FieldTarget, names: NamesPlan) -> None:
+    """Set the names, after the fields: a name can be for a field that the batch creates."""
+    if target.core is None:
+        return
+    for integration_id, changes in names.changes.items():
+        try:
+            target.core.integrations.set_names(target.organization_id, integration_id, changes)
+        except RecipientFieldsError as error:
+            raise click.ClickException(
+                f"{printable(str(error))} The fields are applied, but the names at integration"
+                f" {integration_id} may not be. Plan again."
+            ) from error
+
+
+def _read_document(name: str, content: bytes, replace: Collection[FieldKey]) -> CatalogDocument:
     # Imported here because only these commands need PyYAML.
     from .files import InvalidFile, parse_file
 
     try:
-        drafts = parse_file(content)
+        document = parse_file(content)
     except InvalidFile as error:
         _note_all(
             f"{name}:{each.place.line}:{each.place.column}: {each.message}"
@@ -226,9 +268,9 @@ def _read_document(
         )
         count = counted(len(error.violations), "error")
         raise click.ClickException(one_line(f"{name} has {count}.")) from None
-    for key in set(replace).difference(draft.key for draft in drafts):
+    for key in set(replace).difference(draft.key for draft in document.fields):
         raise click.UsageError(f"The document has no field {key}, which --replace names.")
-    return drafts
+    return document
 
 
 def _note_all(messages: Iterable[str]) -> None:
@@ -259,9 +301,13 @@ def _require_applicable(plan: CatalogPlan, limit: int) -> None:
 
 def _require_permitted(plan: CatalogPlan) -> None:
     if not plan.is_permitted:
-        refused = counted(plan.count(PlanAction.REFUSED), "field")
+        fields = plan.count(PlanAction.REFUSED)
+        names = sum(step.refusal is not None for step in plan.names.steps)
+        refused = [counted(fields, "field")] if fields or not names else []
+        refused += [counted(names, "name")] if names else []
         raise click.ClickException(
-            f"{refused} can't be changed as the document defines. Nothing was changed."
+            f"{' and '.join(refused)} can't be changed as the document defines. Nothing was"
+            " changed."
         )
 
 
@@ -296,21 +342,59 @@ def _render(plan: CatalogPlan) -> dict[str, object]:
         }
         for step in plan.steps
     ]
-    return {"plan": {"steps": steps, "unchanged": plan.unchanged}}
+    names = {
+        "steps": [
+            {
+                "action": _name_action(step).value,
+                "integration": step.integration,
+                "key": step.key,
+                "before": render_set_name(step.before),
+                "after": render_set_name(step.after),
+                "reason": _refusal(step),
+            }
+            for step in plan.names.steps
+        ],
+        "unchanged": plan.names.unchanged,
+    }
+    return {"plan": {"steps": steps, "unchanged": plan.unchanged, "names": names}}
 
 
 def _print(plan: CatalogPlan) -> None:
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for step in plan.steps:
-        symbol, colour = _SYMBOLS[step.action]
-        line = f"{symbol} {step.action.value} {step.key}"
-        reason = _reason(step)
-        if reason is not None:
-            line = f"{line}: {one_line(reason)}"
-        print_line(click.style(line, fg=colour) if coloured else line)
+        _print_step(step.action, step.key, _reason(step))
         for detail in _details(step):
             print_line(f"    {one_line(detail)}")
+    for name in plan.names.steps:
+        place = one_line(name.integration)
+        subject = f"integration {place}" if name.key is None else f"name {name.key} at {place}"
+        detail = _refusal(name) or " → ".join(
+            _shown(render_set_name(each)) for each in (name.before, name.after) if each is not None
+        )
+        _print_step(_name_action(name), subject, detail)
     print_line(_summary(plan))
+    if plan.names != NamesPlan():
+        print_line(_name_summary(plan.names))
+
+
+def _print_step(action: PlanAction, subject: str, detail: str | None) -> None:
+    symbol, colour = _SYMBOLS[action]
+    line = f"{symbol} {action.value} {subject}"
+    if detail is not None:
+        line = f"{line}: {one_line(detail)}"
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print_line(click.style(line, fg=colour) if coloured else line)
+
+
+def _name_action(step: NameStep) -> PlanAction:
+    if step.refusal is not None:
+        return PlanAction.REFUSED
+    if step.after is None:
+        return PlanAction.DELETE
+    return PlanAction.CREATE if step.before is None else PlanAction.CHANGE
+
+
+def _refusal(step: NameStep) -> str | None:
+    return None if step.refusal is None else with_suggestion(step.refusal).message
 
 
 def _reason(step: PlanStep) -> str | None:
@@ -347,8 +431,17 @@ def _summary(plan: CatalogPlan) -> str:
     return f"Plan: {', '.join(parts)}, {plan.unchanged:,} unchanged."
 
 
-def _write(path: str, batch: Batch) -> None:
+def _name_summary(plan: NamesPlan) -> str:
+    counts = Counter(map(_name_action, plan.steps))
+    shown = (PlanAction.CREATE, PlanAction.CHANGE, PlanAction.DELETE)
+    parts = [f"{counts[action]:,} to {action.value}" for action in shown]
+    if counts[PlanAction.REFUSED]:
+        parts.append(f"{counts[PlanAction.REFUSED]:,} refused")
+    return f"Names: {', '.join(parts)}, {plan.unchanged:,} unchanged."
+
+
+def _write(path: str, plan: SavedPlan) -> None:
     try:
-        Path(path).write_bytes(render_plan(batch))
+        Path(path).write_bytes(render_plan(plan))
     except OSError as error:
         raise click.ClickException(f"Can't write {one_line(path)}: {error.strerror}.") from error

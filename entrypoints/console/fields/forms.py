@@ -191,6 +191,8 @@ class FieldErrors:
     def of_taken_key(cls, taken: KeyTaken) -> FieldErrors:
         """Return the error of a key that another field has."""
         message = f"Another field has the key {taken.key}. Use another key, or open that field."
+        if taken.is_synced:
+            message = str(taken)
         return cls((Problem("key", message),), taken.existing_id)
 
     def at(self, member: str, index: int | None = None) -> list[Problem]:
@@ -240,7 +242,8 @@ class FieldCreation(Page):
             self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))
             return
         except KeyTaken as taken:
-            self._show(req, resp, inputs, FieldErrors.of_taken_key(taken))
+            explained = self.core.content.explain_taken_key(organization_id, taken)
+            self._show(req, resp, inputs, FieldErrors.of_taken_key(explained))
             return
         path = visit(req).path(f"/fields/{created.id}")
         self.pages.redirect(

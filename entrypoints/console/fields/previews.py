@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve, frozen
 
-from recipient_fields.domain import DataType, RecipientField
+from recipient_fields.domain import DataType, IntegrationId, RecipientField
 from recipient_fields.domain.conditions import (
     SUPPORTED_OPERATORS,
     Comparison,
@@ -22,9 +22,12 @@ from recipient_fields.domain.esp import (
     ConditionCode,
     DerivedCodes,
     Esp,
+    FieldCodes,
     Integration,
+    IntegrationDraft,
     NoSafeForm,
     NotExpressible,
+    SetName,
     compile_condition,
     derive_codes,
 )
@@ -46,6 +49,7 @@ class FieldPreview:
     """How one ESP writes a field, or the reason why it can't."""
 
     esp: Esp
+    name: str
     is_own: bool
     """Whether this is the ESP of the field's own integration."""
     codes: DerivedCodes | None
@@ -62,7 +66,7 @@ class FieldPreview:
         except NoSafeForm as refused:
             reason = " ".join(violation.message for violation in refused.violations)
         is_own = integration is not None and integration.esp is esp
-        return cls(esp, is_own, codes, reason)
+        return cls(esp, name, is_own, codes, reason)
 
     @property
     def title(self) -> str:
@@ -85,11 +89,14 @@ class ConditionPreview:
         """Return the preview of a condition on the field, which the ESP writes like this."""
         if preview.codes is None:
             return cls(preview.title, None, preview.reason)
-        field = evolve(field, custom_value_expression=preview.codes.value_expression)
+        # An integration at which the field is found under this name.
+        draft = IntegrationDraft(esp=preview.esp, name="Preview", created_at=field.created_at)
+        integration = draft.with_id(IntegrationId(0), field.organization_id)
+        names = {field.id: SetName(preview.name, custom=True)}
+        integration = evolve(integration, names=names, refused_names=[preview.name])
+        codes = FieldCodes.of([field], [integration])
         try:
-            code = compile_condition(
-                condition, [field], preview.esp, then=THEN, otherwise=OTHERWISE
-            )
+            code = compile_condition(condition, codes, preview.esp, then=THEN, otherwise=OTHERWISE)
         except NotExpressible as refused:
             return cls(preview.title, None, str(refused))
         return cls(preview.title, code, "")

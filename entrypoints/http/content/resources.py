@@ -1,33 +1,81 @@
-"""The resources that export content and compile conditions. They store nothing."""
+"""The resources that return code for ESPs. They store nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import falcon
 from attrs import frozen
 
 from recipient_fields.application import ContentService
+from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
 from recipient_fields.application.content.documents import (
     CompiledConditionDocument,
     ConditionCompilationDocument,
     ContentExportDocument,
     ExportedContentDocument,
+    exported_content_document,
     parse_condition_compilation,
     parse_content_export,
     render_condition_code,
-    render_exported_content,
 )
+from recipient_fields.application.documents.schemas import render_document
 from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import Esp, NotExpressible
 
 from ..bodies import read_json
-from ..heavy_requests import HeavyRequests
-from ..operations import Body, Result, Tag, operation
+from ..fields.resources import ID_OR_KEY
+from ..heavy_requests import HEAVY_SIZE, HeavyRequests
+from ..operations import Body, PathParameter, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
+from ..response_cache import ResponseCache
+from ..responses import ReadResponse, in_slot, send
+from .examples import FIRST_NAME_CODES
+from .integration_exports import IntegrationExportListDocument, render_exports
 
-_TAG = Tag("Content", "Content and conditions as code for an ESP. The service stores nothing.")
+_TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
+
+
+@frozen
+class FieldCodes(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/codes`."""
+
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
+
+    service: ContentService
+    cache: ResponseCache
+    heavy: HeavyRequests
+
+    @operation(
+        "list_codes_of_recipient_field",
+        _TAG,
+        Result(
+            description="The codes at each integration, by id, and then at each other ESP.",
+            document=FieldCodeListDocument,
+            examples={"first_name": FIRST_NAME_CODES},
+        ),
+        is_conditional=True,
+    )
+    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """List the codes of a field.
+
+        What the field is called at each integration of the organization, and its codes there. Then
+        the same for each ESP with which the organization has no integration. The `ETag` is that of
+        the list of fields.
+        """
+
+        def render() -> ReadResponse:
+            reference = parse_reference(id_or_key)
+            listed = self.service.list_codes(credential(req).organization_id, reference)
+            return ReadResponse(listed.version_tag, render_json(render_codes(listed)))
+
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
+
+    on_head = on_get
 
 
 @frozen
@@ -104,14 +152,14 @@ class ContentExports(Resource):
         "export_content",
         _TAG,
         Result(
-            description="The content with the code of the ESP.",
-            document=ExportedContentDocument,
+            description="The content with the code of the ESP, or one export per integration.",
+            document=ExportedContentDocument | IntegrationExportListDocument,
             examples={
                 "tier": {
                     "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
-                }
+                },
             },
         ),
         body=Body(
@@ -120,19 +168,38 @@ class ContentExports(Resource):
                 "tier": {
                     "content": "Your tier: {{recipient.loyalty_tier}}.",
                     "esp": Esp.BRAZE.value,
-                }
+                },
             },
         ),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Export content.
 
-        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`.
-        Read-only API keys can send this request.
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. With
+        `integration_ids`, the response has one export per integration, with the `error` of each
+        that fails. Read-only API keys can send this request.
         """
         export = parse_content_export(read_json(req, self))
-        with self.heavy.reading_catalog(credential(req)):
-            exported = self.service.export_content(
-                credential(req).organization_id, export.content, export.target, strict=export.strict
-            )
-        resp.data = render_json(render_exported_content(exported))
+        organization_id = credential(req).organization_id
+        with self.heavy.reading_catalog(credential(req)) as request:
+            if isinstance(export.target, tuple):
+                length = len(export.content.source)
+                request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
+                exports = self.service.export_for_integrations(
+                    organization_id,
+                    export.content,
+                    export.target,
+                    strict=export.strict,
+                    literals=export.literals,
+                )
+                document = render_exports(exports)
+            else:
+                exported = self.service.export_content(
+                    organization_id,
+                    export.content,
+                    export.target,
+                    strict=export.strict,
+                    literals=export.literals,
+                )
+                document = render_document(exported_content_document(exported))
+            resp.data = render_json(document)

@@ -106,7 +106,7 @@ FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the AP
 _HISTORY_TAG = Tag("History", "The changes of these fields.")
 SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
 
-_ID_OR_KEY = PathParameter(
+ID_OR_KEY = PathParameter(
     name="id_or_key",
     description="Digits are an id. Anything else is a key.",
     schema={
@@ -251,7 +251,7 @@ class FieldCollection(Resource):
 class FieldItem(Resource):
     """`/api/v1/recipient_fields/{id_or_key}`."""
 
-    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": _ID_OR_KEY}
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
 
     service: RecipientFieldService
     cache: ResponseCache
@@ -507,7 +507,7 @@ class History(Resource):
 class FieldHistory(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/changes`."""
 
-    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": _ID_OR_KEY}
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
     parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService

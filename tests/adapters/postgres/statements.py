@@ -1,4 +1,4 @@
-"""The SQL that the adapter executes: each use of fields or records must name the organization."""
+"""The SQL that the adapter executes: each use of these tables must name the organization."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, LongRunningConnection
 
-_TABLE = "recipient_field(?:s|_changes|_values)"
+_TABLE = "(?:recipient_field(?:s|_changes|_values)|integrations)"
 _MENTION = re.compile(rf"\b{_TABLE}\b", re.IGNORECASE)
 _USE = re.compile(rf"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+{_TABLE}\b", re.IGNORECASE)
 _FILTER = re.compile(r"\bWHERE\s+organization_id = %\(organization_id\)s", re.IGNORECASE)
@@ -51,7 +51,7 @@ def _copies_everything(connection: DeadlineConnection) -> bool:
 
 
 def names_its_organization(statement: str) -> bool:
-    """Return whether each use of fields or their records is restricted to one organization."""
+    """Return whether each use of fields, records or integrations is of one organization."""
     mentions = len(_MENTION.findall(statement))
     uses = len(_USE.findall(statement))
     bound = len(_FILTER.findall(statement)) + len(_INSERT.findall(statement))

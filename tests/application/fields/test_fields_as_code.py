@@ -32,6 +32,7 @@ from recipient_fields.domain import (
     RecipientField,
     UpdateField,
 )
+from recipient_fields.domain.esp import Esp, SetName
 from recipient_fields.testing.strategies import changes, drafts, instants, keys, stored_fields
 
 TIER = {"name": "Tier", "data_type": "text"}
@@ -67,7 +68,7 @@ def test_a_document_defines_fields_in_its_order():
                 },
             }
         }
-    )
+    ).fields
     assert (tier.key, tier.name, tier.data_type) == ("tier", "Tier", DataType.TEXT)
     assert tier.allowed_values is not None
     assert tier.insertable
@@ -160,7 +161,7 @@ def test_a_rendered_document_defines_the_same_fields(
     document = render_field_document(fields)
     assert render_field_document(reversed(fields)) == document
     schema.validate(json.loads(render_json(document)))
-    parsed = parse_field_document(document)
+    parsed = parse_field_document(document).fields
     by_key = sorted(fields, key=lambda each: each.key)
     for draft, field in zip(parsed, by_key, strict=True):
         defined = draft.define(by=API, at=field.created_at)
@@ -292,3 +293,37 @@ def test_editors_show_what_the_schema_describes():
     assert (schema["title"], fields["description"]) == ("Recipient fields", "The fields by key.")
     assert members["insertable"]["default"] is True
     assert all(each["description"].endswith(".") for each in members.values())
+
+
+MAIN_LIST = {"name": "Main list", "esp": "mailchimp", "names": {"tier": "TIER"}}
+
+
+def test_a_document_defines_names_at_integrations(schema):
+    names = {"city": {"name": "City", "custom": True}, "tier": "TIER"}
+    document = {"fields": {}, "integrations": [{**MAIN_LIST, "names": names}]}
+    schema.validate(document)
+    [defined] = parse_field_document(document).integrations
+    assert (defined.integration, defined.esp) == ("Main list", Esp.MAILCHIMP)
+    assert defined.names == {"city": SetName("City", custom=True), "tier": SetName("TIER")}
+    assert parse_field_document({"fields": {}}).integrations == ()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"names": None},
+        {"names": ["TIER"]},
+        {"names": {"tier": None}},
+        {"names": {"tier": {"custom": True}}},
+        {"names": {"tier": {"name": "TIER", "standard": True}}},
+        {"names": {"tier": {"name": "TIER", "custom": "true"}}},
+        {"esp": "mailchump"},
+        {"esp": None},
+        {"name": 5},
+        {"id": 1},
+    ],
+)
+def test_the_schema_rejects_an_integration_that_the_parser_rejects(schema, members):
+    document = {"fields": {}, "integrations": [{**MAIN_LIST, **members}]}
+    assert violations(document)
+    assert not schema.is_valid(document)

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
-from recipient_fields.application.fields.plan_documents import parse_plan, render_plan
+from recipient_fields.application.fields.fields_as_code import CatalogDocument
+from recipient_fields.application.fields.plan_documents import SavedPlan, parse_plan, render_plan
 from recipient_fields.application.fields.planning import (
     CatalogPlan,
     PlanAction,
-    plan_batch,
     plan_document,
+    plan_saved,
 )
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
-    Batch,
     CatalogChanged,
     FieldDraft,
     FieldKey,
@@ -130,18 +130,19 @@ def test_after_a_plan_was_applied_there_is_nothing_to_do(stored, document, prune
         )
 
 
-def saved(plan: CatalogPlan) -> Batch:
-    """Return the batch of the plan, read from its document."""
-    batch = parse_plan(render_plan(plan.batch))
-    assert batch is not None
-    return batch
+def saved(plan: CatalogPlan) -> SavedPlan:
+    """Return the plan, read from its document."""
+    read = parse_plan(render_plan(plan.save()))
+    assert read is not None
+    return read
 
 
 class TestSteps:
     @pytest.fixture
     def plan(self, service, acme):
         def plan(*drafts: FieldDraft, **options: Any) -> CatalogPlan:
-            return plan_document(service.list_fields(acme), drafts, **options)
+            document = CatalogDocument(drafts)
+            return plan_document(service.list_fields(acme), document, **options)
 
         return plan
 
@@ -201,10 +202,10 @@ class TestSteps:
 
     def test_a_saved_plan_has_the_steps_of_its_document(self, plan, stored, service, acme):
         planned = plan(*self.DOCUMENT, prune=True, replaceable=["size"])
-        assert plan_batch(service.list_fields(acme), saved(planned)) == planned
+        assert plan_saved(service.list_fields(acme), saved(planned)) == planned
 
     def test_a_saved_plan_can_be_empty(self, plan, service, acme):
-        assert plan_batch(service.list_fields(acme), saved(plan())).steps == ()
+        assert plan_saved(service.list_fields(acme), saved(plan())).steps == ()
 
     @pytest.mark.parametrize("content", [b"fields: {}", b'{"fields": {}}', b"[]"])
     def test_a_document_of_fields_is_not_a_saved_plan(self, content):
@@ -214,4 +215,4 @@ class TestSteps:
         planned = plan(*self.DOCUMENT)
         service.create_field(acme, draft("new"))
         with pytest.raises(CatalogChanged):
-            plan_batch(service.list_fields(acme), planned.batch)
+            plan_saved(service.list_fields(acme), planned.save())

@@ -125,7 +125,7 @@ def infer_and_create(
     document = render_draft_document(each.draft for each in inference.propose())
     core = Core.over(MemoryStorage())
     organization_id = core.administration.create_organization("Acme").id
-    for draft in parse_field_document(document):
+    for draft in parse_field_document(document).fields:
         core.fields.create_field(organization_id, draft)
     return RecipientSchema.of(core.fields.list_fields(organization_id).fields)
 

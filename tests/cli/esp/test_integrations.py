@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
+from recipient_fields.domain import DataType, FieldDraft
 from recipient_fields.domain.esp import DIALECTS, Esp, Integration
 
 from ...support.command_line import NOT_CONFIRMED, CommandLine
@@ -133,10 +134,38 @@ class TestSync:
                 "removed": [],
                 "unchanged": 0,
                 "refused": [{"name": "IF", "reason": "Mailchimp reads this name as code."}],
+                "name_changes": [],
             }
         }
         (synced,) = core.integrations.list_integrations(acme)
         assert synced.last_synced_at is not None
+
+    def test_a_sync_lists_the_changes_of_esp_names(self, cli: CommandLine, core: Core, audience):
+        for name in ("Tier", "Shop"):
+            draft = FieldDraft(name=name, data_type=DataType.TEXT)
+            core.fields.create_field(audience.organization_id, draft)
+        for dry_run in (["--dry-run"], []):
+            arguments = ("integrations", "sync", audience.id, *ACME, "--from", "-", *dry_run)
+            run = cli(*arguments, stdin=report(TIER))
+            assert run.table() == [
+                "CHANGE   KEY     ESP FIELD  REASON",
+                "created  tier_1  TIER       -",
+                "",
+                "KEY   INTEGRATION  ESP NAME BEFORE  ESP NAME AFTER",
+                "tier  1            TIER (unknown)   TIER (found)",
+                "shop  1            SHOP (unknown)   SHOP (missing)",
+            ]
+            assert run.err.endswith("0 refused, 2 ESP names changed.\n")
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--json")
+        document = cli(*sync, stdin=report(TIER, {"name": "SHOP", "data_type": "text"})).document()
+        assert document["sync"]["name_changes"] == [
+            {
+                "key": "shop",
+                "integration_id": audience.id,
+                "before": {"esp_field_name": "SHOP", "name_from": "convention", "state": "missing"},
+                "after": {"esp_field_name": "SHOP", "name_from": "sync", "state": "found"},
+            }
+        ]
 
     def test_a_sync_beyond_the_limit_of_bytes_stores_nothing_and_says_so(
         self, cli: CommandLine, core: Core, acme, audience

@@ -38,7 +38,7 @@ def violations(content: str | bytes) -> list[tuple[int, int, str]]:
 def only(content: str, data_type: str = "text") -> FieldDraft:
     """Return the field of a file that defines one, with these members after its type."""
     text = f"fields:\n  tier:\n    data_type: {data_type}\n    name: Tier\n{content}"
-    (draft,) = parse_file(text.encode())
+    (draft,) = parse_file(text.encode()).fields
     return draft
 
 
@@ -249,7 +249,7 @@ def test_the_largest_document_is_read_with_its_places():
         for number in range(247)
     }
     text = json.dumps({"fields": fields})
-    assert len(parse_file(text.encode())) == 247
+    assert len(parse_file(text.encode()).fields) == 247
     assert violations(text.replace('"text"', '"txt"', 1))[0][:2] == (1, text.index('"text"') + 1)
 
 
@@ -300,7 +300,7 @@ def test_json_is_read_as_yaml():
         '\ufeff{\r\n\t"fields": {\r\n\t\t"tier": {"name":"\\ud83d\\ude00\\/\\\\ud83d\\ude00",'
         '\t"data_type":"number", "allowed_values":[1.0,2e1]}}}'
     ).replace("\\\\ud83d\\ude00", "\\\\ud83d")
-    (draft,) = parse_file(text.encode())
+    (draft,) = parse_file(text.encode()).fields
     assert draft.name == "\N{GRINNING FACE}/\\ud83d"
     assert values_of(draft) == (1, 20)
 
@@ -318,7 +318,7 @@ def test_a_written_file_defines_the_same_fields(folder: str, fields: list[Recipi
     document = render_field_document(fields)
     text = render_yaml(document) if folder == "yaml" else json.dumps(document)
     assert text == (render_yaml(document) if folder == "yaml" else json.dumps(document))
-    parsed = {draft.key: draft for draft in parse_file(text.encode())}
+    parsed = {draft.key: draft for draft in parse_file(text.encode()).fields}
     assert parsed.keys() == {field.key for field in fields}
     for field in fields:
         defined = parsed[field.key].define(by=API, at=field.created_at)

@@ -249,7 +249,7 @@ def test_other_fields_have_example_conditions_for_all_esps(console: Console, dan
     )
     assert "Mailchimp Refused: A Mailchimp tag is" in conditions
     assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in other.text
-    assert "The content must set @VIP before this code." in other.text
+    assert 'after %%[ SET @VIP = AttributeValue("VIP") ]%%, once per email' in other.text
 
 
 @pytest.mark.parametrize(

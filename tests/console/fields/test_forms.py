@@ -10,12 +10,14 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
+    DataType,
     FieldChanges,
     Operation,
     RecipientField,
     Source,
     decide,
 )
+from recipient_fields.domain.esp import Esp, EspField
 
 from ..browser import Browser, Response
 from ..conftest import Console
@@ -126,6 +128,22 @@ def test_a_taken_key_links_to_its_field(console: Console, dana: Browser) -> None
     assert "Another field has the key city. Use another key, or open that field." in page.text
     assert page.links["Open the field with this key"] == f"{console.fields}/{taken.id}"
     assert page.form().value("name") == "City"
+
+
+def test_the_key_of_a_synced_field_is_shown_with_its_esp_names(
+    console: Console, dana: Browser
+) -> None:
+    integrations = console.core.integrations
+    emails = integrations.create_integration(console.acme.id, esp=Esp.BRAZE, name="Emails")
+    integrations.sync_fields(
+        console.acme.id, emails.id, [EspField(name="City", data_type=DataType.TEXT)]
+    )
+
+    page = dana.submit(new(console, dana), {"name": "City"})
+
+    assert page.status == 422
+    assert "Its names there: City at Emails." in page.text
+    assert "Open the field with this key" in page.links
 
 
 @pytest.mark.parametrize(

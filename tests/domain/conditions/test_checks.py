@@ -10,11 +10,9 @@ from hypothesis import given
 
 from recipient_fields.domain import (
     DataType,
-    IntegrationId,
     Rule,
     Violation,
     closest_match,
-    sync_channel,
 )
 from recipient_fields.domain.conditions import (
     MAX_COMPARISONS,
@@ -105,19 +103,6 @@ def test_an_unknown_field_has_a_similar_key_as_suggestion():
     assert violation.rule is Rule.UNKNOWN_VALUE
     assert violation.message == "Line 1, column 1: There is no field with this key."
     assert violation.suggestion == "visits"
-
-
-def test_a_field_of_another_integration_has_its_own_message(make_field):
-    tier = make_field(sync_channel(IntegrationId(8)), key="tier")
-    condition = parse_condition("not tiers is set or tier is set")
-    with pytest.raises(InvalidCondition) as caught:
-        check_condition(condition, FIELDS, [tier])
-    unknown, other = caught.value.violations
-    assert unknown.message == "Line 1, column 5: There is no field with this key."
-    assert other.message == (
-        "Line 1, column 21: This field belongs to integration 8. Only code for that integration"
-        " can use it."
-    )
 
 
 @pytest.mark.parametrize("data_type", DataType)

@@ -49,7 +49,7 @@ def fields(make_field):
             "2026-11-20T09:00:00.000Z",
         ),
         ("{{recipient.name}}{{recipient.city_2}}", {"name": "<b>{{x}}"}, "<b>{{x}}"),
-        ("{{recipient.city}}", {"city_2": "Bern"}, "Bern"),
+        ("{{recipient.city_2}}", {"city_2": "Bern"}, "Bern"),
         ("{{recipient.name | expression}}", {}, "{{recipient.name | expression}}"),
         ("{{#if recipient.vip}}a{{else if recipient.visits > 1}}b{{else}}c{{/if}}", {}, "c"),
         (
@@ -69,18 +69,15 @@ def test_a_value_of_another_type_is_rejected(fields):
         preview_content(parse_content("{{recipient.visits}}"), fields, {"visits": "3"})
 
 
-def test_a_reference_to_a_field_that_the_content_can_not_use_means_the_one_with_the_same_name(
-    make_field,
-):
-    content = parse_content("{{recipient.town}}")
-    other = make_field(sync_channel(IntegrationId(1)), key="town", esp_field_name="City")
-    usable = make_field(sync_channel(IntegrationId(2)), key="place", esp_field_name="City")
+def test_a_resolved_key_means_the_field_with_another_key(make_field):
+    content = parse_content('{{recipient.town}}{{#if recipient.town = "Bern"}}!{{/if}}')
+    place = make_field(sync_channel(IntegrationId(2)), key="place", esp_field_name="City")
 
-    text = preview_content(content, [usable], {"place": "Bern"}, others=[other, usable])
+    text = preview_content(content, [place], {"place": "Bern"}, resolved={"town": "place"})
 
-    assert text == "Bern"
-    with pytest.raises(InvalidContent, match="The field town belongs to integration 1"):
-        preview_content(content, [], {}, others=[other])
+    assert text == "Bern!"
+    with pytest.raises(InvalidContent, match="There is no field with the key town"):
+        preview_content(content, [place], {})
 
 
 def test_a_preview_has_a_maximum_length(fields):

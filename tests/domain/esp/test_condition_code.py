@@ -19,14 +19,18 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.domain.conditions import check_condition, parse_condition
+from recipient_fields.domain.conditions import InvalidCondition, parse_condition
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
+    FieldCodes,
+    IntegrationDraft,
     NotExpressible,
+    check_condition_for,
     compile_condition,
     derive_codes,
 )
+from recipient_fields.domain.esp.derived_codes import is_reference
 
 TYPES = {
     "tier": DataType.TEXT,
@@ -55,8 +59,15 @@ def synced_field(esp: Esp, name: str, data_type: DataType, *, key: str = "") -> 
     return defined(draft, sync_channel(IntegrationId(7)))
 
 
-def manual_field(key: str, expression: str | None) -> RecipientField:
-    draft = FieldDraft(name=key, data_type="text", custom_value_expression=expression)
+def manual_field(
+    key: str, expression: str | None, insertion_code: str | None = None
+) -> RecipientField:
+    draft = FieldDraft(
+        name=key,
+        data_type="text",
+        custom_insertion_code=insertion_code,
+        custom_value_expression=expression,
+    )
     return defined(draft, ADMINISTRATOR)
 
 
@@ -74,9 +85,10 @@ def compiled(
     then: str = "A",
     otherwise: str = "B",
 ) -> ConditionCode:
-    condition, known = parse_condition(text), fields or synced_fields(esp)
-    check_condition(condition, known)
-    return compile_condition(condition, known, esp, then=then, otherwise=otherwise)
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=NOW)
+    integration = draft.with_id(IntegrationId(7), OrganizationId(1)).synced(NOW)
+    codes = FieldCodes.of(fields or synced_fields(esp), [integration])
+    return compile_condition(parse_condition(text), codes, esp, then=then, otherwise=otherwise)
 
 
 def written(esp: Esp, text: str) -> list[str]:
@@ -174,7 +186,7 @@ def test_a_variable_of_two_attributes_is_refused():
         synced_field(Esp.SALESFORCE, "My tier", DataType.TEXT, key="first"),
         synced_field(Esp.SALESFORCE, "My-Tier", DataType.TEXT, key="second"),
     ]
-    with pytest.raises(NotExpressible, match="second: another field of the condition sets @My_T"):
+    with pytest.raises(NotExpressible, match="first and second set the same variable, @My_T"):
         compiled(Esp.SALESFORCE, "first is set and second is set", *fields)
 
 
@@ -185,11 +197,47 @@ def test_a_variable_without_a_known_attribute_is_a_caveat():
 
 
 @pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
-def test_a_field_without_a_value_expression_is_refused(esp):
-    with pytest.raises(NotExpressible, match="tier: this field has no value expression"):
-        compiled(esp, "tier is set", manual_field("tier", None))
+def test_a_field_without_code_of_its_own_has_the_code_of_its_name(esp):
+    expression = derive_codes(esp, "TIER" if esp in CAPITALS else "tier").value_expression
+    assert expression in compiled(esp, "tier is set", manual_field("tier", None)).code
 
 
+def test_a_field_with_an_insertion_code_only_that_is_no_plain_reference_is_refused():
+    field = manual_field("tier", None, insertion_code="static")
+    with pytest.raises(NotExpressible, match="tier: The field tier has code of its own"):
+        compiled(Esp.BRAZE, "tier is set", field)
+
+
+def test_the_warnings_about_names_have_the_places_of_the_comparisons():
+    text = "tier is set\nand (visits is set or tier is set)"
+    fields = [manual_field("tier", None), manual_field("visits", "$VISITS")]
+    (first, *_) = compiled(Esp.ITERABLE, text, *fields).warnings
+    assert first.code.name == "MISSING_NAME"
+    assert [(each.line, each.column) for each in first.places] == [(1, 1), (2, 23)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("teir is set", "There is no field with this key."),
+        ("tier > 3", "A text field does not support"),
+    ],
+)
+def test_a_condition_that_does_not_fit_the_fields_is_rejected(text, message):
+    for call in (
+        lambda: compiled(Esp.BRAZE, text),
+        lambda: check_condition_for(
+            parse_condition(text), FieldCodes.of(synced_fields(Esp.BRAZE)), "braze"
+        ),
+    ):
+        with pytest.raises(InvalidCondition) as invalid:
+            call()
+        (violation,) = invalid.value.violations
+        assert message in violation.message
+        assert violation.suggestion in {None, "tier"}
+
+
+HANDLEBARS = {Esp.SENDGRID, Esp.ITERABLE}
 FOREIGN_EXPRESSIONS = {
     Esp.SALESFORCE: ("[First Name]", "@a b", "contact.tier"),
     Esp.MAILCHIMP: ("*|TIER|*", "TIER=x", "tier"),
@@ -208,9 +256,15 @@ FOREIGN_EXPRESSIONS = {
     ("esp", "expression"),
     [(esp, each) for esp, expressions in FOREIGN_EXPRESSIONS.items() for each in expressions],
 )
-def test_an_expression_that_is_not_a_reference_is_refused(esp, expression):
-    with pytest.raises(NotExpressible, match="tier: the value expression is not a reference"):
-        compiled(esp, "tier is set", manual_field("tier", expression))
+def test_an_expression_that_is_not_a_reference_is_not_used(esp, expression):
+    """It is ignored if it is certainly a reference of another ESP, and refused otherwise."""
+    field = manual_field("tier", expression)
+    others = [each for each in Esp if each not in HANDLEBARS and is_reference(each, expression)]
+    if others and expression.lower() != "tier":
+        assert expression not in compiled(esp, "tier is set", field).code
+    else:
+        with pytest.raises(NotExpressible, match="tier: the value expression is not a reference"):
+            compiled(esp, "tier is set", field)
 
 
 def test_references_of_standard_fields_are_accepted():

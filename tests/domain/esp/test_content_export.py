@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -14,6 +17,8 @@ from recipient_fields.domain import (
     DataType,
     FieldId,
     IntegrationId,
+    OrganizationId,
+    RecipientField,
     sync_channel,
 )
 from recipient_fields.domain.content import (
@@ -25,6 +30,12 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
+    FieldCodes,
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    IntegrationRequired,
+    SetName,
     derive_codes,
     export_content,
 )
@@ -37,6 +48,7 @@ BRACES = (
 )
 UPPER_CASE = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
 SEVEN = IntegrationId(7)
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +94,7 @@ def export(synced):
     def run(esp: Esp, source: str, *others: object, strict: bool = False) -> ExportedContent:
         fields = [synced(esp, "tier"), synced(esp, "visits", data_type=DataType.NUMBER), *others]
         content = parse_content(source)
-        return export_content(content, fields, esp, integration_id=SEVEN, strict=strict)
+        return export_content(content, codes_of(esp, fields), esp, strict=strict)
 
     return run
 
@@ -99,6 +111,16 @@ def refusal(export):
     return run
 
 
+def an_integration(esp: Esp, number: int = SEVEN, **members: Any) -> Integration:
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=NOON)
+    return evolve(draft.with_id(IntegrationId(number), OrganizationId(1)), **members)
+
+
+def codes_of(esp: Esp, fields: Iterable[RecipientField]) -> FieldCodes:
+    """Return the codes of fields, some of them of integration 7 with the ESP."""
+    return FieldCodes.of(fields, [an_integration(esp, last_synced_at=NOON)])
+
+
 def messages(exported: ExportedContent) -> list[str]:
     return [f"{each.line}:{each.column} {each.message}" for each in exported.warnings]
 
@@ -106,11 +128,11 @@ def messages(exported: ExportedContent) -> list[str]:
 # Keys
 
 
-def test_a_key_means_the_field_of_the_integration_with_the_same_name(synced):
+def test_a_key_of_another_integration_means_its_counterpart(synced):
     first, second = synced(Esp.BRAZE, "tier", by=1), synced(Esp.BRAZE, "tier_7", "tier", by=7)
     content = parse_content('{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}')
     for fields in ([first, second], [second]):
-        exported = export_content(content, fields, Esp.BRAZE, integration_id=SEVEN)
+        exported = export_content(content, codes_of(Esp.BRAZE, fields), SEVEN)
         assert exported.content.startswith("{{custom_attribute.${tier}}}{% if ")
         assert exported.keys == ("tier_7",)
         assert exported.resolved == {"tier": "tier_7"}
@@ -119,41 +141,217 @@ def test_a_key_means_the_field_of_the_integration_with_the_same_name(synced):
 def test_a_key_means_the_field_with_another_spelling_of_the_name(synced):
     first, second = synced(Esp.MAILCHIMP, "tier", by=1), synced(Esp.KLAVIYO, "tier_7", "Tier", by=7)
     content = parse_content("{{recipient.tier}}")
-    exported = export_content(content, [first, second], Esp.KLAVIYO, integration_id=SEVEN)
+    exported = export_content(content, codes_of(Esp.KLAVIYO, [first, second]), "klaviyo")
     assert exported.content == "{{ person|lookup:'Tier' }}"
 
 
 def test_the_field_with_the_key_has_precedence(synced, manual):
     fields = [manual("tier", "static"), synced(Esp.BRAZE, "tier_7", "tier")]
     content = parse_content("{{recipient.tier}}{{recipient.tier_7}}")
-    exported = export_content(content, fields, Esp.BRAZE, integration_id=SEVEN)
+    exported = export_content(content, codes_of(Esp.BRAZE, fields), Esp.BRAZE)
     assert exported.content == "static{{custom_attribute.${tier}}}"
     assert (exported.keys, exported.resolved) == (("tier", "tier_7"), {})
 
 
-def test_a_field_of_another_integration_is_refused(synced):
-    fields = [synced(Esp.BRAZE, "city", by=8)]
-    with pytest.raises(InvalidContent, match="The field city belongs to integration 8"):
-        export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
+@EVERY_ESP
+def test_a_definition_is_exported_without_codes_of_its_own(esp, manual):
+    content = parse_content('{{recipient.rank}}{{#if recipient.rank = "x"}}y{{/if}}')
+    exported = export_content(content, FieldCodes.of([manual("rank", None)]), esp)
+    codes = derive_codes(esp, "RANK" if esp in UPPER_CASE else "rank")
+    assert exported.content.startswith((codes.prelude or "") + codes.insertion_code)
 
 
-SET_BY = "An administrator sets it in the console or with `recipient-fields fields update`."
+def test_several_integrations_with_the_esp_require_a_choice(manual):
+    codes = FieldCodes.of([], [an_integration(Esp.BRAZE, 1), an_integration(Esp.BRAZE, 2)])
+    with pytest.raises(IntegrationRequired):
+        export_content(parse_content(""), codes, Esp.BRAZE)
+    with pytest.raises(IntegrationNotFound):
+        export_content(parse_content(""), codes, IntegrationId(3))
 
 
 def test_every_reason_is_reported_with_its_position(refusal, manual):
-    fields = [manual("bare", None), manual("secret", "x", insertable=False)]
+    fields = [
+        manual("bare", None),
+        manual("coded", "{{ x | upcase }}"),
+        manual("secret", "x", insertable=False),
+    ]
     assert refusal(Esp.BRAZE, "{{recipient.tie}}\n {{recipient.bare}}", *fields) == [
         "Line 1, column 1: There is no field with the key tie."
     ]
     assert refusal(
-        Esp.BRAZE,
-        "{{recipient.bare}}\n {{recipient.secret}}{{recipient.bare | expression}}",
+        Esp.MAILCHIMP,
+        "{{recipient.secret}}\n {{recipient.long_name_of_a_field}}",
         *fields,
+        manual("long_name_of_a_field", None),
     ) == [
-        f"Line 1, column 1: This field has no insertion code. {SET_BY}",
-        "Line 2, column 2: This field is not insertable.",
-        f"Line 2, column 22: This field has no value expression. {SET_BY}",
+        "Line 1, column 1: The field secret has code of its own. This field is not insertable.",
+        (
+            "Line 2, column 2: The field long_name_of_a_field has no name at Mailchimp. The last"
+            " sync found no field for the key long_name_of_a_field. Mailchimp has no safe form for"
+            " the name LONG_NAME_OF_A_FIELD. A Mailchimp tag is 1 to 10 capital letters, digits and"
+            " underscores, and begins with a letter. Set a name for this field:"
+            " `integrations names 7 --set long_name_of_a_field=LONG_NAME`."
+        ),
     ]
+    assert refusal(Esp.BRAZE, "{{recipient.coded | expression}}", *fields) == [
+        (
+            "Line 1, column 1: The field coded has code of its own. This field has no value"
+            " expression, and its insertion code is not a plain reference of Braze. Add the value"
+            " expression, or remove the insertion code."
+        )
+    ]
+
+
+def test_a_refusal_names_the_esp_name_and_the_counterpart(manual, synced):
+    definition = evolve(manual("city", None), id=FieldId(1), insertable=False)
+    counterpart = synced(Esp.KLAVIYO, "city_7", "City")
+    with pytest.raises(InvalidContent) as invalid:
+        export_content(
+            parse_content("{{recipient.city}}"),
+            codes_of(Esp.KLAVIYO, [definition, counterpart]),
+            SEVEN,
+        )
+    assert invalid.value.violations[0].reason == (
+        "The field city is City at Klaviyo (the last sync found it: city_7). This field is not"
+        " insertable."
+    )
+
+
+# ESP names
+
+
+def export_named(esp, *fields, integrations=(), source="", **options):
+    """Export one reference to each field, on a line of its own, or the source."""
+    source = source or "\n".join(f"{{{{recipient.{each.key}}}}}" for each in fields)
+    codes = FieldCodes.of(fields, integrations)
+    return export_content(parse_content(source), codes, esp, **options)
+
+
+def summaries(exported):
+    return [
+        (each.code.name, each.line, [place.line for place in each.places], each.message)
+        for each in exported.warnings
+    ]
+
+
+def test_assumed_names_are_one_caveat(manual):
+    fields = [manual("city", None), manual("tier", None), manual("static", "x")]
+    assert summaries(export_named(Esp.KLAVIYO, *fields)) == [
+        (
+            "ASSUMED_NAME",
+            1,
+            [2],
+            (
+                "The organization has no integration with Klaviyo, so these names are assumed:"
+                " city (City), tier. Compare them with the account."
+            ),
+        )
+    ]
+
+
+def test_unknown_names_are_one_caveat_with_all_places(manual):
+    fields = [manual("city", None), manual("tier", None)]
+    source = '{{recipient.tier}}\n{{#if recipient.city = "x"}}\n{{recipient.tier}}{{/if}}'
+    integrations = [an_integration(Esp.BRAZE)]
+    exported = export_named(SEVEN, *fields, source=source, integrations=integrations)
+    assert summaries(exported) == [
+        (
+            "UNKNOWN_NAME",
+            1,
+            [2, 3],
+            (
+                "No sync has found these names at Braze yet: tier, city. Compare them with the"
+                " account."
+            ),
+        )
+    ]
+    with pytest.raises(InvalidContent):
+        export_named(SEVEN, *fields, integrations=integrations, strict=True)
+    export_named(SEVEN, *fields, integrations=integrations, strict="mistakes")
+
+
+def test_only_some_of_many_unknown_names_are_shown(manual):
+    fields = [manual(f"field_{number}", None) for number in range(12)]
+    (warning,) = export_named(Esp.BRAZE, *fields).warnings
+    assert warning.message.endswith("field_9 and 2 more. Compare them with the account.")
+
+
+def test_a_missing_name_is_a_mistake(manual):
+    integrations = [an_integration(Esp.HUBSPOT, last_synced_at=NOON)]
+    field = manual("tier", None)
+    exported = export_named(SEVEN, field, integrations=integrations)
+    assert exported.content == "{{ contact.tier }}"
+    assert summaries(exported) == [
+        (
+            "MISSING_NAME",
+            1,
+            [],
+            (
+                "The field tier is tier at HubSpot (the last sync did not find it). Create this"
+                " field there, or set the name of another one. Then sync the integration."
+            ),
+        )
+    ]
+    with pytest.raises(InvalidContent):
+        export_named(SEVEN, field, integrations=integrations, strict="mistakes")
+
+
+def test_another_data_type_of_the_counterpart_is_a_caveat(manual, synced):
+    field = evolve(manual("visits", None), id=FieldId(1))
+    counterpart = synced(Esp.BRAZE, "visits_7", "visits", data_type=DataType.NUMBER)
+    exported = export_content(
+        parse_content("{{recipient.visits}}"), codes_of(Esp.BRAZE, [field, counterpart]), SEVEN
+    )
+    assert summaries(exported) == [
+        (
+            "OTHER_DATA_TYPE",
+            1,
+            [],
+            (
+                "The field visits is visits at Braze (the last sync found it: visits_7). It is a"
+                " number field there, and a text field here. Test the email."
+            ),
+        )
+    ]
+
+
+def test_a_set_name_is_used(manual):
+    integration = an_integration(Esp.MAILCHIMP, names={FieldId(1): SetName("CITY_NAME")})
+    field = manual("city", "{{city}}")
+    assert export_named(SEVEN, field, integrations=[integration]).content == "*|CITY_NAME|*"
+
+
+@pytest.mark.parametrize(
+    ("definition", "source"),
+    [
+        ("api", "{{#if recipient.visits > 3}}x{{/if}}"),
+        ("text of integration 8", "{{#if recipient.visits > 3}}x{{/if}}"),
+        ("number of integration 8", "{{#if recipient.visits > 3}}x{{/if}}"),
+        ("number of integration 8", '{{#if recipient.visits contains "3"}}x{{/if}}'),
+    ],
+)
+def test_a_condition_fits_the_written_field_or_between_synced_fields_its_counterpart(
+    definition, source, make_field, synced
+):
+    number = {"data_type": DataType.NUMBER}
+    types = {"api": number, "text of integration 8": {}, "number of integration 8": number}
+    if definition == "api":
+        written = make_field(key="visits", **number)
+        actual = synced(Esp.BRAZE, "visits_7", "visits")
+    else:
+        written = synced(Esp.KLAVIYO, "visits", by=8, **types[definition])
+        kind = {} if types[definition] else number
+        actual = synced(Esp.BRAZE, "visits_7", "visits", **kind)
+    exported = export_content(parse_content(source), codes_of(Esp.BRAZE, [written, actual]), SEVEN)
+    assert "custom_attribute.${visits}" in exported.content
+
+
+def test_a_condition_that_fits_neither_field_is_refused(make_field, synced):
+    written = make_field(key="visits", data_type=DataType.NUMBER)
+    actual = synced(Esp.BRAZE, "visits_7", "visits")
+    content = parse_content('{{#if recipient.visits contains "3"}}x{{/if}}')
+    with pytest.raises(InvalidContent, match="A number field does not support"):
+        export_content(content, codes_of(Esp.BRAZE, [written, actual]), SEVEN)
 
 
 # Braces and other characters next to code
@@ -341,11 +539,34 @@ def test_a_value_expression_outside_of_a_tag_is_a_warning(export):
         (Esp.HUBSPOT, "{{custom_attribute.${tier}}}"),
     ],
 )
-def test_code_of_another_dialect_is_refused(esp, code, refusal, manual):
+def test_code_of_another_dialect_is_not_used(esp, code, export, manual):
+    exported = export(esp, "{{recipient.rank}}", manual("rank", code))
+    name = "RANK" if esp in UPPER_CASE else "rank"
+    assert exported.content == derive_codes(esp, name).insertion_code
+
+
+@pytest.mark.parametrize(
+    ("esp", "code", "opening"),
+    [
+        (Esp.BRAZE, "Dear {{ x", "{{"),
+        (Esp.KLAVIYO, "{% if person.x %}a{% endif", "{%"),
+        (Esp.SALESFORCE, "%%[ SET @a = 1", "%%["),
+        (Esp.MAILCHIMP, "*|X", "*|"),
+    ],
+)
+def test_an_incomplete_code_is_refused(esp, code, opening, manual, refusal):
     (message,) = refusal(esp, "{{recipient.city}}", manual("city", code))
-    assert message.startswith(
-        "Line 1, column 1: The insertion code of this field is not in the language of"
+    assert message == (
+        "Line 1, column 1: The field city has code of its own."
+        " The insertion code of this field is not complete:"
+        f" `{opening}` has no end. Add it."
     )
+
+
+def test_a_refused_comparison_is_marked_itself(refusal):
+    source = '{{#if recipient.tier = "a" and\n recipient.tier contains "b"}}x{{/if}}'
+    (message,) = refusal(Esp.ACTIVECAMPAIGN, source)
+    assert message.startswith("Line 2, column 12: ")
 
 
 def test_a_variable_in_braces_is_exported_with_a_warning(export, refusal, manual):
@@ -415,7 +636,10 @@ def test_a_variable_that_another_field_of_the_content_sets_is_refused(refusal, s
         synced(Esp.SALESFORCE, "two", "first-name"),
     )
     assert refusal(Esp.SALESFORCE, "{{recipient.one}} {{recipient.two}}", *fields) == [
-        "Line 1, column 19: Another field of this content sets the variable @first_name."
+        (
+            "Line 1, column 19: The fields one and two set the same variable, @first_name, from"
+            " different attributes. Use only one of both."
+        )
     ]
 
 
@@ -461,7 +685,7 @@ def test_a_default_that_may_not_replace_an_empty_text_is_a_warning(export, refus
 
 def test_a_default_without_a_safe_form_is_refused(refusal):
     (message,) = refusal(Esp.BRAZE, '{{recipient.tier | default: "}"}}')
-    assert message.startswith("Line 1, column 1: This default is not possible. Braze has no safe")
+    assert "This default is not possible. Braze has no safe" in message
 
 
 # Quotes
@@ -517,7 +741,7 @@ def test_a_condition_that_the_esp_can_not_express_is_refused(refusal, synced):
     field = synced(Esp.BRAZE, "born", data_type=DataType.DATE)
     source = 'a {{#if recipient.born > date "2026-11-20"}}x{{/if}}'
     (message,) = refusal(Esp.BRAZE, source, field)
-    assert message.startswith("Line 1, column 3: born: No source establishes")
+    assert message.startswith("Line 1, column 19: born: No source establishes")
 
 
 def test_caveats_are_warnings(export, refusal):
@@ -535,7 +759,7 @@ def test_only_1000_places_with_warnings_are_reported(export):
 
 def test_caveats_with_different_messages_are_reported_separately(export):
     first, second = export(Esp.BRAZE, "{{ a }} {{ b }} {{ a }}").warnings
-    assert [first.code, second.code] == [WarningCode.UNKNOWN_NAME] * 2
+    assert [first.code, second.code] == [WarningCode.UNKNOWN_WORD] * 2
     assert ([each.column for each in first.places], second.places) == ([17], ())
 
 
@@ -570,7 +794,7 @@ PIECE = st.sampled_from(
 @given(text=st.lists(TEXT | PIECE).map("".join))
 def test_content_without_references_does_not_change(esp, text):
     assume(re.search(r"\{\{~?\s*[#/^]?\s*(if|else|elif|recipient)", text, re.IGNORECASE) is None)
-    assert export_content(parse_content(text), [], esp).content == text
+    assert export_content(parse_content(text), FieldCodes.of([]), esp).content == text
 
 
 def test_codes_are_not_parsed_again(export, manual):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from recipient_fields.domain import RecipientField
 from recipient_fields.domain.content import WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, export_content, recognize
+from recipient_fields.domain.esp import Esp, FieldCodes, export_content, recognize
 from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
 from recipient_fields.domain.esp.recognition import foreign
 
@@ -14,7 +15,7 @@ from .native_tags import NATIVE
 
 MISTAKE = WarningCode.FOREIGN_CODE
 CAVEAT = WarningCode.POSSIBLY_FOREIGN_CODE
-UNKNOWN = WarningCode.UNKNOWN_NAME
+UNKNOWN = WarningCode.UNKNOWN_WORD
 PAIRS = [
     (esp, tag)
     for esp, tags in NATIVE.items()
@@ -23,8 +24,9 @@ PAIRS = [
 ]
 
 
-def warnings(esp: Esp, source: str, *fields: object, literals: tuple[str, ...] = ()):
-    exported = export_content(parse_content(source), fields, esp, literals=literals)
+def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str, ...] = ()):
+    codes = FieldCodes.of(fields)
+    exported = export_content(parse_content(source), codes, esp, literals=literals)
     return list(exported.warnings)
 
 

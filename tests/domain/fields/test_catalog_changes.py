@@ -84,6 +84,7 @@ class TestACreation:
             with pytest.raises(KeyTaken) as taken:
                 plan_creation(view, make_field(by, name="Other", key=field.key), limit=0)
             assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
+            assert taken.value.is_synced is (field.origin.integration_id is not None)
 
     @pytest.mark.parametrize("by", [API, ADMINISTRATOR])
     def test_requires_less_fields_of_its_source_than_the_limit(self, view, make_field, by):

@@ -123,16 +123,14 @@ def test_one_of_several_integrations_must_be_chosen(
     assert compile_condition(reader, GOLD, esp=OMITTED, integration_id=first).status == 200
 
 
-def test_a_field_of_another_integration_can_not_be_used(
+def test_the_key_of_a_field_of_another_integration_means_its_counterpart(
     reader: Api, bakery: OrganizationId, integrations: IntegrationService
 ):
     first, second = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
     response = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=second)
-    assert response.violations == ["/condition: unknown_value"]
-    (detail,) = response.error["details"]
-    assert detail["message"].endswith(
-        f"This field belongs to integration {first}. Only code for that integration can use it."
-    )
+    assert response.status == 200
+    other = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=first)
+    assert response.json["code"] == other.json["code"]
 
 
 def test_an_integration_of_another_organization_does_not_exist(
@@ -191,12 +189,13 @@ def test_a_misspelled_esp_has_a_suggestion(reader: Api):
 
 
 def test_a_refusal_states_the_reason(reader: Api, api: Api):
-    api.put("plan", {"name": "Plan", "data_type": "text"})
+    api.put("plan", {"name": "Plan", "data_type": "text", "custom_insertion_code": "static"})
     response = compile_condition(reader, 'plan = "pro"')
     assert response.status_and_code == (422, "not_expressible")
     reason = (
-        "plan: this field has no value expression. Set it through the API or with"
-        " `recipient-fields apply`."
+        "plan: The field plan has code of its own. This field has no value expression, and its"
+        " insertion code is not a plain reference of Braze. Add the value expression, or remove the"
+        " insertion code."
     )
     (detail,) = response.error["details"]
     assert detail == {"pointer": "/condition", "code": "not_applicable", "message": reason}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import OrganizationId
+from recipient_fields.domain import DataType, FieldKey, OrganizationId, RecipientField
+from recipient_fields.domain.esp import Esp, EspField
 
 from ..api import Api
 from ..conftest import CHANNELS, Harness
@@ -83,6 +84,54 @@ def test_a_taken_key_is_a_conflict_with_the_existing_field(
     assert (detail["pointer"], detail["code"]) == ("/recipient_field/key", "key_already_exists")
     assert (detail["existing_id"], detail["existing_key"]) == (holder.id, "city")
     assert api.list().keys == ["city"]
+
+
+@pytest.fixture
+def synced(harness: Harness, bakery: OrganizationId) -> RecipientField:
+    """Create a synced field `loyalty_tier` and two other integrations."""
+    integrations = harness.core.integrations
+    emails, shop, _ = (
+        integrations.create_integration(bakery, esp=esp, name=name)
+        for esp, name in ((Esp.BRAZE, "Emails"), (Esp.KLAVIYO, "Shop"), (Esp.MAILCHIMP, "List"))
+    )
+    for integration, name in ((emails, "loyalty_tier"), (shop, "Loyalty Tier")):
+        reported = [EspField(name=name, data_type=DataType.TEXT)]
+        integrations.sync_fields(bakery, integration.id, reported)
+    return harness.service.get_field(bakery, FieldKey("loyalty_tier"))
+
+
+def test_the_key_of_a_synced_field_is_a_conflict_with_its_esp_names(
+    api: Api, synced: RecipientField
+):
+    response = api.post({"name": "Loyalty tier", "data_type": "text"})
+    assert response.status_and_code == (409, "key_already_exists")
+    message = (
+        "A synced field has this key, and already works at every integration. Use it, or choose"
+        " another key. Its names there: loyalty_tier at Emails, Loyalty Tier at Shop, none at List."
+    )
+    assert response.messages == [message, message]
+    (detail,) = response.error["details"]
+    assert (detail["existing_id"], detail["existing_key"]) == (synced.id, "loyalty_tier")
+
+
+def test_the_names_of_ten_integrations_are_shown(
+    api: Api, harness: Harness, bakery: OrganizationId, synced: RecipientField
+):
+    for number in range(8):
+        harness.core.integrations.create_integration(bakery, esp=Esp.BRAZE, name=f"B{number}")
+    message = api.post({"name": "Loyalty tier", "data_type": "text"}).messages[0]
+    assert message.endswith("loyalty_tier at B6, and 1 more.")
+
+
+def test_a_batch_has_no_names_because_each_operation_would_need_them(
+    api: Api, synced: RecipientField
+):
+    members = {"name": "Loyalty tier", "data_type": "text"}
+    response = api.apply({"operation": "create", "recipient_field": members})
+    assert response.error["details"][0]["message"] == (
+        "A synced field has this key, and already works at every integration. Use it, or choose"
+        " another key."
+    )
 
 
 def test_read_only_members_can_be_sent_with_their_future_values(api: Api):

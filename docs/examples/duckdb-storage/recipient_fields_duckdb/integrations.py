@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from recipient_fields.adapters.row_mapping import stored_integration
-from recipient_fields.application import IntegrationCheck, SyncPlanner
+from recipient_fields.adapters.row_mapping import (
+    names_document,
+    refused_names_document,
+    stored_integration,
+)
+from recipient_fields.application import IntegrationCheck, NamePlanner, SyncPlanner
 from recipient_fields.domain import (
     Author,
+    Catalog,
     CatalogChanges,
     IntegrationId,
     OrganizationId,
@@ -22,10 +27,13 @@ from recipient_fields.domain.esp import Integration, IntegrationDraft, Integrati
 
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
 from .fields import apply_changes, catalog
-from .organizations import current_revision
+from .organizations import advance_revision, current_revision
 
 # The columns have the order that `stored_integration` expects.
-_SELECT = "SELECT id, organization_id, esp, name, created_at, last_synced_at FROM integrations"
+_SELECT = """
+    SELECT id, organization_id, esp, name, created_at, last_synced_at, refused_names, names
+    FROM integrations
+"""
 
 
 @frozen
@@ -37,9 +45,13 @@ class DuckdbIntegrationRepository:
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
         with self._database.reading() as connection:
             current_revision(connection, organization_id)
-            ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
-            rows = connection.execute(ours, [organization_id]).fetchall()
-            return tuple(map(_integration, rows))
+            return _all(connection, organization_id)
+
+    def read_catalog(
+        self, organization_id: OrganizationId, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        with self._database.reading() as connection:
+            return catalog(connection, organization_id), _all(connection, organization_id)
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         with self._database.reading() as connection:
@@ -67,15 +79,35 @@ class DuckdbIntegrationRepository:
                 "created_at": epoch_milliseconds(draft.created_at),
             }
             insert(connection, "integrations", row)
+            advance_revision(connection, organization_id)
             return draft.with_id(integration_id, organization_id)
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         with self._database.writing() as connection:
-            renamed = _get(connection, organization_id, integration_id).renamed(name)
-            update(connection, "integrations", renamed.id, {"name": renamed.name})
+            integration = _get(connection, organization_id, integration_id)
+            renamed = integration.renamed(name)
+            if renamed != integration:
+                update(connection, "integrations", renamed.id, {"name": renamed.name})
+                advance_revision(connection, organization_id)
             return renamed
+
+    def change_names(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: NamePlanner,
+        /,
+    ) -> Integration:
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            planned = planner(integration, catalog(connection, organization_id).fields)
+            changed = evolve(integration, names=planned.names)
+            if changed != integration:
+                update(connection, "integrations", changed.id, {"names": names_document(changed)})
+                advance_revision(connection, organization_id)
+            return changed
 
     def delete(
         self,
@@ -94,6 +126,7 @@ class DuckdbIntegrationRepository:
             changes = CatalogChanges(deleted=fields)
             apply_changes(connection, organization_id, changes, author=author, at=at)
             connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])
+            advance_revision(connection, organization_id)
             return fields
 
     def sync(
@@ -110,9 +143,20 @@ class DuckdbIntegrationRepository:
             integration = _get(connection, organization_id, integration_id)
             plan = planner(integration, catalog(connection, organization_id).fields)
             apply_changes(connection, organization_id, plan.changes, author=author, at=at)
-            synced = {"last_synced_at": milliseconds(plan.integration.last_synced_at)}
+            synced = {
+                "last_synced_at": milliseconds(plan.integration.last_synced_at),
+                "refused_names": refused_names_document(plan.integration),
+            }
             update(connection, "integrations", integration.id, synced)
+            if plan.changes_catalog:
+                advance_revision(connection, organization_id)
             return plan
+
+
+def _all(connection: Connection, organization_id: OrganizationId) -> tuple[Integration, ...]:
+    ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
+    rows = connection.execute(ours, [organization_id]).fetchall()
+    return tuple(map(_integration, rows))
 
 
 def _get(
@@ -126,4 +170,4 @@ def _get(
 
 
 def _integration(row: tuple[Any, ...]) -> Integration:
-    return stored_integration(*row[:4], *map(instant, row[4:]))
+    return stored_integration(*row[:4], *map(instant, row[4:6]), *row[6:])

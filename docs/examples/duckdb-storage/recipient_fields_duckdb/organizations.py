@@ -142,6 +142,14 @@ def advance_catalog(
     return int(last_sequence), from_epoch_milliseconds(occurred_at)
 
 
+def advance_revision(connection: Connection, organization_id: OrganizationId) -> None:
+    """Increase the revision of an organization's catalog, whose fields do not change."""
+    connection.execute(
+        "UPDATE organizations SET revision = greatest(revision + 1, ?) WHERE id = ?",
+        [time_ns() // 1_000_000, organization_id],
+    )
+
+
 def delete_administrators(connection: Connection) -> None:
     """Delete the accounts without a membership, with their sessions and links."""
     members = "SELECT administrator_id FROM administrator_memberships"

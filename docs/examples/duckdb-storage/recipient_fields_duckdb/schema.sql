@@ -56,7 +56,9 @@ CREATE TABLE IF NOT EXISTS integrations (
     esp VARCHAR NOT NULL,
     name VARCHAR NOT NULL,
     created_at BIGINT NOT NULL,
-    last_synced_at BIGINT
+    last_synced_at BIGINT,
+    refused_names VARCHAR NOT NULL DEFAULT '[]',
+    names VARCHAR NOT NULL DEFAULT '{}'
 );
 
 CREATE TABLE IF NOT EXISTS api_keys (

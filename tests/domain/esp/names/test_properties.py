@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import FieldId, RecipientField
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import FieldCodes, plan_name_changes
+from recipient_fields.domain.esp.names import FieldCodes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
 
 from . import specification
@@ -107,7 +107,7 @@ def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
             if field.origin.integration_id != each.id
         }
 
-    planned = plan_name_changes(organization.names, plan)
+    planned = plan.name_changes
     before = shown()
     organization.store(plan)
     after = shown()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 
 from attrs import frozen
 
@@ -29,6 +31,10 @@ _LIKELY = (
     Esp.ACTIVECAMPAIGN,
 )
 """The dialects, those first whose tags have the clearest signs."""
+_MAX_TAGS = 100
+"""The number of tags of an insertion code that are read. Each takes up to 1 ms."""
+_REMEMBERED = 1_024
+"""The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
 _MEANINGFUL = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
 
 
@@ -71,13 +77,15 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.
 
     The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
-    Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable.
+    Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable. Only
+    the first 100 tags are read.
     """
-    tags = list(find_raw_tags(insertion_code))
+    tags = list(islice(find_raw_tags(insertion_code), _MAX_TAGS))
     tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]
     return tuple(
         esp
@@ -94,17 +102,21 @@ def _dialects(tag: RawTag) -> tuple[Esp, ...]:
 
 
 def _can_read(esp: Esp, tag: RawTag) -> bool:
+    if not has_delimiter(esp, tag):
+        return False
     finding = judge_tag(esp, tag)
-    return has_delimiter(esp, tag) and (finding is None or not finding.is_mistake)
+    return finding is None or not finding.is_mistake
 
 
 def _has_sign(esp: Esp, tag: RawTag) -> bool:
     """Return whether the tag has a word of the dialect, and none that is rather of another one."""
+    if not has_delimiter(esp, tag):
+        return False
     finding, vocabulary = judge_tag(esp, tag), VOCABULARIES[esp]
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)
-    if not _can_read(esp, tag) or (finding is not None and finding.reason not in permitted):
+    if finding is not None and (finding.is_mistake or finding.reason not in permitted):
         return False
     if vocabulary.syntax in {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}:
         return True

@@ -1,0 +1,122 @@
+"""The documents of the codes of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import field, frozen
+
+from recipient_fields.domain import FieldKey, IntegrationId
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp.names import FieldCode, NameFrom, NameState
+
+from ..documents.schemas import described, render_document
+from .content import ListedCodes
+
+
+@frozen(kw_only=True)
+class FieldCodeDocument:
+    """What a field is called at one integration or ESP, and its code there.
+
+    Tolerate additional members.
+    """
+
+    esp: Esp
+    integration_id: IntegrationId | None = field(
+        metadata=described("null if the organization has no integration with the ESP.")
+    )
+    integration_name: str | None
+    esp_field_name: str | None = field(
+        metadata=described(
+            "The name of the field there. null if it has none, or if the field's own code does not"
+            " contain it."
+        )
+    )
+    name_from: NameFrom | None = field(
+        metadata=described("null if there is neither a name nor a code.")
+    )
+    state: NameState | None = field(
+        metadata=described("null without a name, and for a name in the field's own code.")
+    )
+    insertion_code: str | None = field(
+        metadata=described("The code that replaces the field in content.")
+    )
+    insertion_code_with_default: str | None = field(
+        metadata=described(
+            "The same with `DEFAULT` in the place of the text for recipients without a value. null"
+            " if the code can't have a default."
+        )
+    )
+    value_expression: str | None = field(
+        metadata=described("The expression that conditions evaluate.")
+    )
+    prelude: str | None = field(
+        metadata=described("Code that the content needs before the first use of these codes.")
+    )
+    refusal: str | None = field(
+        metadata=described("Why a code is null, and what helps. null if neither is.")
+    )
+
+
+@frozen(kw_only=True)
+class EspNameDocument:
+    """What the field with a key is called at one integration."""
+
+    key: FieldKey
+    esp_field_name: str | None
+    name_from: NameFrom | None
+    state: NameState | None
+    refusal: str | None
+
+
+@frozen
+class EspNameListDocument:
+    """What fields are called at one integration."""
+
+    names: Sequence[EspNameDocument]
+
+
+@frozen
+class FieldCodeListDocument:
+    """The response with the codes of a field."""
+
+    codes: Sequence[FieldCodeDocument]
+
+
+def render_codes(listed: ListedCodes) -> dict[str, object]:
+    """Return the document of the codes: at each integration, then at each other ESP."""
+    names: dict[IntegrationId | None, str] = {each.id: each.name for each in listed.integrations}
+    documents = tuple(_document(code, names.get(code.integration_id)) for code in listed.codes)
+    return render_document(FieldCodeListDocument(documents))
+
+
+def render_names(codes: Iterable[FieldCode]) -> dict[str, object]:
+    """Return the document of the names in the codes of one integration, in their order."""
+    documents = tuple(
+        EspNameDocument(
+            key=code.field.key,
+            esp_field_name=None if code.esp_name is None else code.esp_name.name,
+            name_from=code.name_from,
+            state=None if code.esp_name is None else code.esp_name.state,
+            refusal=code.refusal,
+        )
+        for code in codes
+    )
+    return render_document(EspNameListDocument(documents))
+
+
+def _document(code: FieldCode, integration_name: str | None) -> FieldCodeDocument:
+    name = code.esp_name
+    return FieldCodeDocument(
+        esp=code.esp,
+        integration_id=code.integration_id,
+        integration_name=integration_name,
+        esp_field_name=None if name is None else name.name,
+        name_from=code.name_from,
+        state=None if name is None else name.state,
+        insertion_code=code.insertion_code,
+        insertion_code_with_default=code.insertion_code_with_default,
+        value_expression=code.value_expression,
+        prelude="".join(code.preludes.values()) or None,
+        refusal=code.refusal,
+    )

@@ -1,0 +1,174 @@
+"""Plans: the changes that make the names at integrations equal to those of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
+
+from attrs import frozen
+
+from ...errors import Rule, Violation
+from ...fields.field import RecipientField
+from ...identity import IntegrationId
+from ...suggestions import closest_match
+from ..dialects import DIALECTS, Esp
+from ..errors import IntegrationNotFound, InvalidNames
+from ..integrations import Integration, SetName
+from .setting import set_names
+
+
+@frozen(kw_only=True)
+class DefinedNames:
+    """The names that a document defines at the integration with this name, by keys of fields."""
+
+    integration: str
+    esp: Esp
+    names: Mapping[str, SetName]
+
+
+@frozen(kw_only=True)
+class NameStep:
+    """A name that a plan sets, changes or removes at an integration, or that it refuses.
+
+    `integration` is the name of the integration. `key` is None if the integration is refused.
+    """
+
+    integration: str
+    key: str | None = None
+    before: SetName | None = None
+    after: SetName | None = None
+    refusal: Violation | None = None
+
+
+@frozen(kw_only=True)
+class NamesPlan:
+    """The steps that make names equal to those of a document, in its order.
+
+    `changes` are those of `set_names` at each integration. They are applied only if `is_permitted`
+    is true. `unchanged` is the number of names that are already as the document defines them.
+    """
+
+    steps: tuple[NameStep, ...] = ()
+    changes: Mapping[IntegrationId, Mapping[str, SetName | None]] = {}
+    unchanged: int = 0
+
+    @property
+    def is_permitted(self) -> bool:
+        """Whether no step is refused."""
+        return all(step.refusal is None for step in self.steps)
+
+
+def plan_names(
+    defined: Iterable[DefinedNames],
+    integrations: Collection[Integration],
+    fields: Collection[RecipientField],
+    *,
+    prune: bool = False,
+) -> NamesPlan:
+    """Return the changes that make the names at these integrations equal to the defined ones.
+
+    `integrations` and `fields` are all of the organization. Other names at these integrations are
+    removed only if `prune` is true.
+    """
+    steps: list[NameStep] = []
+    changes: dict[IntegrationId, Mapping[str, SetName | None]] = {}
+    unchanged = 0
+    for each in defined:
+        try:
+            found = _find_integration(each, integrations)
+        except InvalidNames as error:
+            steps += _refused_steps(each.integration, error)
+            continue
+        stored = names_by_key(found, fields)
+        changed: dict[str, SetName | None] = {
+            key: name for key, name in each.names.items() if stored.get(key) != name
+        }
+        unchanged += len(each.names) - len(changed)
+        if prune:
+            changed |= {key: None for key in stored if key not in each.names}
+        if changed:
+            changes[found.id] = changed
+            steps += _steps(found, fields, changed)
+    return NamesPlan(steps=tuple(steps), changes=changes, unchanged=unchanged)
+
+
+def plan_saved_names(
+    changes: Mapping[IntegrationId, Mapping[str, SetName | None]],
+    integrations: Iterable[Integration],
+    fields: Collection[RecipientField],
+) -> NamesPlan:
+    """Return the plan with these changes of `set_names` at each integration.
+
+    Raises: IntegrationNotFound if one of the integrations does not exist.
+    """
+    by_id = {each.id: each for each in integrations}
+    if not changes.keys() <= by_id.keys():
+        raise IntegrationNotFound
+    steps = chain.from_iterable(_steps(by_id[each], fields, changes[each]) for each in changes)
+    return NamesPlan(steps=tuple(steps), changes=changes)
+
+
+def names_by_key(
+    integration: Integration, fields: Iterable[RecipientField]
+) -> Mapping[str, SetName]:
+    """Return the names that are set at the integration, by the keys of these fields, sorted."""
+    by_key = {str(field.key): integration.names.get(field.id) for field in fields}
+    return {key: name for key, name in sorted(by_key.items()) if name is not None}
+
+
+def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]) -> Integration:
+    """Return the integration with this name.
+
+    Raises: InvalidNames if there is none or several, or if it is one with another ESP.
+    """
+    by_name: dict[str, list[Integration]] = {}
+    for each in integrations:
+        by_name.setdefault(each.name, []).append(each)
+    found = by_name.get(defined.integration, [])
+    if not found:
+        message = (
+            "There is no integration with this name. Documents create none: use `integrations"
+            f" create --esp {defined.esp.value}`."
+        )
+        suggestion = closest_match(defined.integration, by_name)
+        raise InvalidNames([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
+    if len(found) > 1:
+        ids = " and ".join(str(each.id) for each in found)
+        message = (
+            f"Integrations {ids} have this name. Rename one of them: `integrations rename"
+            f" {found[-1].id} --name NAME`."
+        )
+        raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
+    if found[0].esp is not defined.esp:
+        title, actual = DIALECTS[defined.esp].title, DIALECTS[found[0].esp].title
+        message = f"This is an integration with {actual}, not with {title}. Correct `esp`."
+        raise InvalidNames([Violation(Rule.MISMATCH, message)])
+    return found[0]
+
+
+def _steps(
+    integration: Integration,
+    fields: Collection[RecipientField],
+    changes: Mapping[str, SetName | None],
+) -> list[NameStep]:
+    """Return a step for each change, or for each violation if `set_names` rejects the changes."""
+    try:
+        set_names(integration, fields, changes)
+    except InvalidNames as error:
+        return _refused_steps(integration.name, error)
+    stored = names_by_key(integration, fields)
+    return [
+        NameStep(integration=integration.name, key=key, before=stored.get(key), after=name)
+        for key, name in changes.items()
+    ]
+
+
+def _refused_steps(integration: str, error: InvalidNames) -> list[NameStep]:
+    return [
+        NameStep(
+            integration=integration,
+            key=None if not each.path else str(each.path[0]),
+            refusal=each,
+        )
+        for each in error.violations
+    ]

@@ -1,0 +1,137 @@
+"""`recipient-fields integrations names`: what fields are called at an integration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, cast
+
+import click
+
+from recipient_fields.application.content.code_documents import render_names
+from recipient_fields.domain import IntegrationId
+from recipient_fields.domain.esp import DIALECTS, Integration, SetName
+from recipient_fields.domain.esp.names import FieldCode, FieldCodes, explain_creation
+
+from ..command_group import Command
+from ..fields.codes import is_missing, name_cells
+from ..options import Identifier, json_option, option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, print_json, print_table
+from ..violations import reporting_violations
+
+
+class _Assignment(click.ParamType[tuple[str, str]]):
+    """`KEY=NAME`."""
+
+    name = "key=name"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return the key and the name. A text without both is a usage error."""
+        if not isinstance(value, str):
+            return cast("tuple[str, str]", value)
+        key, _, name = value.partition("=")
+        if not key or not name:
+            self.fail("use KEY=NAME, for example loyalty_tier=TIER.", param, ctx)
+        return key, name
+
+
+@click.command(cls=Command, changes_storage=True)
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@option(
+    "--set",
+    "assignments",
+    type=_Assignment(),
+    multiple=True,
+    metavar="KEY=NAME",
+    help="Set the name of the field with this key. The option can be repeated.",
+)
+@option(
+    "--unset",
+    "removed",
+    multiple=True,
+    metavar="KEY",
+    help="Remove the name that was set for this field. The option can be repeated.",
+)
+@option(
+    "--custom",
+    is_flag=True,
+    help="The names of --set are those of custom fields, although the ESP has standard fields with"
+    " these names.",
+)
+@json_option
+@click.pass_obj
+def names(
+    storage: str,
+    integration_id: int,
+    organization: str,
+    assignments: Sequence[tuple[str, str]],
+    removed: Sequence[str],
+    *,
+    custom: bool,
+    as_json: bool,
+) -> None:
+    """List or set what fields are called at an integration.
+
+    Without --set and --unset, the command lists all fields, except the synced fields of this
+    integration and those for which another field stands. Otherwise, it makes all changes or none,
+    and lists the changed fields.
+    """
+    keys = [*(key for key, _ in assignments), *removed]
+    repeated = next((key for key, count in Counter(keys).items() if count > 1), None)
+    if repeated is not None:
+        raise click.UsageError(f"Use only one --set or --unset for {repeated}.")
+    if custom and not assignments:
+        raise click.UsageError("--custom requires --set.")
+    changes: dict[str, SetName | None] = {key: SetName(name, custom) for key, name in assignments}
+    changes |= dict.fromkeys(removed)
+    with (
+        reporting_violations("Nothing was changed.", as_json=as_json),
+        open_for_organization(storage, organization) as (core, chosen),
+    ):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        if changes:
+            core.integrations.set_names(chosen.id, integration.id, changes)
+        codes = _listed(core.content.read_codes(chosen.id), integration.id, keys)
+    if changes:
+        counts = f"{len(assignments)} set, {len(removed)} removed"
+        note(f"Names at integration {integration.id}, {integration.name}: {counts}.")
+    if as_json:
+        print_json(render_names(codes))
+    else:
+        _print(integration, codes)
+
+
+def _listed(
+    codes: FieldCodes, integration_id: IntegrationId, keys: Sequence[str]
+) -> list[FieldCode]:
+    """Return the codes of the fields with these keys, or of all whose names people set, by key."""
+    names = codes.names
+    if keys:
+        listed = [field for field in names.fields if field.key in keys]
+    else:
+        named = names.integrations[integration_id].names
+        listed = [
+            field
+            for field in names.fields
+            if field.origin.integration_id != integration_id
+            and (field.id in named or names.definition_of(field) is None)
+        ]
+    return [codes.get(each, integration_id) for each in sorted(listed, key=lambda each: each.key)]
+
+
+def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
+    print_table(
+        ("KEY", "ESP NAME", "FROM", "STATE", "REASON"),
+        [(code.field.key, *name_cells(code), code.refusal) for code in codes],
+    )
+    missing = sum(map(is_missing, codes))
+    if missing:
+        count = "One name is" if missing == 1 else f"{missing:,} names are"
+        note(
+            f"{count} missing at {DIALECTS[integration.esp].title}. If the account calls the field"
+            f" differently, use --set. Otherwise: {explain_creation(integration.esp)}"
+        )

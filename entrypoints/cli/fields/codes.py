@@ -1,0 +1,89 @@
+"""`recipient-fields fields codes`: what a field is called at each integration, and its codes."""
+
+from __future__ import annotations
+
+import click
+
+from recipient_fields.application.content.code_documents import render_codes
+from recipient_fields.application.content.content import ListedCodes
+from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.domain.esp import DIALECTS
+from recipient_fields.domain.esp.names import FieldCode, NameState, explain_creation
+
+from ..command_group import Command
+from ..options import json_option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, one_line, print_json, print_table
+
+
+@click.command("codes", cls=Command)
+@click.argument("id_or_key")
+@organization_option
+@json_option
+@click.pass_obj
+def list_codes(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+    """Show what a field is called at each integration, and its codes there.
+
+    The other email service providers follow, with the names that the field would have there.
+    """
+    with open_for_organization(storage, organization) as (core, chosen):
+        listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
+    if as_json:
+        print_json(render_codes(listed))
+    else:
+        print_codes(listed)
+
+
+def print_codes(listed: ListedCodes) -> None:
+    """Print the table of the codes, and then what helps if a name is missing at its ESP."""
+    names = {each.id: f"{each.id} {each.name}" for each in listed.integrations}
+    print_table(
+        (
+            *("INTEGRATION", "ESP", "ESP NAME", "FROM", "STATE"),
+            *("INSERTION CODE", "VALUE EXPRESSION", "REASON"),
+        ),
+        [
+            (
+                None if code.integration_id is None else names[code.integration_id],
+                code.esp.value,
+                *name_cells(code),
+                code.insertion_code,
+                code.value_expression,
+                code.refusal,
+            )
+            for code in listed.codes
+        ],
+    )
+    for code in listed.codes:
+        title = DIALECTS[code.esp].title
+        for prelude in code.preludes.values():
+            note(f"{title} needs this code before the others: {prelude}")
+        if is_missing(code) and code.integration_id is not None and code.esp_name is not None:
+            note(
+                f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
+                f" To create it: {explain_creation(code.esp, code.esp_name.name)}"
+            )
+
+
+def esp_names(listed: ListedCodes) -> str:
+    """Return a sentence with the names of the field at each integration, or nothing."""
+    names = [
+        f"{code.esp_name.name} at integration {code.integration_id}"
+        for code in listed.codes
+        if code.esp_name is not None and code.integration_id is not None
+    ]
+    return f" Its ESP names: {one_line(', '.join(names))}." if names else ""
+
+
+def name_cells(code: FieldCode) -> tuple[str | None, str | None, str | None]:
+    """Return the name of the field, where it comes from, and its state."""
+    source = None if code.name_from is None else code.name_from.value
+    if code.esp_name is None:
+        return None, source, None
+    state = code.esp_name.state
+    return code.esp_name.name, source, None if state is None else state.value
+
+
+def is_missing(code: FieldCode) -> bool:
+    """Return whether the ESP lists all its fields, and not this one."""
+    return code.esp_name is not None and code.esp_name.state is NameState.MISSING

@@ -1,0 +1,151 @@
+"""The command `integrations names`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.application import Core
+from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField, Integration
+
+from ...support.command_line import CommandLine, Run
+
+NO_NAME = (
+    "Mailchimp has no safe form for the name LOYALTY_TIER. A Mailchimp tag is 1 to 10 capital"
+    " letters, digits and underscores, and begins with a letter. Set a name for this field:"
+    " `integrations names 1 --set loyalty_tier=LOYALTY_TI`."
+)
+
+
+@pytest.fixture
+def audience(core: Core, acme: OrganizationId) -> Integration:
+    """Create an integration of Mailchimp, and two fields of which one has no name there."""
+    for name in ("Shop", "Loyalty tier"):
+        core.fields.create_field(acme, FieldDraft(name=name, data_type=DataType.TEXT))
+    return core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+
+
+@pytest.fixture
+def names(cli: CommandLine, acme: OrganizationId, audience: Integration):
+    def run(*arguments: str | Path, integration: int = audience.id, **settings: str) -> Run:
+        organization = ("--organization", acme)
+        return cli("integrations", "names", integration, *organization, *arguments, **settings)
+
+    return run
+
+
+def sync(core: Core, integration: Integration, *names: str) -> None:
+    fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+    core.integrations.sync_fields(integration.organization_id, integration.id, fields)
+
+
+def insertion_code(core: Core, acme: OrganizationId, integration: Integration) -> str | None:
+    codes = core.content.list_codes(acme, FieldKey("shop")).codes
+    return next(each.insertion_code for each in codes if each.integration_id == integration.id)
+
+
+def test_names_are_listed_by_key_with_the_reason_for_which_there_is_none(names):
+    assert names().table() == [
+        "KEY           ESP NAME  FROM        STATE    REASON",
+        f"loyalty_tier  -         -           -        {NO_NAME}",
+        "shop          SHOP      convention  unknown  -",
+    ]
+
+
+def test_names_are_set_and_removed_together(names, core, acme, audience):
+    names("--set", "shop=STORE").messages()
+    changed = names("--set", "loyalty_tier=TIER", "--unset", "shop")
+    assert changed.table() == [
+        "KEY           ESP NAME  FROM         STATE    REASON",
+        "loyalty_tier  TIER      integration  unknown  -",
+        "shop          SHOP      convention   unknown  -",
+    ]
+    assert changed.err == "Names at integration 1, Main list: 1 set, 1 removed.\n"
+    stored = core.integrations.get_integration(acme, audience.id).names
+    assert [name.name for name in stored.values()] == ["TIER"]
+
+
+def test_either_all_names_are_set_or_none(names, core, acme, audience):
+    run = names("--set", "shop=STORE", "--set", "loyaltytier=TIER", "--unset", "city")
+    assert (run.status, run.out) == (1, "")
+    assert run.err.splitlines() == [
+        "/loyaltytier: The organization has no field with this key. Did you mean loyalty_tier?",
+        "/city: The organization has no field with this key.",
+        "Error: Nothing was changed.",
+    ]
+    assert core.integrations.get_integration(acme, audience.id).names == {}
+
+
+def test_violations_can_be_a_json_document(names):
+    run = names("--set", "loyalty_tier=SHOP", "--set", "shop=SHOP", "--json")
+    assert run.status == 1
+    assert [each["pointer"] for each in json.loads(run.out)["violations"]] == [
+        "/loyalty_tier",
+        "/shop",
+    ]
+
+
+def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, core, acme):
+    app = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="App")
+    sync(core, app, "Shop", "Visits")
+    assert [line.split()[0] for line in names().table()[1:]] == ["loyalty_tier", "shop", "visits"]
+    names("--set", "shop_2=STORE2").messages()
+    assert "shop_2" in names().out
+    listed = names("--json", integration=app.id).document()["names"]
+    assert [each["key"] for each in listed] == ["loyalty_tier", "shop"]
+    assert listed[1] == {
+        "key": "shop",
+        "esp_field_name": "Shop",
+        "name_from": "sync",
+        "state": "found",
+        "refusal": None,
+    }
+
+
+def test_a_missing_name_shows_how_to_create_the_field(names, core, audience):
+    sync(core, audience, "SHOP")
+    names("--set", "loyalty_tier=TIER").messages()
+    assert names().messages() == (
+        "One name is missing at Mailchimp. If the account calls the field differently, use --set."
+        " Otherwise: Add a merge field with the tag NAME to the audience:"
+        " POST /3.0/lists/{list_id}/merge-fields. A third party describes this request.\n"
+    )
+
+
+def test_a_name_can_be_that_of_a_custom_field(names, core, acme):
+    klaviyo = core.integrations.create_integration(acme, esp=Esp.KLAVIYO, name="Shop")
+    names("--set", "shop=City", "--custom", integration=klaviyo.id).messages()
+    assert insertion_code(core, acme, klaviyo) == "{{ person|lookup:'City' }}"
+    names("--set", "shop=City", integration=klaviyo.id).messages()
+    assert insertion_code(core, acme, klaviyo) == "{{ person.City }}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "shop"), "use KEY=NAME, for example loyalty_tier=TIER."),
+        (("--set", "=SHOP"), "use KEY=NAME, for example loyalty_tier=TIER."),
+        (("--set", "shop=A", "--unset", "shop"), "Use only one --set or --unset for shop."),
+        (("--set", "shop=A", "--set", "shop=B"), "Use only one --set or --unset for shop."),
+        (("--unset", "shop", "--custom"), "--custom requires --set."),
+    ],
+)
+def test_contradictory_arguments_are_a_usage_error(names, arguments, message):
+    assert message in names(*arguments).usage_error()
+
+
+def test_the_audit_log_has_each_change_with_its_author(cli, acme, names, tmp_path):
+    log = tmp_path / "audit.log"
+    changes = ("--set", "shop=STORE", "--set", "loyalty_tier=TIER")
+    command = ("names", 1, "--organization", acme)
+    cli("integrations", "--audit-log", log, *command, *changes).messages()
+    cli("integrations", "--audit-log", log, *command, "--unset", "shop").messages()
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(each["event"].split(":")[0], each["by"], each["name"]) for each in records] == [
+        ("Name of shop at integration 1 set", "operator", "STORE"),
+        ("Name of loyalty_tier at integration 1 set", "operator", "TIER"),
+        ("Name of shop at integration 1 removed", "operator", "STORE"),
+    ]

@@ -1,0 +1,83 @@
+"""The commands `fields codes`, `fields show` and `fields list --hide-counterparts`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from recipient_fields.application import Core
+from recipient_fields.application.content.code_documents import render_codes
+from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField
+
+from ...support.command_line import CommandLine
+
+ACME = ("--organization", 1)
+
+
+@pytest.fixture(autouse=True)
+def _fields(core: Core, acme: OrganizationId) -> None:
+    """Create a field that Braze has by another name, and that Mailchimp lacks."""
+    core.fields.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
+    for esp, name in ((Esp.BRAZE, "Shop"), (Esp.MAILCHIMP, "FNAME")):
+        integration = core.integrations.create_integration(acme, esp=esp, name=f"My {esp.value}")
+        field = EspField(name=name, data_type=DataType.TEXT)
+        core.integrations.sync_fields(acme, integration.id, [field])
+
+
+def test_the_codes_at_each_integration_precede_those_at_other_esps(cli: CommandLine):
+    run = cli("fields", "codes", "shop", *ACME)
+    rows = [" | ".join(re.split(" {2,}", line)) for line in run.table()]
+    assert rows[:3] == [
+        "INTEGRATION | ESP | ESP NAME | FROM | STATE | INSERTION CODE | VALUE EXPRESSION | REASON",
+        (
+            "1 My braze | braze | Shop | sync | found | {{custom_attribute.${Shop}}} |"
+            " custom_attribute.${Shop} | -"
+        ),
+        "2 My mailchimp | mailchimp | SHOP | convention | missing | *|SHOP|* | SHOP | -",
+    ]
+    others = [row.split(" | ")[:2] for row in rows[3:]]
+    assert others == [["-", esp.value] for esp in Esp if esp not in {Esp.BRAZE, Esp.MAILCHIMP}]
+
+
+def test_a_missing_name_shows_how_to_create_the_field_there(cli: CommandLine):
+    assert cli("fields", "codes", "shop", *ACME).messages() == (
+        "SHOP is missing at integration 2 My mailchimp. To create it: Add a merge field with the"
+        " tag SHOP to the audience: POST /3.0/lists/{list_id}/merge-fields. A third party describes"
+        " this request.\n"
+        "Salesforce Marketing Cloud needs this code before the others:"
+        ' %%[ SET @shop = AttributeValue("shop") ]%%\n'
+    )
+
+
+def test_the_document_is_that_of_the_http_api(cli: CommandLine, core: Core, acme: OrganizationId):
+    document = cli("fields", "codes", "1", *ACME, "--json").document()
+    assert document == render_codes(core.content.list_codes(acme, FieldKey("shop")))
+
+
+def test_a_field_is_shown_with_its_members_and_its_codes(cli: CommandLine):
+    members, codes = cli("fields", "show", "shop", *ACME).out.split("\n\n")
+    assert members.startswith("MEMBER ")
+    assert codes == cli("fields", "codes", "shop", *ACME).out
+
+
+def test_counterparts_can_be_hidden(cli: CommandLine):
+    def keys(*options: str) -> list[str]:
+        document = cli("fields", "list", *ACME, "--json", *options).document()
+        return [each["key"] for each in document["recipient_fields"]]
+
+    assert keys() == ["shop", "shop_1", "fname"]
+    assert keys("--hide-counterparts") == ["shop", "fname"]
+    contradictory = ("--hide-counterparts", "--as-of", "2026-11-20T09:15:00Z")
+    assert "either" in cli("fields", "list", *ACME, *contradictory).usage_error()
+
+
+def test_the_key_of_a_synced_field_already_works(cli: CommandLine):
+    create = ("fields", "create", *ACME, "--name", "First name", "--data-type", "text")
+    assert cli(*create, "--key", "fname").failure() == (
+        "A synced field has this key, and already works at each integration. Use it, or choose"
+        " another key. Its ESP names: fname at integration 1, FNAME at integration 2."
+    )
+    taken = cli(*create, "--key", "shop").failure()
+    assert taken == "A recipient field with this key already exists. Choose another key."
