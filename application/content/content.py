@@ -36,7 +36,7 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names import FieldCode, FieldCodes
+from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
 
 from ..arguments import require_ids
 from ..ports.fields import FieldRepository
@@ -137,6 +137,11 @@ class ContentService:
         """Return the names and codes of all fields of the organization at its integrations."""
         catalog, integrations = self._read_catalog(organization_id)
         return FieldCodes.of(catalog.fields, integrations)
+
+    def read_names(self, organization_id: OrganizationId) -> tuple[EspNames, str]:
+        """Return the ESP names of the organization's fields, and the version tag of its catalog."""
+        catalog, integrations = self._read_catalog(organization_id)
+        return EspNames(catalog.fields, integrations), catalog.version_tag
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None

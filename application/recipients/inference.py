@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from attrs import frozen
 
@@ -32,6 +32,7 @@ class InferredFields:
 def infer_fields(
     reader: RecipientReader,
     fields: Collection[RecipientField] = (),
+    definitions: Mapping[str, str] | None = None,
     *,
     formats: TextFormats,
     max_allowed_values: int = DEFAULT_MAX_PROPOSED_VALUES,
@@ -39,9 +40,9 @@ def infer_fields(
 ) -> InferredFields:
     """Propose a field for each column of the file that is not one of these fields.
 
-    `formats` apply to values that are texts. A text field gets allowed values if its column has at
-    most `max_allowed_values` different values. `on_first_skipped` is called with the first row that
-    is no recipient.
+    `definitions` are those of `match_columns`. `formats` apply to values that are texts. A text
+    field gets allowed values if its column has at most `max_allowed_values` different values.
+    `on_first_skipped` is called with the first row that is no recipient.
 
     Raises: UnreadableFile if the file can't be read, if its columns have no names or equal names,
     if it has no recipients, or if a batch can't create so many fields.
@@ -68,5 +69,5 @@ def infer_fields(
     if not recipients:
         raise UnreadableFile(f"{reader.name} has no recipients.")
     return InferredFields(
-        proposed=inference.propose(fields), recipients=recipients, skipped=skipped
+        proposed=inference.propose(fields, definitions), recipients=recipients, skipped=skipped
     )

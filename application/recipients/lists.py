@@ -11,8 +11,8 @@ from typing import TypeAlias
 from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
-    Catalog,
     DataType,
+    IntegrationId,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -20,8 +20,9 @@ from recipient_fields.domain import (
     TextFormats,
     Violation,
     closest_match,
-    match_columns,
+    find_columns,
 )
+from recipient_fields.domain.esp import EspNames
 
 from ..documents.conversion import with_suggestion
 from ..ports.recipients import (
@@ -63,7 +64,7 @@ class ListOptions:
 
     formats: TextFormats = field(factory=TextFormats)
     integration: int | None = None
-    """The header contains the ESP's names of this integration's fields."""
+    """The header can contain the ESP's names of this integration's fields."""
     additional: bool = False
     """Whether values that are not of recipient fields are accepted."""
     additional_advice: str = "accept additional values"
@@ -187,15 +188,17 @@ class RecipientList:
     _formatted: Mapping[str, DataType] = field(factory=dict)
 
     @classmethod
-    def of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
-        """Return the list that the reader reads.
+    def of(cls, reader: RecipientReader, names: EspNames, options: ListOptions) -> RecipientList:
+        """Return the list that the reader reads, for the organization with these ESP names.
 
         Raises: UnreadableFile if columns have no names or equal names, if several are one field, or
         if one is not a field and no additional values are accepted.
         """
-        schema = RecipientSchema.of(catalog.fields, additional=options.additional)
+        schema = RecipientSchema.of(
+            names.fields, additional=options.additional, definitions=names.definitions
+        )
         if isinstance(reader, ColumnReader):
-            reader = _with_keys(reader, catalog, options)
+            reader = _with_keys(reader, names, options)
         if isinstance(reader, TextReader):
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
             return cls(
@@ -277,37 +280,43 @@ def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
     return violation.path, violation.rule, violation.message, _value(violation, values)
 
 
-def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> ColumnReader:
+def _with_keys(reader: ColumnReader, names: EspNames, options: ListOptions) -> ColumnReader:
     """Return the reader with the keys of its columns."""
     require_names(reader.header_place, reader.header)
-    if options.integration is None:
-        keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
-        known: Collection[str] = [each.key for each in catalog.fields]
-    else:
-        esp_names = _keys_by_esp_name(catalog, options.integration)
+    esp_names: Mapping[str, str] = {}
+    if options.integration is not None:
+        esp_names = names.keys_by_name(IntegrationId(options.integration))
         if not esp_names:
             raise UnreadableFile(
                 f"Integration {options.integration} has no fields. Check its id, or sync it first."
             )
-        keys = {title: esp_names[title] for title in reader.header if title in esp_names}
-        known = esp_names
-    unknown = [title for title in reader.header if title not in keys]
-    if unknown and not options.additional:
-        raise UnreadableFile(
-            f"{reader.header_place}: {_unknown_columns(unknown, known)}"
-            f" Remove them, or {options.additional_advice}."
-        )
+    found = find_columns(reader.header, names.fields, names.definitions, esp_names)
+    keys = {title: keys[0] for title, keys in found.items() if len(keys) == 1}
+    others = [title for title in reader.header if title not in keys]
+    if others and not options.additional:
+        ambiguous = [title for title in others if found[title]]
+        unknown = [title for title in others if not found[title]]
+        known = esp_names or [each.key for each in names.fields]
+        sentences = [_ambiguous_column(title, found[title]) for title in ambiguous[:_MAX_TITLES]]
+        if unknown:
+            sentences.append(
+                f"{_unknown_columns(unknown, known)} Remove them, or {options.additional_advice}."
+            )
+        raise UnreadableFile(f"{reader.header_place}: {' '.join(sentences)}")
+    definitions = names.definitions
     all_keys = [keys.get(title, title) for title in reader.header]
-    require_different(reader.header_place, all_keys, "are the same field")
+    require_different(
+        reader.header_place,
+        [definitions.get(key, key) for key in all_keys],
+        "are the same field",
+    )
     return reader.with_keys(keys)
 
 
-def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:
-    return {
-        each.origin.esp_field_name: each.key
-        for each in catalog.fields
-        if each.origin.integration_id == integration and each.origin.esp_field_name is not None
-    }
+def _ambiguous_column(title: str, keys: Sequence[str]) -> str:
+    listed = ", ".join(keys[:_MAX_TITLES])
+    more = f" and {len(keys) - _MAX_TITLES:,} more" if len(keys) > _MAX_TITLES else ""
+    return f"{title} is the name of several fields: {listed}{more}. Write a key instead."
 
 
 def _unknown_columns(titles: list[str], known: Collection[str]) -> str:

@@ -31,16 +31,21 @@ _TYPESCRIPT_TYPES = {DataType.NUMBER: "number", DataType.BOOLEAN: "boolean"}
 def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
     """Return the JSON Schema (2020-12) of a recipient's data.
 
-    It accepts what `RecipientSchema.check` accepts, with two exceptions that JSON Schema can't
-    express. For a date-time field with allowed values it accepts only their canonical form, not the
-    same instant at another offset. It does not reject an instant that is outside the years 1 to
-    9999 only in UTC.
+    The keys of fields for which others stand are deprecated. The schema accepts what
+    `RecipientSchema.check` accepts, with three exceptions that JSON Schema can't express. It does
+    not reject several values of one field. For a date-time field with allowed values it accepts
+    only their canonical form, not the same instant at another offset. It does not reject an instant
+    that is outside the years 1 to 9999 only in UTC.
     """
+    replaced = schema.definitions
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Recipient",
         "type": "object",
-        "properties": {key: _field_schema(field) for key, field in schema.fields.items()},
+        "properties": {
+            key: {**_field_schema(field), **({"deprecated": True} if key in replaced else {})}
+            for key, field in schema.fields.items()
+        },
         "additionalProperties": schema.additional,
     }
 
@@ -48,8 +53,12 @@ def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
 def render_python_types(schema: RecipientSchema) -> str:
     """Return a Python module with the type of a recipient's data, a TypedDict."""
     members = (
-        f"        {_literal(key)}: {_python_type(field)} | None,"
+        line
         for key, field in schema.fields.items()
+        for line in (
+            *(f"        # Deprecated: use {each}." for each in _replacements(schema, key)),
+            f"        {_literal(key)}: {_python_type(field)} | None,",
+        )
     )
     return "\n".join(
         (
@@ -72,7 +81,12 @@ def render_python_types(schema: RecipientSchema) -> str:
 def render_typescript_types(schema: RecipientSchema) -> str:
     """Return a TypeScript module with the type of a recipient's data, an interface."""
     members = (
-        f"  {key}?: {_typescript_type(field)} | null;" for key, field in schema.fields.items()
+        line
+        for key, field in schema.fields.items()
+        for line in (
+            *(f"  /** @deprecated Use {each}. */" for each in _replacements(schema, key)),
+            f"  {key}?: {_typescript_type(field)} | null;",
+        )
     )
     return "\n".join(
         (
@@ -83,6 +97,11 @@ def render_typescript_types(schema: RecipientSchema) -> str:
             "",
         )
     )
+
+
+def _replacements(schema: RecipientSchema, key: str) -> Sequence[str]:
+    """Return the key of the field that stands for the field with this key, if there is one."""
+    return [schema.definitions[key]] if key in schema.definitions else []
 
 
 def _field_schema(field: RecipientField) -> dict[str, object]:

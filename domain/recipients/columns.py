@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, count
 
 from ..errors import InvalidField
@@ -10,7 +10,7 @@ from ..fields.field import RecipientField
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
 from ..text import MAX_LINE_LENGTH, normalize_nfc, to_line
 
-__all__ = ["column_name", "match_columns", "propose_keys"]
+__all__ = ["column_name", "find_columns", "match_columns", "propose_keys"]
 
 
 def column_name(title: str) -> str:
@@ -22,19 +22,51 @@ def column_name(title: str) -> str:
     return to_line(" ".join(line.split()), max_length=MAX_LINE_LENGTH).strip()
 
 
+def find_columns(
+    titles: Iterable[str],
+    fields: Collection[RecipientField],
+    definitions: Mapping[str, str] | None = None,
+    esp_names: Mapping[str, str] | None = None,
+) -> Mapping[str, Sequence[FieldKey]]:
+    """Return the keys of the fields that each title can mean: one, several or none.
+
+    A title is an ESP name, or else the key of a field, or else the name of API and manual fields,
+    or else that of synced fields: a sync does not change what a title means. `esp_names` are keys
+    by ESP name. `definitions` are the keys of the fields that stand for others, by the keys of
+    these: their names mean the field that stands for them.
+    """
+    definitions, esp_names = definitions or {}, esp_names or {}
+    by_key = {str(field.key): field.key for field in fields}
+    defined: dict[str, dict[FieldKey, None]] = {}
+    synced: dict[str, dict[FieldKey, None]] = {}
+    for field in fields:
+        by_name = defined if field.origin.integration_id is None else synced
+        key = by_key[definitions.get(field.key, field.key)]
+        by_name.setdefault(column_name(field.name), {})[key] = None
+
+    def find(title: str) -> Sequence[FieldKey]:
+        key = esp_names.get(title, title)
+        if key in by_key:
+            return [by_key[key]]
+        name = column_name(title)
+        return [*(defined.get(name) or synced.get(name, ()))]
+
+    return {title: find(title) for title in titles}
+
+
 def match_columns(
-    titles: Iterable[str], fields: Collection[RecipientField]
+    titles: Iterable[str],
+    fields: Collection[RecipientField],
+    definitions: Mapping[str, str] | None = None,
 ) -> Mapping[str, FieldKey]:
     """Return the keys of the columns that are recipient fields, by title.
 
-    The title of such a column is the key of a field, or else the name of exactly one field.
+    The title of such a column is the key of a field, or else the name of exactly one field, of
+    which API and manual fields have precedence. `definitions` are the keys of the fields that stand
+    for others, by the keys of these.
     """
-    by_key = {str(field.key): [field.key] for field in fields}
-    by_name: dict[str, list[FieldKey]] = {}
-    for field in fields:
-        by_name.setdefault(column_name(field.name), []).append(field.key)
-    matches = {title: by_key.get(title) or by_name.get(column_name(title), []) for title in titles}
-    return {title: keys[0] for title, keys in matches.items() if len(keys) == 1}
+    found = find_columns(titles, fields, definitions)
+    return {title: keys[0] for title, keys in found.items() if len(keys) == 1}
 
 
 def propose_keys(titles: Collection[str], taken: Collection[str] = ()) -> Mapping[str, FieldKey]:

@@ -116,9 +116,16 @@ class FieldInference:
             if value not in empty:
                 column.add(value, row)
 
-    def propose(self, fields: Collection[RecipientField] = ()) -> tuple[ProposedField, ...]:
-        """Return a proposal for each column that is not one of these fields."""
-        known = match_columns(self._columns, fields)
+    def propose(
+        self,
+        fields: Collection[RecipientField] = (),
+        definitions: Mapping[str, str] | None = None,
+    ) -> tuple[ProposedField, ...]:
+        """Return a proposal for each column that is not one of these fields.
+
+        `definitions` are those of `match_columns`.
+        """
+        known = match_columns(self._columns, fields, definitions)
         titles = [title for title in self._columns if title not in known]
         keys = propose_keys(titles, {str(each.key) for each in fields})
         return tuple(self._columns[title].propose(title, keys[title]) for title in titles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
 from attrs import field, frozen
@@ -49,16 +49,26 @@ class RecipientSchema:
 
     None or a missing value means that the value is not set. No value is required. If
     `additional` is true, a recipient can have values without a field, which are not checked.
+
+    `definitions` are the keys of the fields that stand for others, by the keys of these. A
+    recipient has the value of such a field under one of its keys only.
     """
 
     fields: Mapping[str, RecipientField]
     additional: bool = False
+    definitions: Mapping[str, str] = field(factory=dict)
     _checks: Mapping[str, ValueCheck[object]] = field(init=False, eq=False, repr=False)
 
     @classmethod
-    def of(cls, fields: Iterable[RecipientField], *, additional: bool = False) -> RecipientSchema:
+    def of(
+        cls,
+        fields: Iterable[RecipientField],
+        *,
+        additional: bool = False,
+        definitions: Mapping[str, str] | None = None,
+    ) -> RecipientSchema:
         """Return the schema of these fields."""
-        return cls({str(each.key): each for each in fields}, additional)
+        return cls({str(each.key): each for each in fields}, additional, definitions or {})
 
     @_checks.default
     def _checks_by_key(self) -> Mapping[str, ValueCheck[object]]:
@@ -90,7 +100,19 @@ class RecipientSchema:
                 violations.append(self._located(checked, key, value, suggest=suggest))
             else:
                 permitted[key] = checked
+        if self.definitions:
+            violations += self._repeated(values)
         return CheckedRecipient(permitted, tuple(violations))
+
+    def _repeated(self, values: Mapping[str, object]) -> Iterator[Violation]:
+        """Yield a violation for each value of a field that has another value."""
+        first: dict[str, str] = {}
+        for key, value in values.items():
+            if value is not None and key in self.fields:
+                other = first.setdefault(self.definitions.get(key, key), key)
+                if other != key:
+                    message = f"This is the same field as {other}. Remove one of both."
+                    yield Violation(Rule.DUPLICATE_ITEM, message, (key,))
 
     def check_unknown(self, value: object) -> object:
         """Return the value if additional values are permitted, or a violation."""

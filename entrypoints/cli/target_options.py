@@ -21,7 +21,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import Integration
+from recipient_fields.domain.esp import EspNames, Integration
 
 from ..service.selection import open_service
 from ..service.settings import variable_of
@@ -54,6 +54,12 @@ class FieldTarget:
     fields: RecipientFields
     organization_id: OrganizationId
     core: Core | None = None
+
+    def read_names(self) -> EspNames:
+        """Return the ESP names of the fields. Of a service, the fields have no counterparts."""
+        if self.core is None:
+            return EspNames(self.fields.list_fields(self.organization_id).fields, ())
+        return self.core.content.read_codes(self.organization_id).names
 
     def list_integrations(self) -> tuple[Integration, ...]:
         """Return the integrations at which names can be set. A service has none."""

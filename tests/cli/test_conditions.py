@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recipient_fields.adapters.relational.fields import RelationalFields
-from recipient_fields.adapters.relational.integrations import RelationalIntegrations
+from recipient_fields.adapters.sqlite.integrations import SqliteIntegrationRepository
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     AllowedValues,
@@ -152,11 +151,10 @@ def test_only_strict_caveats_refuses_a_caveat(compiled, core, acme):
 
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="Plan", data_type=DataType.TEXT))
-    reason = (
-        "plan: this field has no value expression. Set it through the API or with"
-        " `recipient-fields apply`."
+    core.fields.create_field(
+        acme, FieldDraft(name="Plan", data_type=DataType.TEXT, custom_value_expression="plan | x")
     )
+    reason = "plan: the value expression is not a reference to a field of Braze."
     run = compiled('plan = "pro"')
     assert (run.status, run.out, run.err) == (REFUSED, "", f"Braze: {reason}\n")
     as_json = compiled('plan = "pro"', "--json")
@@ -179,7 +177,9 @@ def test_one_of_several_integrations_must_be_chosen(compiled, core, acme):
     assert compiled('plan = "pro"', target=("--integration", first)).status == 0
 
 
-def test_a_condition_is_explained_for_each_esp(conditions):
+def test_a_condition_is_explained_for_each_esp(conditions, core, acme):
+    for esp in (Esp.BRAZE, Esp.MAILCHIMP):
+        synced(core, acme, esp, "PLAN")
     lines = conditions("explain", GOLD).table()
     assert lines[:3] == [
         'The condition is true if `loyalty_tier` is "gold".',
@@ -189,7 +189,8 @@ def test_a_condition_is_explained_for_each_esp(conditions):
     assert len(lines) == 3 + len(Esp)
     results = dict(line.split("  ", 1) for line in lines[3:])
     assert results["Braze"].strip() == "supported"
-    assert results["Mailchimp"].strip().startswith("refused: ")
+    assert results["Mailchimp"].strip().startswith("refused: loyalty_tier: ")
+    assert results["Klaviyo"].strip() == "not connected"
 
 
 def test_a_condition_is_explained_as_json_for_one_esp(conditions):
@@ -199,12 +200,12 @@ def test_a_condition_is_explained_as_json_for_one_esp(conditions):
 
 
 @pytest.mark.parametrize("target", [(), ("--esp", "braze")], ids=["each", "braze"])
-@pytest.mark.parametrize("read", [RelationalFields.all, RelationalIntegrations.all])
-def test_an_explanation_reads_the_fields_and_the_integrations_once(conditions, read, target):
+def test_an_explanation_reads_the_catalog_once(conditions, target):
+    read = SqliteIntegrationRepository.read_catalog
     assert count_calls(read, lambda: conditions("explain", *target, GOLD)) == 1
 
 
-def test_an_explanation_shows_that_an_esp_can_not_use_the_field(conditions, core, acme):
+def test_an_explanation_shows_why_an_esp_has_no_code(conditions, core, acme):
     synced(core, acme, Esp.BRAZE, "Plan")
     synced(core, acme, Esp.HUBSPOT, "City")
     synced(core, acme, Esp.HUBSPOT, "Shop")
@@ -212,7 +213,4 @@ def test_an_explanation_shows_that_an_esp_can_not_use_the_field(conditions, core
     refused = {each["esp"]: each["refused"] for each in esps if "refused" in each}
     assert "braze" not in refused
     assert refused["hubspot"].startswith("The organization has several integrations with HubSpot.")
-    assert refused["klaviyo"] == (
-        "Line 1, column 1: This field belongs to integration 1. Only code for that integration can"
-        " use it."
-    )
+    assert refused["klaviyo"] == "not connected"

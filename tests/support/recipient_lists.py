@@ -76,10 +76,10 @@ class Lists:
     ) -> Checked:
         """Check a file with this content."""
         binary = io.BytesIO(content if isinstance(content, bytes) else content.encode())
-        catalog = self.core.fields.list_fields(self.organization_id)
+        names = self.core.content.read_codes(self.organization_id).names
         valid, rejects = io.BytesIO(), io.BytesIO()
         with open_recipients(binary, name, file_options) as reader:
-            recipients = RecipientList.of(reader, catalog, ListOptions(**options))
+            recipients = RecipientList.of(reader, names, ListOptions(**options))
             with (
                 recipients.reader.open_writer(valid, rejects=False) as valid_rows,
                 recipients.reader.open_writer(rejects, rejects=True) as invalid_rows,

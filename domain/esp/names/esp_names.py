@@ -148,6 +148,36 @@ class EspNames:
         """
         return self._definitions.get(field.id)
 
+    @cached_property
+    def definitions(self) -> Mapping[str, str]:
+        """The keys of the fields that stand for synced fields in lists, by the keys of these."""
+        by_id = {field.id: field for field in self.fields}
+        return {
+            str(by_id[field_id].key): str(definition.key)
+            for field_id, definition in self._definitions.items()
+        }
+
+    def keys_by_name(self, integration_id: IntegrationId) -> Mapping[str, str]:
+        """Return the keys of the fields with each ESP name at an integration.
+
+        The name of a synced field means the field that stands for it. If two fields without a
+        synced one have the same name, it means neither.
+        """
+        synced = self._by_integration.get(integration_id, ())
+        keys = {
+            str(each.origin.esp_field_name): self.definitions.get(each.key, str(each.key))
+            for each in synced
+        }
+        if integration_id not in self.integrations:
+            return keys
+        others: dict[str, set[str]] = {}
+        for field in self.fields:
+            name = self.find(field, integration_id)
+            if name is not None and name.name not in keys:
+                key = self.definitions.get(field.key, str(field.key))
+                others.setdefault(name.name, set()).add(key)
+        return {**keys, **{name: each.pop() for name, each in others.items() if len(each) == 1}}
+
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
         index, key = self._index(target), derived_key(field)

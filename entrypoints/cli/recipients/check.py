@@ -25,7 +25,7 @@ from ..command_group import Command
 from ..options import Identifier, InputFile, option
 from ..output import note, one_line, print_line, print_table
 from ..output_files import OutputFiles, complete_outputs
-from ..target_options import open_fields, target_options
+from ..target_options import open_target, target_options
 from .options import file_options
 
 INVALID_RECIPIENTS = 3
@@ -53,7 +53,7 @@ _PROGRESS_ROWS = 1_000
 @option(
     "--integration",
     type=Identifier(),
-    help="The columns have the ESP's names of this integration's fields.",
+    help="The columns can have the names of the fields at this integration.",
 )
 @file_options
 @option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
@@ -108,10 +108,10 @@ def check(
         additional=additional,
         additional_advice="add --additional",
     )
-    with open_fields(ctx, organization, url) as (fields, organization_id):
-        catalog = fields.list_fields(organization_id)
+    with open_target(ctx, organization, url) as target:
+        names = target.read_names()
     reader = ctx.with_resource(open_recipients(file, file.name, file_options))
-    report = _check(RecipientList.of(reader, catalog, options), file, out, rejects)
+    report = _check(RecipientList.of(reader, names, options), file, out, rejects)
     _print_report(report, file.name)
     for data_type, advice in _ADVICE.items():
         if data_type in report.unread_types:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import click
@@ -16,16 +16,16 @@ from recipient_fields.domain import (
     MAX_ALLOWED_VALUES,
     Doubt,
     ProposedField,
-    RecipientField,
     TextFormats,
 )
+from recipient_fields.domain.esp import EspNames
 
 from ...service.selection import open_recipients
 from ..command_group import Command
 from ..fields.export import print_document
 from ..options import InputFile, json_option, option
 from ..output import note, one_line
-from ..target_options import open_fields, optional_target_options
+from ..target_options import open_target, optional_target_options
 from .options import file_options
 
 _NOTES = {
@@ -79,10 +79,10 @@ def infer(
     it. Messages on standard error name the fields to review. With --organization or --url, the
     command omits columns that are already fields of the organization.
     """
-    fields: Collection[RecipientField] = ()
+    names = EspNames((), ())
     if organization is not None or url is not None:
-        with open_fields(ctx, organization, url) as (service, organization_id):
-            fields = service.list_fields(organization_id).fields
+        with open_target(ctx, organization, url) as target:
+            names = target.read_names()
     reader = ctx.with_resource(
         open_recipients(file, file.name, FileOptions(encoding=encoding, delimiter=delimiter))
     )
@@ -93,7 +93,8 @@ def infer(
 
     inferred = infer_fields(
         reader,
-        fields,
+        names.fields,
+        names.definitions,
         formats=formats,
         max_allowed_values=max_allowed_values,
         on_first_skipped=note_skipped,

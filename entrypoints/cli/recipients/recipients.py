@@ -16,7 +16,7 @@ from recipient_fields.domain import RecipientSchema
 from ..command_group import CommandGroup
 from ..options import option
 from ..output import print_bytes, print_line
-from ..target_options import open_fields, target_options
+from ..target_options import open_target, target_options
 from .check import check
 from .inference import infer
 
@@ -65,6 +65,6 @@ recipients.add_command(infer)
 def _read_schema(
     ctx: click.Context, organization: str | None, url: str | None, *, additional: bool = False
 ) -> RecipientSchema:
-    with open_fields(ctx, organization, url) as (fields, organization_id):
-        catalog = fields.list_fields(organization_id)
-    return RecipientSchema.of(catalog.fields, additional=additional)
+    with open_target(ctx, organization, url) as target:
+        names = target.read_names()
+    return RecipientSchema.of(names.fields, additional=additional, definitions=names.definitions)

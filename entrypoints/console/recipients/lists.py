@@ -20,8 +20,8 @@ from recipient_fields.application.ports.recipients import (
     UnreadableFile,
 )
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
-from recipient_fields.domain import Catalog, InvalidInput, RecipientFieldsError, TextFormats
-from recipient_fields.domain.esp import DIALECTS, Integration
+from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
+from recipient_fields.domain.esp import DIALECTS, EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from .. import MAX_FILE_SIZE, MAX_FORM_SIZE
@@ -105,8 +105,8 @@ class RecipientListCheck(Page):
         if not self._running.acquire(blocking=False):
             raise falcon.HTTPServiceUnavailable(description=_BUSY, retry_after=5)
         try:
-            catalog = self.core.fields.list_fields(visit(req).organization.id)
-            return self._check_list(form, file, catalog, options, with_rejects=with_rejects)
+            names = self.core.content.read_codes(visit(req).organization.id).names
+            return self._check_list(form, file, names, options, with_rejects=with_rejects)
         finally:
             self._running.release()
 
@@ -114,7 +114,7 @@ class RecipientListCheck(Page):
         self,
         form: Form,
         file: UploadedFile,
-        catalog: Catalog,
+        names: EspNames,
         options: ListOptions,
         *,
         with_rejects: bool,
@@ -132,7 +132,7 @@ class RecipientListCheck(Page):
 
         content = io.BytesIO(file.content)
         with self.open_recipients(content, name, _file_options(form)) as reader:
-            recipients = RecipientList.of(reader, catalog, options)
+            recipients = RecipientList.of(reader, names, options)
             with recipients.reader.open_writer(rejects, rejects=True) as writer:
                 report = recipients.check(
                     rejects=writer if with_rejects else None, on_row=require_limits

@@ -8,7 +8,7 @@ from typing import ClassVar
 import falcon
 from attrs import frozen
 
-from recipient_fields.application import RecipientFieldService
+from recipient_fields.application import ContentService
 from recipient_fields.application.documents.schemas import render_document
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.documents.violations import violation_document
@@ -53,7 +53,7 @@ class RecipientSchemaItem(Resource):
     parameters: ClassVar[Mapping[str, Parameter]] = _SCHEMA_PARAMETERS
     media_types: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON, PROBLEM)
 
-    service: RecipientFieldService
+    service: ContentService
     cache: ResponseCache
     heavy: HeavyRequests
 
@@ -73,9 +73,11 @@ class RecipientSchemaItem(Resource):
         """
 
         def render() -> ReadResponse:
-            catalog = self.service.list_fields(credential(req).organization_id)
-            schema = RecipientSchema.of(catalog.fields, additional=additional)
-            return ReadResponse(catalog.version_tag, render_json(render_json_schema(schema)))
+            names, version_tag = self.service.read_names(credential(req).organization_id)
+            schema = RecipientSchema.of(
+                names.fields, additional=additional, definitions=names.definitions
+            )
+            return ReadResponse(version_tag, render_json(render_json_schema(schema)))
 
         additional = parse_members(parameters(req), _SCHEMA_PARAMETERS).get("additional", False)
         create = in_slot(self.heavy, credential(req), render)
@@ -93,7 +95,7 @@ class RecipientChecks(Resource):
     max_body_values: ClassVar[int] = 250_000
     requires_write: ClassVar[bool] = False
 
-    service: RecipientFieldService
+    service: ContentService
     heavy: HeavyRequests
 
     @operation(
@@ -138,8 +140,9 @@ class RecipientChecks(Resource):
         with self.heavy.reading_catalog(credential(req)) as request:
             request.require_slot_above(HEAVY_CHECK_SIZE, [len(body)])
             recipients = parse_recipients(parse_body(body, self))
-            catalog = self.service.list_fields(credential(req).organization_id)
-            results = _check(RecipientSchema.of(catalog.fields), recipients)
+            names, _ = self.service.read_names(credential(req).organization_id)
+            schema = RecipientSchema.of(names.fields, definitions=names.definitions)
+            results = _check(schema, recipients)
             document = RecipientCheckListDocument(tuple(results))
             resp.data = render_json(render_document(document))
 

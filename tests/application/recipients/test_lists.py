@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     TextFormats,
     sync_channel,
 )
+from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.recipient_lists import Lists
@@ -62,10 +63,62 @@ def test_the_header_can_have_the_names_of_an_esp(lists: Lists) -> None:
     assert checked.lines == [
         "3: first_name: Write a number like 1234.5, without thousands separators."
     ]
-    assert "are not recipient fields: tier" in lists.refusal("tier\n", integration=SEVEN)
+    assert lists.check("FNAME,tier\n1,gold\n", integration=SEVEN).numbers == (1, 0)
+    assert "are not recipient fields: teir" in lists.refusal("teir\n", integration=SEVEN)
     assert lists.refusal("tier\n", integration=8) == (
         "Integration 8 has no fields. Check its id, or sync it first."
     )
+
+
+class TestCounterparts:
+    """Lists of an organization with a definition and two synced fields for it."""
+
+    @pytest.fixture
+    def klaviyo(self, lists: Lists) -> IntegrationId:
+        core, ours = lists.core, lists.organization_id
+        ids = [
+            core.integrations.create_integration(ours, esp=esp, name="Main").id
+            for esp in (Esp.BRAZE, Esp.KLAVIYO)
+        ]
+        for integration_id, names in zip(ids, [["tier"], ["Tier", "City"]], strict=True):
+            fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+            core.integrations.sync_fields(ours, integration_id, fields)
+        return ids[1]
+
+    @pytest.mark.usefixtures("klaviyo")
+    @pytest.mark.parametrize("header", ["tier", "Tier", "tier_1", "tier_2"])
+    def test_a_header_can_be_a_key_or_a_name(self, lists: Lists, header: str) -> None:
+        assert lists.check(f"{header}\ngold\n").numbers == (1, 0)
+
+    def test_an_esp_name_means_the_definition(self, lists: Lists, klaviyo: IntegrationId) -> None:
+        checked = lists.check("Tier,City,born\ngolf,Bern,\n", integration=klaviyo)
+        assert checked.lines == ["2: tier: Use one of gold, silver. Did you mean gold?"]
+
+    def test_a_name_by_convention_is_an_esp_name(self, lists: Lists) -> None:
+        create = lists.core.integrations.create_integration
+        mailchimp = create(lists.organization_id, esp=Esp.MAILCHIMP, name="Main").id
+        assert lists.check("TIER\ngold\n", integration=mailchimp).numbers == (1, 0)
+
+    @pytest.mark.usefixtures("klaviyo")
+    def test_two_columns_for_one_field_are_refused(self, lists: Lists) -> None:
+        refusal = lists.refusal("tier,tier_2\n")
+        assert refusal == "list.csv:1: Columns 1 and 2 are the same field, tier."
+
+    @pytest.mark.usefixtures("klaviyo")
+    def test_two_members_for_one_field_are_a_violation(self, lists: Lists) -> None:
+        rows = '{"tier": "gold", "tier_2": "x"}\n{"tier": null, "tier_2": "x", "tier_1": null}\n'
+        assert lists.check(rows, "list.jsonl").lines == [
+            "1: tier_2: This is the same field as tier. Remove one of both."
+        ]
+
+    def test_a_name_of_two_fields_is_ambiguous(self, lists: Lists) -> None:
+        for key in ("one", "two"):
+            draft = FieldDraft(name="Size", key=key, data_type=DataType.TEXT)
+            lists.core.fields.create_field(lists.organization_id, draft)
+        assert lists.refusal("tier,Size\n") == (
+            "list.csv:1: Size is the name of several fields: one, two. Write a key instead."
+        )
+        assert lists.check("tier,Size\ngold,1\n", additional=True).numbers == (1, 0)
 
 
 def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:
@@ -124,10 +177,10 @@ def test_a_caller_can_end_the_check_after_any_row(lists: Lists) -> None:
         if rejects.getvalue().count(b"\n") == 2:
             raise TimeoutError
 
-    catalog = lists.core.fields.list_fields(lists.organization_id)
+    names = lists.core.content.read_codes(lists.organization_id).names
     content = io.BytesIO(b"tier\n" + b"golf\n" * 3)
     with open_recipients(content, "list.csv", FileOptions()) as reader:
-        recipients = RecipientList.of(reader, catalog, ListOptions())
+        recipients = RecipientList.of(reader, names, ListOptions())
         with reader.open_writer(rejects, rejects=True) as writer, pytest.raises(TimeoutError):
             recipients.check(rejects=writer, on_row=end_after_line_2)
     assert rejects.getvalue().count(b"golf") == 1

@@ -193,3 +193,13 @@ def test_the_typescript_types_list_the_allowed_values() -> None:
     assert r'  text_restricted?: "gold" | "a \"quoted\" \\ value" | "Zo\u00eb" | null;' in lines
     assert "  number_restricted?: 0 | 1.5 | -3 | null;" in lines
     assert "  datetime_restricted?: string | null;" in lines
+
+
+def test_the_keys_of_counterparts_are_deprecated() -> None:
+    schema = RecipientSchema.of(FIELDS[:2], definitions={FIELDS[1].key: FIELDS[0].key})
+    first, second = schema.fields
+    properties: Any = render_json_schema(schema)["properties"]
+    assert "deprecated" not in properties[first]
+    assert properties[second]["deprecated"] is True
+    assert f"        # Deprecated: use {first}.\n" in render_python_types(schema)
+    assert f"  /** @deprecated Use {first}. */\n  {second}?: " in render_typescript_types(schema)

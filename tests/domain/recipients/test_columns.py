@@ -8,25 +8,29 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import (
     API,
+    Channel,
     DataType,
     FieldDraft,
     FieldId,
     FieldKey,
     FieldName,
+    IntegrationId,
     OrganizationId,
     RecipientField,
     column_name,
     match_columns,
     propose_keys,
+    sync_channel,
 )
 from recipient_fields.testing.examples import NOW
 
 titles = st.lists(st.text(max_size=20) | st.text("aB _1é", max_size=6), unique=True, max_size=10)
 
 
-def a_field(key: str, name: str) -> RecipientField:
-    draft = FieldDraft(name=name, key=key, data_type=DataType.TEXT)
-    return draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
+def a_field(key: str, name: str, by: Channel = API) -> RecipientField:
+    esp_name = {} if by is API else {"esp_field_name": name}
+    draft = FieldDraft(name=name, key=key, data_type=DataType.TEXT, **esp_name)
+    return draft.define(by=by, at=NOW).with_id(FieldId(1), OrganizationId(1))
 
 
 @pytest.mark.parametrize(
@@ -91,3 +95,18 @@ def test_a_column_is_matched_by_the_key_and_then_by_the_name_of_a_field() -> Non
 def test_a_name_of_two_fields_matches_no_column() -> None:
     fields = [a_field("tier", "Tier"), a_field("tier_2", "Tier")]
     assert match_columns(["Tier"], fields) == {}
+
+
+def test_the_name_of_a_counterpart_means_its_definition() -> None:
+    fields = [a_field("tier", "Level"), a_field("tier_2", "Tier")]
+    definitions = {"tier_2": "tier"}
+    assert match_columns(["Tier", "tier_2"], fields, definitions) == {
+        "Tier": "tier",
+        "tier_2": "tier_2",
+    }
+
+
+def test_the_name_of_an_api_or_manual_field_has_precedence() -> None:
+    synced = a_field("other", "Tier", by=sync_channel(IntegrationId(1)))
+    assert match_columns(["Tier"], [a_field("tier", "Tier"), synced]) == {"Tier": "tier"}
+    assert match_columns(["Tier"], [synced]) == {"Tier": "other"}

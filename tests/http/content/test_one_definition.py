@@ -12,8 +12,6 @@ from recipient_fields.domain.esp import Esp, EspField
 from ..api import CONTENT_EXPORTS, Api
 from ..conftest import Harness
 
-pytestmark = pytest.mark.xfail(strict=True, reason="one definition for every ESP")
-
 CONTENT = "{{recipient.loyalty_tier}} {{recipient.shop}}"
 NAMES = {Esp.BRAZE: ["loyalty_tier", "Shop"], Esp.KLAVIYO: ["Loyalty Tier", "shop"]}
 AFTER = {
