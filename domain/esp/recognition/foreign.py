@@ -243,10 +243,14 @@ class _Judge:
             yield Finding(Reason.POSSIBLY_FOREIGN, f"contact.{path[1]}", (Esp.HUBSPOT,))
 
     def _owners_of_root(self, root: str) -> tuple[Esp, ...]:
-        return tuple(esp for esp in _WITH_BRACES if root in VOCABULARIES[esp].roots)
+        return tuple(
+            esp for esp in _WITH_BRACES if esp is not self.esp and root in VOCABULARIES[esp].roots
+        )
 
     def _owners_of_system(self, name: str) -> tuple[Esp, ...]:
-        return tuple(esp for esp in _WITH_BRACES if VOCABULARIES[esp].is_system(name))
+        return tuple(
+            esp for esp in _WITH_BRACES if esp is not self.esp and VOCABULARIES[esp].is_system(name)
+        )
 
     def _of_others(
         self, word: str, words: Callable[[Vocabulary], frozenset[str]], syntaxes: set[Syntax]

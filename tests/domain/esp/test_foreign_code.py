@@ -78,6 +78,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.BRAZE, "{% for event in items %}{{ event.name }}{% endfor %}", []),
         (Esp.BRAZE, "{% connected_content https://a.b/c :save event %}{{ event.name }}", []),
         (Esp.BRAZE, "{% set a = 1 %}", [MISTAKE]),
+        (Esp.BRAZE, "{% for a in event_properties.b %}{% endfor %}", [UNKNOWN]),
         (Esp.BRAZE, "{% raw %}*|FNAME|* {{ event.x }}{% endraw %}", []),
         (Esp.BRAZE, "{% if {{custom_attribute.${a}}} == 1 %}{% endif %}", []),
         (Esp.CUSTOMER_IO, "{% if {{customer.a}} == 1 %}{% endif %}", [MISTAKE]),
