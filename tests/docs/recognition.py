@@ -23,7 +23,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
 VALUES = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
 HEAD = (
     "| Dialect | Fields: recall, precision | Names | System tags: recall, precision"
-    " | Silent foreign tags | Silent system tags | False mistakes |\n|---|---|---|---|---|---|---|\n"
+    " | Silent foreign tags | Silent system tags | False mistakes |\n"
+    "|---|---|---|---|---|---|---|\n"
 )
 
 
