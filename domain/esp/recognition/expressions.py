@@ -100,7 +100,7 @@ class Expression:
     `word` is the name of the statement or the block. `filters` are their names with the character
     that begins their arguments: `:`, `(` or nothing. `helpers` are the calls of Handlebars, `calls`
     those of other languages. `sets` are the names that the tag gives to values. `is_parsed` is
-    false if the arguments are no expressions. It is shared, so nobody changes it.
+    false if the arguments are no expressions. The result is shared: do not change it.
     """
 
     word: str = ""

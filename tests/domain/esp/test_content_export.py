@@ -563,6 +563,24 @@ def test_an_incomplete_code_is_refused(esp, code, opening, manual, refusal):
     )
 
 
+@pytest.mark.parametrize(
+    ("esp", "code"),
+    [
+        (Esp.BRAZE, WarningCode.REFERENCE_LOOKALIKE),
+        (Esp.MAILCHIMP, WarningCode.REFERENCE_LOOKALIKE),
+        (Esp.SENDGRID, WarningCode.POSSIBLY_FOREIGN_CODE),
+    ],
+)
+def test_a_key_in_braces_without_recipient_is_a_lookalike(esp, code, export):
+    (warning,) = export(esp, "Your {{ tier }}").warnings
+    assert (warning.column, warning.code) == (6, code)
+    assert warning.message.endswith("Did you mean `{{recipient.tier}}`?")
+
+
+def test_a_local_variable_with_the_name_of_a_key_is_no_warning(export):
+    assert export(Esp.BRAZE, "{% assign tier = 1 %}{{ tier }}").warnings == ()
+
+
 def test_a_refused_comparison_is_marked_itself(refusal):
     source = '{{#if recipient.tier = "a" and\n recipient.tier contains "b"}}x{{/if}}'
     (message,) = refusal(Esp.ACTIVECAMPAIGN, source)
