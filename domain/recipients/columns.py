@@ -49,7 +49,7 @@ def find_columns(
         if key in by_key:
             return [by_key[key]]
         name = column_name(title)
-        return [*(defined.get(name) or synced.get(name, ()))]
+        return [*(defined.get(name) or synced.get(name) or ())]
 
     return {title: find(title) for title in titles}
 

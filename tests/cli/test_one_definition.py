@@ -132,7 +132,7 @@ def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: lis
     assert {esp: account.export(esp) for esp in REPORTED} == AFTER
     create = ("fields", "create", "--key", "loyalty_tier", "--name", "Loyalty tier")
     refused = account.run(*create, "--type", "text").failure()
-    assert "already works at each integration" in refused
+    assert "already works at every integration" in refused
 
 
 def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(

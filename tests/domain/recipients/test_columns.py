@@ -28,8 +28,8 @@ titles = st.lists(st.text(max_size=20) | st.text("aB _1é", max_size=6), unique=
 
 
 def a_field(key: str, name: str, by: Channel = API) -> RecipientField:
-    esp_name = {} if by is API else {"esp_field_name": name}
-    draft = FieldDraft(name=name, key=key, data_type=DataType.TEXT, **esp_name)
+    esp_name = None if by is API else name
+    draft = FieldDraft(name=name, key=key, data_type=DataType.TEXT, esp_field_name=esp_name)
     return draft.define(by=by, at=NOW).with_id(FieldId(1), OrganizationId(1))
 
 
