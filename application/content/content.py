@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -221,13 +221,17 @@ class ContentService:
         target: Target,
         *,
         strict: Strict = False,
+        literals: Collection[str] = (),
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
+
+        There are no warnings about `literals`, which are texts that must stay as they are.
 
         Raises: InvalidContent if the content can't be exported, or if there are warnings that
         `strict` rejects.
         """
-        return export_content(content, self.read_codes(organization_id), target, strict=strict)
+        codes = self.read_codes(organization_id)
+        return export_content(content, codes, target, strict=strict, literals=literals)
 
     def export_for_integrations(
         self,
@@ -236,6 +240,7 @@ class ContentService:
         integration_ids: Iterable[IntegrationId],
         *,
         strict: Strict = False,
+        literals: Collection[str] = (),
     ) -> Iterator[IntegrationExport]:
         """Read the catalog, and return an iterator that exports the content for each integration.
 
@@ -246,7 +251,9 @@ class ContentService:
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = export_content(content, codes, integration_id, strict=strict)
+                exported = export_content(
+                    content, codes, integration_id, strict=strict, literals=literals
+                )
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)

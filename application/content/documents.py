@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -48,6 +48,9 @@ MAX_EXPORTS_LENGTH = 4_194_304
 It applies to the content, counted once per integration, and to the result: that of one export has
 the same limit.
 """
+_MAX_LITERALS = 100
+_MAX_LITERAL_LENGTH = 1_000
+"""The number of literals in a document, and of characters in one. Each one is searched."""
 
 
 @frozen
@@ -138,6 +141,7 @@ class ContentExport:
     content: Content
     target: Target | tuple[IntegrationId, ...]
     strict: Strict
+    literals: Collection[str] = ()
 
 
 @frozen(kw_only=True)
@@ -172,6 +176,17 @@ class ContentExportDocument:
         metadata=described(
             "The warnings that are violations: `mistakes`, all (`true`) or none (`false`)."
             " The default is `false`."
+        ),
+    )
+    literals: list[str] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Texts that must stay as they are: there are no warnings about them.",
+            {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": _MAX_LITERAL_LENGTH},
+            },
+            maxItems=_MAX_LITERALS,
         ),
     )
 
@@ -253,9 +268,31 @@ def parse_content_export(document: object) -> ContentExport:
             content = _parse_content(members.content)
         with violations.collect():
             target = _export_target(members)
+        with violations.collect("literals"):
+            literals = _parse_literals(members.literals)
     if violations:
         raise InvalidDocument(violations)
-    return ContentExport(content, target, members.strict)
+    return ContentExport(content, target, members.strict, literals)
+
+
+def _parse_literals(literals: list[str] | Unchanged) -> Collection[str]:
+    """Return the literals. Raises: InvalidInput with all violations."""
+    if literals is UNCHANGED:
+        return ()
+    violations = Violations()
+    if len(literals) > _MAX_LITERALS:
+        message = f"There are at most {_MAX_LITERALS} literals."
+        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
+    for index, literal in enumerate(literals[:_MAX_LITERALS]):
+        if not literal:
+            message = "Write the text that stays, or remove this literal."
+            violations.append(Violation(Rule.BLANK, message, (str(index),)))
+        if len(literal) > _MAX_LITERAL_LENGTH:
+            message = f"A literal has at most {_MAX_LITERAL_LENGTH:,} characters."
+            violations.append(Violation(Rule.TOO_LONG, message, (str(index),)))
+    if violations:
+        raise InvalidInput(violations)
+    return literals
 
 
 def exported_content_document(exported: ExportedContent) -> ExportedContentDocument:

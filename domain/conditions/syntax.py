@@ -140,6 +140,15 @@ _OTHER_SPELLINGS = {
     "!": "not",
 }
 """What other languages and editors write, and what this language requires."""
+_INSTEAD_OF_OPERATOR = {
+    **dict.fromkeys(
+        ("begins", "ends", "like", "matches", "starts"),
+        'Conditions compare whole texts. Write `tier = "gold"`, or `tier in ("gold", …)`.',
+    ),
+    "between": "Write two comparisons, such as `visits >= 1 and visits <= 5`.",
+}
+"""What to write instead of the operators of other languages."""
+_NO_BREAK_SPACES = {"\u00a0", "\u2007", "\u202f", "&nbsp;"}
 _BOOLEANS = {"true": True, "false": False}
 _KEYWORDS = {"and", "or", "not", "in", "is", *_BOOLEANS}
 """The words that can't be keys. `contains`, `set` and `date` can: their places differ."""
@@ -188,6 +197,7 @@ class _Parser:
     def __init__(self, text: str, start: TextPosition) -> None:
         self._tokens = _tokenize(text, start)
         self.token = next(self._tokens)
+        self._last_kind = ""
 
     def disjunction(self, depth: int) -> Condition:
         conditions = [self.conjunction(depth)]
@@ -241,6 +251,8 @@ class _Parser:
             return operator, []
         if symbol == "not":
             raise self.error("Write `not` before the field, as in `not visits = 3`.")
+        if symbol.lower() in _INSTEAD_OF_OPERATOR:
+            raise self.error(_INSTEAD_OF_OPERATOR[symbol.lower()])
         if symbol not in {"and", "or", ")", ""}:
             raise self.error("Expected an operator after the field, such as `=`.")
         return Operator.IS_TRUE, []
@@ -288,6 +300,10 @@ class _Parser:
             message = "Close this text with the same quote, on the same line."
         elif self.token.text != (lower := self.token.text.lower()) and lower in _KEYWORDS:
             message = f"Write `{lower}` in lower case."
+        elif self.token.text in _NO_BREAK_SPACES:
+            message = "Write a space instead of this no-break space."
+        elif self.token.text == "," and self._last_kind == "number":
+            message = "Write a decimal point instead of the comma, such as 1.5."
         elif self.token.text in _OTHER_SPELLINGS:
             written = self.token.text
             message = f"Write `{_OTHER_SPELLINGS[written]}` instead of `{written}`."
@@ -316,4 +332,5 @@ class _Parser:
     def _advance(self) -> _Token:
         """Move to the next token. Return the one before it."""
         token, self.token = self.token, next(self._tokens)
+        self._last_kind = token.kind
         return token

@@ -36,6 +36,14 @@ MESSAGES: Mapping[WarningCode, str] = {
         "This looks like a condition, but it stays in the email as text. Write `recipient.` before"
         " each key."
     ),
+    WarningCode.UNLESS_LOOKALIKE: (
+        "Content has no `{{#unless}}`, so this stays in the email as text. Write"
+        " `{{#if not recipient.KEY}}…{{/if}}`."
+    ),
+    WarningCode.LOOP_LOOKALIKE: (
+        "Content has no loops, so this stays in the email as text. Write the loop in the language"
+        " of the ESP, with `{{recipient.KEY | expression}}`."
+    ),
     WarningCode.CONDITION_MISSING: ("This tag has no condition. Write `{{#if recipient.KEY …}}`."),
     WarningCode.OUTER_BRACES: (
         "The outer braces of `{{{…}}}` stay in the email. Write two braces."

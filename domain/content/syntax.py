@@ -77,6 +77,12 @@ _CONDITION = re.compile(
 It ends at `{{` and at a backslash outside of texts. So at most three matches that begin at
 different tags can read the same character, and all matches together take linear time.
 """
+_TEXTS = re.compile(_TEXT, re.DOTALL)
+_UNENDED = re.compile(
+    r"""(?>(?:[^"'{}\\]++|"[^"{}\n]*+"|'[^'{}\n]*+')*)(?:(?P<quote>["'])|\}(?!\}))"""
+)
+"""The first quote without a closing one in a tag, or the first single brace."""
+_UNQUOTED_DEFAULT = re.compile(r"\s*+default\s*+:\s*+(?:[^\s\"'}]|&quot;)")
 _REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+\}\}")
@@ -86,13 +92,18 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
 _FILTERS = ("default", "expression")
+_OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLESS_LOOKALIKE}
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
 _NO_END = "This block has no {{/if}}."
-_NO_END_OF_CONDITION = "This condition has no end. Close its quotes, and write `}}` after it."
-_EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space before `#if`, and in small letters."
+_NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
+_NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
+_ONE_BRACE = "Write two braces at the end of the tag: `}}`."
+_SPACE_BEFORE_IF = "Write `{{#if`, without a space before `#if`."
+_CAPITALS_IN_IF = "Write `{{#if` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
+_EXPECTED_QUOTES = 'Write the default in straight quotes: `| default: "text"`.'
 
 
 @define
@@ -167,7 +178,9 @@ class _Parser:
     def _default(self, start: int, found: re.Match[str] | None) -> str | None:
         """Return the default that a filter sets. Refuse an invalid filter."""
         if found is None:
-            self._refuse(start, Rule.FORMAT, _EXPECTED_FILTER)
+            unquoted = _UNQUOTED_DEFAULT.match(self.source, self.source.index("|", start) + 1)
+            message = _EXPECTED_FILTER if unquoted is None else _EXPECTED_QUOTES
+            self._refuse(start, Rule.FORMAT, message)
             return None
         name, text = found["name"], found["text"]
         if name not in _FILTERS or (name == "default") is (text is None):
@@ -188,6 +201,8 @@ class _Parser:
                 self.lookalikes.append((tag.start(), WarningCode.CONDITION_MISSING))
             if found is None and tag["open"].lower() == "if":
                 self._require_no_reference(tag)
+            elif tag["open"] in _OTHER_BLOCKS and _REFERENCE_IN_TAG.match(self.source, tag.end()):
+                self.lookalikes.append((tag.start(), _OTHER_BLOCKS[tag["open"]]))
             self.blocks[-1].other_tags.append((tag["open"], tag.start()))
             return tag.end()
         self._add_text(tag.start())
@@ -198,9 +213,23 @@ class _Parser:
 
     def _require_no_reference(self, tag: re.Match[str]) -> None:
         """Refuse the tag of a block if it has a reference, so that it can't be another language."""
-        if _REFERENCE_IN_TAG.match(self.source, tag.end()) is not None:
-            message = _NO_END_OF_CONDITION if tag[0] == "{{#if" else _EXPECTED_IF
-            self._refuse(tag.start(), Rule.FORMAT, message)
+        if _REFERENCE_IN_TAG.match(self.source, tag.end()) is None:
+            return
+        if tag[0] == "{{#if":
+            self._refuse_unended(tag)
+        elif tag["open"] == "if":
+            self._refuse(tag.start(), Rule.FORMAT, _SPACE_BEFORE_IF)
+        else:
+            self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_IF)
+
+    def _refuse_unended(self, tag: re.Match[str]) -> None:
+        """Refuse the quote or the brace that is missing in a tag without an end."""
+        found = _UNENDED.match(self.source, tag.end())
+        if found is None:
+            self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_CONDITION)
+        else:
+            message = _ONE_BRACE if found["quote"] is None else _NO_END_OF_TEXT
+            self._refuse(found.end() - 1, Rule.FORMAT, message)
 
     def _else(self, tag: re.Match[str]) -> int:
         block = self.blocks[-1]
@@ -227,7 +256,7 @@ class _Parser:
 
     def _close(self, tag: re.Match[str]) -> int:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
-        if block.other_tags and block.other_tags[-1][0] == tag["close"]:
+        if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
         elif not is_outermost and not block.other_tags and tag[0] == "{{/if}}":
             self._add_text(tag.start())
@@ -264,7 +293,13 @@ class _Parser:
         try:
             condition = parse_condition(_PREFIX.sub(_blank, found["condition"]), start=position)
         except InvalidCondition as invalid:
-            self.violations += located_violations(invalid)
+            text = next(
+                (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
+            )
+            if text is not None:  # The text ends at a quote after the tag.
+                self._refuse(found.start() + text.start(), Rule.FORMAT, _NO_END_OF_TEXT)
+            else:
+                self.violations += located_violations(invalid)
             return None
         for comparison in comparisons(condition):
             offset = self.lines.offset(comparison)

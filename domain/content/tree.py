@@ -96,9 +96,11 @@ class Lines:
 
     def offset(self, comparison: Comparison) -> int:
         """Return the offset of the comparison, or 0 if it was not parsed from text."""
-        if comparison.position is None:
-            return 0
-        return self._starts[comparison.position.line - 1] + comparison.position.column - 1
+        return 0 if comparison.position is None else self.offset_of(comparison.position)
+
+    def offset_of(self, position: TextPosition) -> int:
+        """Return the offset of the character at this position."""
+        return self._starts[position.line - 1] + position.column - 1
 
 
 @frozen(kw_only=True)

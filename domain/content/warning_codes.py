@@ -30,10 +30,14 @@ class WarningCode(Enum):
 
     REFERENCE_LOOKALIKE = "reference_lookalike"
     CONDITION_LOOKALIKE = "condition_lookalike"
+    UNLESS_LOOKALIKE = "unless_lookalike"
+    LOOP_LOOKALIKE = "loop_lookalike"
     CONDITION_MISSING = "condition_missing"
     OUTER_BRACES = "outer_braces"
 
     FOREIGN_CODE = "foreign_code"
+    POSSIBLY_FOREIGN_CODE = "possibly_foreign_code"
+    UNKNOWN_WORD = "unknown_word"
     FOREIGN_INSERTION_CODE = "foreign_insertion_code"
     EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
     QUOTES_IN_CODE = "quotes_in_code"
@@ -68,7 +72,10 @@ class WarningCode(Enum):
 _MISTAKES = {
     WarningCode.REFERENCE_LOOKALIKE,
     WarningCode.CONDITION_LOOKALIKE,
+    WarningCode.UNLESS_LOOKALIKE,
+    WarningCode.LOOP_LOOKALIKE,
     WarningCode.CONDITION_MISSING,
     WarningCode.OUTER_BRACES,
+    WarningCode.FOREIGN_CODE,
     WarningCode.MISSING_NAME,
 }

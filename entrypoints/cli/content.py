@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -10,12 +11,13 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.application import Core
+from recipient_fields.application.content.content import IntegrationExport
 from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.application.wording import counted
-from recipient_fields.domain import OrganizationId, Rule, Violation
+from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
-from recipient_fields.domain.content import Content, InvalidContent, Strict, parse_content
-from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent
+from recipient_fields.domain.content import InvalidContent, parse_content
+from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, Integration
 from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
@@ -90,6 +92,14 @@ def check(
     " does not exist.",
 )
 @strict_options
+@option(
+    "--literal",
+    "literals",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
+    " You can repeat this option.",
+)
 @_content_argument
 @click.pass_obj
 def export(
@@ -98,6 +108,7 @@ def export(
     esp: Esp | None,
     integration: int | None,
     out: str | None,
+    literals: tuple[str, ...],
     content: BinaryIO,
     *,
     everywhere: bool,
@@ -129,11 +140,17 @@ def export(
     ):
         parsed = parse_content(text)
         if target is not None:
-            exported = core.content.export_content(chosen.id, parsed, target, strict=strictness)
+            exported = core.content.export_content(
+                chosen.id, parsed, target, strict=strictness, literals=literals
+            )
             print_bytes(mark + _reported(exported))
         elif folder is not None:
             suffix = Path(name_of(content)).suffix
-            _export_all(core, chosen.id, parsed, folder, strictness, mark=mark, suffix=suffix)
+            integrations = _integrations(core, chosen.id)
+            exports = core.content.export_for_integrations(
+                chosen.id, parsed, integrations, strict=strictness, literals=literals
+            )
+            _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
 
 
 def _writable_folder(name: str) -> Path:
@@ -147,26 +164,29 @@ def _writable_folder(name: str) -> Path:
     return folder
 
 
-def _export_all(
-    core: Core,
-    organization_id: OrganizationId,
-    content: Content,
-    folder: Path,
-    strict: Strict,
-    *,
-    mark: bytes,
-    suffix: str,
-) -> None:
-    """Write the content of each integration to the folder. Exit with 1 if it fails for any."""
+def _integrations(
+    core: Core, organization_id: OrganizationId
+) -> Mapping[IntegrationId, Integration]:
+    """Return the integrations by their ids. An error says that there are none."""
     integrations = {each.id: each for each in core.content.list_integrations(organization_id)}
     if not integrations:
         raise click.ClickException(
             "The organization has no integrations. Create one with `recipient-fields integrations"
             " create`, or export for an ESP with --esp."
         )
-    exports = core.content.export_for_integrations(
-        organization_id, content, integrations, strict=strict
-    )
+    return integrations
+
+
+def _write_all(
+    exports: Iterable[IntegrationExport],
+    integrations: Mapping[IntegrationId, Integration],
+    folder: Path,
+    source: str,
+    *,
+    mark: bytes,
+    suffix: str,
+) -> None:
+    """Write the content of each integration to the folder. Exit with 1 if it fails for any."""
     written: list[Path] = []
     with complete_outputs() as files:
         for export in exports:
@@ -179,7 +199,7 @@ def _export_all(
                 written.append(file)
                 continue
             if isinstance(export.error, InvalidContent):
-                note_violations(export.error, source=content.source)
+                note_violations(export.error, source=source)
             else:
                 note(str(export.error))
             stays = f" {file} is from an earlier export." if file.exists() else ""

@@ -87,7 +87,8 @@ class ContentView(Page):
         source, preview = form.text("content"), None
         try:
             content = parse_content(source)
-            exports = [_Export.of(content, codes, target) for target in chosen]
+            literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
+            exports = [_Export.of(content, codes, target, literals) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
                 preview = _Preview.of(content, written, codes, _entered_values(form))
@@ -126,6 +127,7 @@ class ContentView(Page):
             "content.html",
             status=HTTPStatus.UNPROCESSABLE_ENTITY if is_refused else errors.status,
             content=form.text("content"),
+            literals=form.text("literals"),
             targets=targets.values(),
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
@@ -179,10 +181,12 @@ class _Export:
     places: _Places
 
     @classmethod
-    def of(cls, content: Content, codes: FieldCodes, target: _Target) -> _Export:
+    def of(
+        cls, content: Content, codes: FieldCodes, target: _Target, literals: Sequence[str]
+    ) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(content, codes, target.id)
+            exported = export_content(content, codes, target.id, literals=literals)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))

@@ -162,6 +162,14 @@ def test_nothing_is_exported_if_there_are_violations(exported):
     ]
 
 
+def test_literals_stay_without_warnings(exported):
+    text = "*|FNAME|* [[name]]"
+    assert exported(text, "--strict", integration=BRAZE).status == INVALID
+    literals = ("--literal", "*|FNAME|*", "--literal", "[[name]]")
+    run = exported(text, "--strict-caveats", *literals, integration=BRAZE)
+    assert (run.status, run.out, run.err) == (0, text, "")
+
+
 def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
     run = exported("{{recipient.tier}}", integration=BRAZE)
     assert run.out == "{{custom_attribute.${TIER}}}"

@@ -128,13 +128,13 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{ recipient.first_name }} *|CITY|* *|CITY|*", braze)
+    page = export(dana, path, "Hello\n{{ recipient.first_name }} {{ city }} {{ city }}", braze)
 
     assert page.status == 200
     assert "Warnings 2 warnings" in page.text
     assert "Mistake: Line 2, column 1: This looks like a reference" in page.text
-    assert "Caveat: Line 2, column 28: Braze does not read this code of Mailchimp" in page.text
-    assert "Also: line 2, column 37." in page.text
+    assert "Caveat: Line 2, column 28: Braze shows nothing for `city`" in page.text
+    assert "Also: line 2, column 39." in page.text
     assert "The content uses no fields." in page.text
 
 
@@ -315,3 +315,11 @@ def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) ->
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert dana.get(path).links["Skip to content"] == "#main"
+
+
+def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -> None:
+    page = export(dana, path, "*|CITY|* [[name]]", braze)
+    assert "2 warnings" in page.text
+    page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
+    assert "No warnings" in page.text
+    assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]

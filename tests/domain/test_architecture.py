@@ -37,6 +37,11 @@ FOR_THE_PROJECT = {
     # `domain.esp.names` exports what others need of the first three.
     *(f"domain.esp.names.{each}" for each in ("changes", "conventions", "plans", "warnings")),
     *("domain.esp.preludes", "domain.esp.tags"),
+    # What the check of content for foreign code shares with the recognition of tags.
+    *(
+        f"domain.esp.recognition.{each}"
+        for each in ("delimiters", "expressions", "foreign", "roles", "vocabulary")
+    ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     "application.fields.inputs",

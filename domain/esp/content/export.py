@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -24,11 +24,11 @@ from ...content import (
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
 from ...content.resolution import FieldResolver
-from ...content.tree import condition_keys
+from ...content.tree import comparisons, condition_keys
 from ...errors import Rule, Violation
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
-from ...fields.values import DataType
+from ...fields.values import DataType, derive_key
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings, shared_variable
 from ..conditions.operands import Operand, find_readings
@@ -37,13 +37,15 @@ from ..errors import NotExpressible, NotInsertable
 from ..names import FieldCode, FieldCodes, NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
-from ..tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
+from ..recognition.codes import is_foreign
+from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
     separate_end_of_block,
     separate_start,
 )
+from .foreign_code import find_foreign_code, without_literals
 from .markup import Markup
 from .quotes import with_other_quotes
 
@@ -69,12 +71,18 @@ class ExportedContent:
 
 
 def export_content(
-    content: Content, codes: FieldCodes, target: Target | str, *, strict: Strict = False
+    content: Content,
+    codes: FieldCodes,
+    target: Target | str,
+    *,
+    strict: Strict = False,
+    literals: Collection[str] = (),
 ) -> ExportedContent:
     """Return the content with the codes of the target instead of references and blocks.
 
     The target is an integration, or an ESP: then its only integration, if there is one. The other
-    text does not change. The preludes of the fields are inserted before it, once each.
+    text does not change. The preludes of the fields are inserted before it, once each. `literals`
+    are texts that must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
@@ -85,7 +93,7 @@ def export_content(
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    export = _Export(content, resolver, codes.names.get_esp(target))
+    export = _Export(content, resolver, codes.names.get_esp(target), literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -147,9 +155,12 @@ class _Resolver(FieldResolver):
 class _Export:
     """One export. It collects all violations and warnings."""
 
-    def __init__(self, content: Content, resolver: _Resolver, esp: Esp) -> None:
+    def __init__(
+        self, content: Content, resolver: _Resolver, esp: Esp, literals: Collection[str]
+    ) -> None:
         self.violations: list[LocatedViolation] = []
-        self.warnings: dict[ContentWarning, None] = dict.fromkeys(content.warnings)
+        self.warnings: dict[ContentWarning, None] = {}
+        self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
         self._tags = tuple(find_tags(esp, content.masked))
@@ -168,12 +179,22 @@ class _Export:
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
-        places = {(warning.line, warning.column) for warning in self.warnings}
-        for tag, dialects in find_foreign_tags(self._esp, self._content.masked):
-            place = self._content.lines.position(tag.start)
-            if (place.line, place.column) not in places:
-                message = f"{self._title} does not read this code of {titles(dialects)}."
-                self._warn(tag.start, WarningCode.FOREIGN_CODE, message)
+        """Add the warnings about text that stays, apart from those about literals."""
+        content = self._content
+        kept = without_literals(content.masked, self._literals)
+        for warning in content.warnings:
+            offset = content.lines.offset_of(warning.position)
+            if kept[offset] == content.masked[offset]:
+                self.warnings[warning] = None
+        places = {warning.position for warning in self.warnings}
+        for found in find_foreign_code(self._esp, content.masked, self._literals, self._find_key):
+            if content.lines.position(found.offset) not in places:
+                self._warn(*found)
+
+    def _find_key(self, name: str) -> str | None:
+        """Return the key of the field with this key, or with this name in another dialect."""
+        keys = (name, derive_key(name))
+        return next((key for key in keys if self._resolver.find(key) is not None), None)
 
     def _warn_of_names(self) -> None:
         for warning in name_warnings({key: self._resolver.get_code(key) for key in self.used}):
@@ -284,7 +305,7 @@ class _Export:
         try:
             compiled = self._compile(condition, has_otherwise=bool(otherwise))
         except NotExpressible as error:
-            self._refuse(branch.start, str(error))
+            self._refuse(self._refused_place(branch, condition), str(error))
             return ""
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
@@ -293,6 +314,15 @@ class _Export:
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
         return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
+
+    def _refused_place(self, branch: Branch, condition: Condition) -> int:
+        """Return the offset of the first comparison that is refused by itself, or of the branch."""
+        for comparison in comparisons(condition):
+            try:
+                self._compile(comparison, has_otherwise=False)
+            except NotExpressible:
+                return self._content.lines.offset(comparison)
+        return branch.start
 
     def _compile(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""

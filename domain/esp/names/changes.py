@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from attrs import frozen
 
@@ -43,7 +44,9 @@ def _names_after(names: EspNames, integration: Integration, changes: CatalogChan
     gone = {field.id for field in changes.deleted}
     updated = {update.after.id: update.after for update in changes.updated}
     kept = [updated.get(field.id, field) for field in names.fields if field.id not in gone]
-    next_id = max((field.id for field in names.fields), default=0) + 1
+    # An id for which no name was set, also not for a field that has been deleted.
+    used = chain.from_iterable(each.names for each in names.integrations.values())
+    next_id = max([0, *used, *(field.id for field in names.fields)]) + 1
     created = [
         # The storage assigns other ids, in the same order.
         definition.with_id(FieldId(field_id), integration.organization_id)

@@ -16,7 +16,7 @@ from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NoSafeForm, NotInsertable
 from ..integrations import Integration
 from ..preludes import Preludes
-from ..tags import is_certainly_foreign
+from ..recognition.codes import find_unclosed, is_certainly_foreign
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
 _STATES = {
@@ -273,6 +273,11 @@ def _with_codes(
         insertion_refusal = (
             "This field has no insertion code, and its value expression is not a plain reference"
             f" of {title}. Add the insertion code, or remove the value expression."
+        )
+    elif (opening := find_unclosed(insertion_code)) is not None:
+        insertion_code, insertion_refusal = (
+            None,
+            f"The insertion code of this field is not complete: `{opening}` has no end. Add it.",
         )
     if expression is None:
         expression_refusal = (

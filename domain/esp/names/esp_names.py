@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -17,7 +18,7 @@ from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
-from ..errors import IntegrationNotFound, IntegrationRequired
+from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
@@ -192,13 +193,12 @@ class EspNames:
         }
         if integration_id not in self.integrations:
             return keys
-        others: dict[str, set[str]] = {}
+        others: dict[str, list[str]] = {}
         for field in self.fields:
-            name = self.find(field, integration_id)
+            name = None if field.key in self.definitions else self.find(field, integration_id)
             if name is not None and name.name not in keys:
-                key = self.definitions.get(field.key, str(field.key))
-                others.setdefault(name.name, set()).add(key)
-        return {**keys, **{name: each.pop() for name, each in others.items() if len(each) == 1}}
+                others.setdefault(name.name, []).append(str(field.key))
+        return {**keys, **{name: each[0] for name, each in others.items() if len(each) == 1}}
 
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
@@ -320,15 +320,16 @@ def is_standard(esp: Esp, field: RecipientField) -> bool:
     name = str(field.origin.esp_field_name)
     if not any(fullmatch(form.pattern, name) for form in DIALECTS[esp].standard):
         return False
-    if not has_safe_form(esp, name, standard=True):
-        return False
-    standard = derive_codes(esp, name, standard=True)
-    return field.custom_value_expression == standard.value_expression
+    with suppress(NoSafeForm):
+        standard = derive_codes(esp, name, standard=True)
+        return field.custom_value_expression == standard.value_expression
+    return False
 
 
 class _Index:
     """The names at one integration, indexed, or at an ESP without an integration.
 
+    Each part is built when it is first used.
     `find` and `find_by_convention` skip the names that are set: they are called for fields without
     a set name only, so each of these names is set for another field.
     """
@@ -345,27 +346,41 @@ class _Index:
         self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
         self._convention = CONVENTIONS[esp]
         self._refused_names = frozenset(integration.refused_names if integration else ())
-        self._by_name: dict[str, list[RecipientField]] = {}
-        for field in synced:
-            self._by_name.setdefault(str(field.origin.esp_field_name), []).append(field)
-        for fields in self._by_name.values():
-            if len(fields) > 1:  # the standard field first
-                fields.sort(key=lambda field: (not is_standard(esp, field), field.id))
-        self.listed_names: frozenset[str] = self._refused_names.union(self._by_name)
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
         }
         self._set_forms: dict[str, set[bool]] = {}
         for each in self.set_names.values():
             self._set_forms.setdefault(each.name, set()).add(each.standard)
-        self._free_by_name: dict[str, RecipientField] = {}
-        self._free_by_key: dict[str, RecipientField] = {}
-        for name, fields in self._by_name.items():
-            free = next(filter(self._is_free, fields), None)
-            if free is not None:
-                self._free_by_name[name] = free
-        for field in filter(self._is_free, synced):
-            self._free_by_key.setdefault(derive_key(str(field.origin.esp_field_name)), field)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[RecipientField]]:
+        by_name: dict[str, list[RecipientField]] = {}
+        for field in self.synced:
+            by_name.setdefault(str(field.origin.esp_field_name), []).append(field)
+        for fields in by_name.values():
+            if len(fields) > 1:  # the standard field first
+                fields.sort(key=lambda field: (not is_standard(self.esp, field), field.id))
+        return by_name
+
+    @cached_property
+    def _free_by_name(self) -> Mapping[str, RecipientField]:
+        found = {
+            name: next(filter(self._is_free, each), None) for name, each in self._by_name.items()
+        }
+        return {name: free for name, free in found.items() if free is not None}
+
+    @cached_property
+    def _free_by_key(self) -> Mapping[str, RecipientField]:
+        by_key: dict[str, RecipientField] = {}
+        for field in filter(self._is_free, self.synced):
+            by_key.setdefault(derive_key(str(field.origin.esp_field_name)), field)
+        return by_key
+
+    @property
+    def listed_names(self) -> frozenset[str]:
+        """The names that the last sync listed."""
+        return self._refused_names.union(self._by_name)
 
     def find(self, key: str, own_name: str | None = None) -> RecipientField | None:
         """Return the synced field for the key, or for the name at another ESP, or None."""

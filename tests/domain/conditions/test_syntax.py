@@ -202,7 +202,7 @@ ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
         ("x && y", 3, "Write `and` instead of `&&`."),
         ("x || y", 3, "Write `or` instead of `||`."),
         ("!x", 1, "Write `not` instead of `!`."),
-        ("x\N{NO-BREAK SPACE}= 3", 2, EXPECTED_OPERATOR),
+        ("x\N{NO-BREAK SPACE}= 3", 2, "Write a space instead of this no-break space."),
         ("x not in (3)", 3, "Write `not` before the field, as in `not visits = 3`."),
         ("x = ", 5, 'Expected a value after `=`, such as "gold".'),
         ("x = y", 5, WRITE_TEXT),

@@ -14,6 +14,8 @@ from recipient_fields.domain.content import (
     Block,
     InvalidContent,
     Text,
+    WarningCode,
+    WarningKind,
     parse_content,
 )
 
@@ -105,7 +107,7 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
         ("\n{{recipient.a | upper}}", "Line 2, column 17: Write the filter as"),
         ("{{recipient.a | default}}", "Line 1, column 17: Write the filter as"),
         ('{{recipient.a | expression: "x"}}', "Line 1, column 17: Write the filter as"),
-        ("{{recipient.a | default: x}}", "Line 1, column 1: Write the filter as"),
+        ("{{recipient.a | default: x}}", "Line 1, column 1: Write the default in"),
         ('{{recipient.a | default: "\\n"}}', "Line 1, column 26: Write a backslash as"),
         ("{{#if recipient.a}}", "Line 1, column 1: This block has no {{/if}}."),
         ("é\n {{#if recipient.a =}}{{/if}}", "Line 2, column 21: Expected a value"),
@@ -233,8 +235,9 @@ def test_other_text_is_no_warning(source):
 
 NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it"
 NO_END = "This block has no {{/if}}."
-NO_END_OF_CONDITION = "This condition has no end. Close its quotes"
-EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space"
+NO_END_OF_CONDITION = "This condition has no end. Write `}}`"
+NO_END_OF_TEXT = "This quote has no closing quote"
+ONE_BRACE = "Write two braces at the end of the tag"
 
 
 @pytest.mark.parametrize(
@@ -246,15 +249,51 @@ EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space"
         *((each, NO_END) for each in ("{{#if x}}", "{{#if}}", '{{#if tier = "gold"}}')),
         *((each, NO_END) for each in ("{{#if recipient.b}}", "{{#if x}}{{#if y}}{{/if}}")),
         ("{{#if x}}{{#each y}}{{/each}}", NO_END),
-        *((each, NO_END_OF_CONDITION) for each in ("{{#if recipient.b", "{{#if recipient.b}")),
-        ('{{#if recipient.b = "x}}{{/if}}', NO_END_OF_CONDITION),
-        ("{{#if recipient.b = 'it's'}}{{/if}}", NO_END_OF_CONDITION),
+        ("{{#if recipient.b", NO_END_OF_CONDITION),
         ("{{#if recipient.b {{recipient.c}}{{/if}}", NO_END_OF_CONDITION),
-        *((f"{{{{{each} recipient.b}}}}x{{{{/if}}}}", EXPECTED_IF) for each in (" #if", "#If")),
+        ("{{ #if recipient.b}}x{{/if}}", "Write `{{#if`, without a space"),
+        ("{{#If recipient.b}}x{{/if}}", "Write `{{#if` in small letters."),
     ],
 )
 def test_a_part_of_a_block_never_stays_as_text(tag, message):
     assert violations(f"\n{tag}")[0].startswith(f"Line 2, column 1: {message}")
+
+
+@pytest.mark.parametrize(
+    ("tag", "place", "message"),
+    [
+        ('{{#if recipient.b = "x}}{{/if}}', '"', NO_END_OF_TEXT),
+        ("{{#if recipient.b = 'it's'}}{{/if}}", "'}", NO_END_OF_TEXT),
+        ('{{#if recipient.b = "x}}<a href="y">z</a>{{/if}}', '"', NO_END_OF_TEXT),
+        ('{{#if recipient.b = "x}}<b id="y" class="z">{{/if}}"', '"', NO_END_OF_TEXT),
+        ('{{#if recipient.b = "x"}y{{/if}}', "}", ONE_BRACE),
+        ("{{#if recipient.b} {{recipient.c}}{{/if}}", "}", ONE_BRACE),
+        ("{{#if recipient.b\u00a0= 3}}{{/if}}", "\u00a0", "Write a space instead of"),
+        ('{{#if recipient.b starts with "x"}}{{/if}}', "starts", "Conditions compare whole"),
+        ("{{#if recipient.b between 1 and 5}}{{/if}}", "between", "Write two comparisons"),
+        ("{{#if recipient.b = 1,5}}{{/if}}", ",", "Write a decimal point"),
+        ("{{#if recipient.b = “x”}}{{/if}}", "“", 'Write `"` instead of `“`.'),
+        *(
+            (f"{{{{recipient.b | default: {each}}}}}", "{{", "Write the default in straight quotes")
+            for each in ("there", "“there”", "&quot;there&quot;")
+        ),
+    ],
+)
+def test_advice_fits_the_mistake_and_marks_it(tag, place, message):
+    (violation,) = violations(tag)
+    assert violation.startswith(f"Line 1, column {tag.index(place) + 1}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("{{#unless recipient.b}}x{{/unless}}", WarningCode.UNLESS_LOOKALIKE),
+        ("{{#each recipient.b}}x{{/each}}", WarningCode.LOOP_LOOKALIKE),
+    ],
+)
+def test_other_blocks_with_a_reference_are_mistakes(source, code):
+    (warning,) = parse_content(source).warnings
+    assert (warning.code, warning.code.kind) == (code, WarningKind.MISTAKE)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,11 @@ WRITTEN = [
     ("50% off, %TIER%", "activecampaign"),
     ("{ a: 1 }", ""),
     ("{{ a | b }}", ""),
-    ("[[name]] <<name>> -name- #name#", ""),
+    ("[[name]]", "iterable"),
+    ("[[1, 2]] <<name>> -name- #name#", ""),
+    ("{% unsubscribe 'x' %}", "klaviyo customerio"),
+    ("{{ mirror }}", "brevo"),
+    ("%UNSUBSCRIBELINK%", "activecampaign"),
 ]
 TWINS = {
     Esp.KLAVIYO: {Esp.SENDGRID, Esp.ITERABLE},
@@ -139,4 +143,8 @@ def test_a_code_is_recognized_in_linear_time(opening, piece):
     def build(size):
         return (opening + piece * size)[:size]
 
-    assert_grows_linearly(recognize_dialects, build, 10_000)
+    def search(text: str) -> object:
+        recognize_dialects.cache_clear()
+        return recognize_dialects(text)
+
+    assert_grows_linearly(search, build, 4_000)

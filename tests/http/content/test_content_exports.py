@@ -82,16 +82,27 @@ def test_warnings_have_a_line_and_a_column(reader: Api):
 
 
 def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
-    first, second = export(reader, "*|A|* *|A|*\n{{ recipient.x }}*|A|*").json["warnings"]
+    first, second = export(reader, "{{a}} {{a}}\n{{ recipient.x }}{{a}}").json["warnings"]
     assert first == {
         "kind": "caveat",
-        "code": "foreign_code",
+        "code": "unknown_word",
         "line": 1,
         "column": 1,
-        "message": "Braze does not read this code of Mailchimp.",
+        "message": "Braze shows nothing for `a`, unless your account or other code sets it.",
         "places": [{"line": 1, "column": 7}, {"line": 2, "column": 18}],
     }
     assert (second["kind"], second["line"], second["places"]) == ("mistake", 2, [])
+
+
+def test_literals_stay_without_a_warning(reader: Api):
+    content = "*|FNAME|* {{ mirror }}"
+    assert len(export(reader, content, strict="mistakes").violations) == 2
+    literals = ["*|FNAME|*", "{{ mirror }}"]
+    response = export(reader, content, strict=True, literals=literals)
+    assert (response.status, response.json["content"]) == (200, content)
+    assert export(reader, content, literals=["x", ""]).violations == ["/literals/1: blank"]
+    assert export(reader, content, literals=["x" * 1_001]).violations == ["/literals/0: too_long"]
+    assert export(reader, content, literals=["x"] * 101).violations == ["/literals: too_many_items"]
 
 
 def test_each_mistake_is_reported_at_its_own_place(reader: Api):
@@ -106,10 +117,10 @@ def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader: Api)
 
 
 def test_an_export_that_is_strict_about_mistakes_permits_caveats(reader: Api):
-    response = export(reader, "*|A|*\n {{recipients.loyalty_tier}}", strict="mistakes")
+    response = export(reader, "{{a}}\n {{recipients.loyalty_tier}}", strict="mistakes")
     (detail,) = response.error["details"]
     assert (detail["line"], detail["column"]) == (2, 2)
-    (warning,) = export(reader, "*|A|*", strict="mistakes").json["warnings"]
+    (warning,) = export(reader, "{{a}}", strict="mistakes").json["warnings"]
     assert warning["kind"] == "caveat"
 
 

@@ -76,7 +76,7 @@ def test_an_export_that_fails_has_the_error_object_beside_the_others(
     assert (failed["content"], failed["warnings"], failed["fields"]) == (None, [], [])
     expected = {name: value for name, value in alone.error.items() if name != "request_id"}
     assert failed["error"] == expected
-    assert [(each["line"], each["column"]) for each in failed["error"]["details"]] == [(2, 1)]
+    assert [(each["line"], each["column"]) for each in failed["error"]["details"]] == [(2, 17)]
     assert (succeeded["integration_id"], succeeded["error"]) == (klaviyo, None)
 
 

@@ -56,3 +56,14 @@ def test_a_removed_field_releases_the_names_that_were_set_for_it():
     organization.sync(ONE, "Level")
     organization.set_name(TWO, organization.get("level"), "tier")
     assert planned(organization, ONE, "Other") == [("tier", TWO, None, ("tier", "unknown"))]
+
+
+def test_a_new_field_does_not_get_the_name_that_was_set_for_a_deleted_one():
+    organization = Organization(Esp.KLAVIYO)
+    organization.define("tier")
+    deleted = organization.define("level")
+    organization.set_name(ONE, deleted, "Tier")
+    organization.delete(deleted)
+    assert planned(organization, ONE, "Tier") == [
+        ("tier", ONE, ("tier", "unknown"), ("Tier", "found"))
+    ]

@@ -7,8 +7,16 @@ import os
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recipient_fields.domain import FieldId, RecipientField
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain import FieldId, RecipientField, RecipientSchema, find_columns
+from recipient_fields.domain.conditions import InvalidCondition, parse_condition
+from recipient_fields.domain.content import InvalidContent, parse_content
+from recipient_fields.domain.esp import (
+    Esp,
+    NotExpressible,
+    check_condition_for,
+    compile_condition,
+    export_content,
+)
 from recipient_fields.domain.esp.names import FieldCodes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
 
@@ -18,6 +26,8 @@ from .specification import has_form
 
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "100"))
 THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+BRIEFLY = settings(THOROUGHLY, max_examples=max(EXAMPLES // 4, 1))
+"""For properties that run exports: these take more time than the names."""
 
 
 def targets(organization):
@@ -57,6 +67,128 @@ def test_each_key_has_the_specified_codes_at_each_target(organization):
                 assert found == specification.code(expected, esp, integration, fields)
                 assert (code.insertion_code is None) is (code.insertion_refusal is not None)
                 assert (code.value_expression is None) is (code.expression_refusal is not None)
+
+
+def keys_of(organization):
+    return sorted({*organization.theme.keys, *(field.key for field in organization.fields)})
+
+
+def target_of(organization, integration, esp):
+    """Return the argument for a target, or None if the ESP alone would mean an integration."""
+    if integration is not None:
+        return integration.id
+    return None if esp in {each.esp for each in organization.integrations.values()} else esp
+
+
+def exported(codes, key, target):
+    """Return the content with a reference to the key, or None if it can't be exported."""
+    try:
+        return export_content(parse_content(f"{{{{recipient.{key}}}}}"), codes, target).content
+    except InvalidContent:
+        return None
+
+
+def compiled(codes, key, target):
+    """Return the code of a condition on the key, "refused", or None if the key is unknown."""
+    condition = parse_condition(f'{key} = "x"')
+    try:
+        check_condition_for(condition, codes, target)
+        code = compile_condition(condition, codes, target, then="A")
+    except InvalidCondition:
+        return None
+    except NotExpressible:
+        return "refused"
+    return f"{code.prelude or ''}{code.code}"
+
+
+@BRIEFLY
+@given(organizations())
+def test_content_and_conditions_have_the_codes_of_each_key(organization):
+    fields = organization.fields
+    codes = FieldCodes(organization.names)
+    for _, esp, integration in targets(organization):
+        target = target_of(organization, integration, esp)
+        if target is None:
+            continue
+        for key in keys_of(organization):
+            field = specification.find_field(key, integration, fields)
+            content, condition = exported(codes, key, target), compiled(codes, key, target)
+            if field is None:
+                assert content is None
+                assert condition is None
+                continue
+            insertion_code, expression = specification.code(field, esp, integration, fields)
+            assert (content is None) is (insertion_code is None)
+            assert content is None or content.endswith(insertion_code)
+            if expression is None:
+                assert condition == "refused"
+            elif condition != "refused":
+                assert expression in condition
+
+
+@BRIEFLY
+@given(organizations())
+def test_lists_have_the_fields_of_keys_names_and_esp_names(organization):
+    names, fields = organization.names, organization.fields
+    integrations = organization.integrations.values()
+    standing = {
+        counterpart: field
+        for field in sorted(fields, key=lambda each: each.id, reverse=True)
+        for counterpart in specification.counterparts(field, integrations, fields).values()
+    }
+    by_id = {field.id: field for field in fields}
+    assert {names.by_key[key].id for key in names.definitions} == standing.keys()
+    for counterpart_id in standing:
+        definition = names.by_key[names.definitions[by_id[counterpart_id].key]]
+        served = specification.counterparts(definition, integrations, fields).values()
+        assert counterpart_id in served
+    found = find_columns(keys_of(organization), fields, names.definitions)
+    for key in keys_of(organization):
+        if key in names.by_key:
+            assert found[key] == [key]
+    for integration in integrations:
+        by_name = names.keys_by_name(integration.id)
+        for field in fields:
+            name = names.find(field, integration.id)
+            if name is None or name.name not in by_name:
+                continue
+            named = names.by_key[by_name[name.name]]
+            other = names.find(named, integration.id)
+            assert other is not None
+            assert other.name == name.name
+    schema = RecipientSchema.of(fields, definitions=names.definitions)
+    for key, definition_key in names.definitions.items():
+        values = {definition_key: "x", key: "y"}
+        rules = [each.rule.value for each in schema.check(values, suggest=False).violations]
+        assert rules == ["duplicate_item"]
+
+
+@BRIEFLY
+@given(organizations(), st.data())
+def test_no_sync_makes_a_content_or_a_list_fail_unless_the_esp_lost_the_field(organization, data):
+    before = FieldCodes(organization.names)
+    worked = {
+        (key, target): before.find(key, target)
+        for _, esp, integration in targets(organization)
+        if (target := target_of(organization, integration, esp)) is not None
+        for key in keys_of(organization)
+        if exported(before, key, target) is not None
+    }
+    defined = [each for each in organization.fields if each.origin.integration_id is None]
+    titles = [title for each in defined for title in (each.key, each.name)]
+    matched = find_columns(titles, before.names.fields, before.names.definitions)
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    plan = organization.sync(integration_id, *data.draw(reports(organization.theme)))
+    lost = {field.id for field in plan.removed}
+    set_names = {each.name for each in organization.integrations[integration_id].names.values()}
+    forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
+    after = FieldCodes(organization.names)
+    for (key, target), code in worked.items():
+        used = {code.field.id, code.counterpart and code.counterpart.id}
+        if lost.isdisjoint(used) and not (code.esp_name and code.esp_name.name in forms_lost):
+            assert exported(after, key, target) is not None
+    now = find_columns(titles, after.names.fields, after.names.definitions)
+    assert now == matched
 
 
 @THOROUGHLY
@@ -142,6 +274,8 @@ def test_the_proposed_name_serves_a_field_that_has_none(organization, data):
     after = organization.names
     code = FieldCodes(after).get(field, integration_id)
     assert code.value_expression is not None
+    if field.insertable:
+        assert exported(FieldCodes(after), field.key, integration_id) is not None
     assert others == {
         each.id: summary(after.find(each, integration_id))
         for each in organization.fields

@@ -1,0 +1,55 @@
+"""Insertion codes that users have written: whether they are in the dialect of an ESP."""
+
+from __future__ import annotations
+
+import re
+
+from ..dialects import Esp
+from ..tags import Delimiters
+from .delimiters import ENCLOSED
+from .recognizing import recognize_dialects
+from .vocabularies import VOCABULARIES
+
+_VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
+_HANDLEBARS_ESPS = frozenset(esp for esp in Esp if VOCABULARIES[esp].any_name)
+_WITH_VARIABLES = frozenset(
+    esp for esp in Esp if esp not in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
+)
+
+
+_ENDS = {
+    each.opening: each.closing for each in (*ENCLOSED.values(), Delimiters(r"\*\|(?=\w)", r"\|\*"))
+}
+_OPENING = re.compile("|".join(f"({each})" for each in _ENDS))
+
+
+def find_unclosed(code: str) -> str | None:
+    """Return the first opening delimiter without a closing one, or None: `{{` in `{{ x`."""
+    offset, ends = 0, tuple(_ENDS.values())
+    while (opening := _OPENING.search(code, offset)) is not None:
+        closing = re.compile(ends[(opening.lastindex or 0) - 1]).search(code, opening.end())
+        if closing is None:
+            return opening[0]
+        offset = closing.end()
+    return None
+
+
+def is_foreign(esp: Esp, code: str) -> bool:
+    """Return whether the code can be written in other dialects, but not in that of the ESP."""
+    dialects = recognize_dialects(code)
+    return bool(dialects) and esp not in dialects
+
+
+def is_certainly_foreign(esp: Esp, code: str) -> bool:
+    """Return whether the code is foreign, and is not a variable that the dialect could have.
+
+    Most dialects write variables as `{{name}}`.
+    """
+    if not is_foreign(esp, code):
+        return False
+    variable = _VARIABLE.fullmatch(code.strip()) if esp in _WITH_VARIABLES else None
+    if variable is None:
+        return True
+    return variable["path"] is not None and not _HANDLEBARS_ESPS.issuperset(
+        recognize_dialects(code)
+    )

@@ -1,0 +1,165 @@
+"""The delimiters of all dialects, and the search for tags between them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from functools import cache
+
+from attrs import frozen
+
+from ..dialects import Esp
+from ..tags import Delimiters, unread_parts
+from .vocabulary import Syntax
+
+
+class Delimiter(Enum):
+    """The types of tags by their delimiters. The value is how messages show them."""
+
+    AMPSCRIPT_BLOCK = "%%[…]%%"
+    AMPSCRIPT_INLINE = "%%=…=%%"
+    PERSONALIZATION_STRING = "%%NAME%%"
+    MERGE_TAG = "*|…|*"
+    PERCENT_CONDITION = "%IF …%"
+    PERCENT_TAG = "%NAME%"
+    SUBSTITUTION = "<%…%>"
+    FEED = "[[…]]"
+    STATEMENT = "{%…%}"
+    COMMENT = "{#…#}"
+    RAW_EXPRESSION = "{{{…}}}"
+    BLOCK = "{{#…}}"
+    EXPRESSION = "{{…}}"
+
+
+DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
+    Syntax.AMPSCRIPT: frozenset(
+        {
+            Delimiter.AMPSCRIPT_BLOCK,
+            Delimiter.AMPSCRIPT_INLINE,
+            Delimiter.PERSONALIZATION_STRING,
+        }
+    ),
+    Syntax.MERGE_TAGS: frozenset({Delimiter.MERGE_TAG}),
+    Syntax.PERCENT_TAGS: frozenset({Delimiter.PERCENT_TAG, Delimiter.PERCENT_CONDITION}),
+    Syntax.LIQUID: frozenset({Delimiter.EXPRESSION, Delimiter.STATEMENT}),
+    Syntax.DJANGO: frozenset({Delimiter.EXPRESSION, Delimiter.STATEMENT, Delimiter.COMMENT}),
+    Syntax.HUBL: frozenset({Delimiter.EXPRESSION, Delimiter.STATEMENT, Delimiter.COMMENT}),
+    Syntax.HANDLEBARS: frozenset({Delimiter.EXPRESSION, Delimiter.RAW_EXPRESSION, Delimiter.BLOCK}),
+}
+"""The delimiters of each language."""
+
+
+@frozen
+class RawTag:
+    """A tag in a text, from `start` to `end`, and its type."""
+
+    delimiter: Delimiter
+    start: int
+    end: int
+    text: str
+
+
+ENCLOSED: Mapping[Delimiter, Delimiters] = {
+    Delimiter.AMPSCRIPT_BLOCK: Delimiters(r"%%\[", r"\]%%"),
+    Delimiter.AMPSCRIPT_INLINE: Delimiters("%%=", "=%%"),
+    Delimiter.STATEMENT: Delimiters(r"\{%", r"%\}"),
+    Delimiter.COMMENT: Delimiters(r"\{\#", r"\#\}"),
+    Delimiter.RAW_EXPRESSION: Delimiters(r"\{\{\{", r"\}\}\}"),
+    Delimiter.BLOCK: Delimiters(r"\{\{~?\s*+(?:[\#/^>!]|else(?=[\s~}]))", r"\}\}"),
+    Delimiter.EXPRESSION: Delimiters(r"\{\{", r"\}\}"),
+}
+"""Tags whose contents are code of any length."""
+_WHOLE: Mapping[Delimiter, str] = {
+    Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ -]\w{1,128}+){0,10})%%",
+    Delimiter.MERGE_TAG: r"\*\|[^|*\n]{1,300}+\|\*",
+    Delimiter.PERCENT_CONDITION: r"%(?:(?:ELSE)?IF\s[^%\n]{1,500}+|ELSE|ENDIF|/IF)%",
+    Delimiter.PERCENT_TAG: r"%[A-Z0-9_][A-Z0-9_-]{0,99}+(?:[|*:+][^%\n<>\"]{0,100}+)?%",
+    Delimiter.SUBSTITUTION: r"<%=?\s{0,9}+asm_\w{1,60}+\s{0,9}+%>",
+    Delimiter.FEED: (
+        r"\[\[\{?+(?>(?:[^\[\]{}\n]|\{\{[^{}\n]{0,100}+\}\}|\[[^\[\]\n]{0,100}+\]){1,300})\}?+\]\]"
+    ),
+}
+"""Tags that one pattern matches. All quantifiers have limits, so that the search is linear."""
+_FEED_PATH = re.compile(
+    r"\[\[\{?\s*+(?!\d)(?:[\#/^]\w[^\n]*+|(?>(?:[\w@$]++|\[[^\[\]]*+\]|\{\{[^{}]*+\}\}|[./])+)\s*+\}?\]\])"
+)
+_IN_URL = re.compile(
+    r"""[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s"'<>]*+  # an URL
+    | (?>(?:%[0-9A-F]{2}[\w.~+-]{0,100}+){2,1000})(?!%)  # percent-encoded text
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_PERCENT = {Delimiter.PERCENT_TAG, Delimiter.PERCENT_CONDITION}
+
+
+def find_raw_tags(text: str, target: Esp | None = None) -> Iterator[RawTag]:
+    """Yield the tags of all dialects, in linear time, without those in another tag.
+
+    `target` is the ESP for which the text is written: the parts that it does not read are left out.
+    A tag without its closing delimiter is none.
+    """
+    opening, closings = _patterns(target)
+    offset, unclosed = 0, set[str]()
+    urls = _Spans(text)
+    while (match := opening.search(text, offset)) is not None:
+        delimiter, closing = closings[(match.lastindex or 0) - 1]
+        offset = match.end()
+        if closing is not None:
+            end = None if closing in unclosed else re.compile(closing).search(text, offset)
+            if end is None:
+                unclosed.add(closing)
+                continue
+            offset = end.end()
+        if delimiter is None:  # The ESP does not read this part.
+            continue
+        if delimiter is Delimiter.FEED and _FEED_PATH.match(match[0]) is None:
+            offset = match.start() + 2
+            continue
+        if delimiter in _PERCENT and urls.contain(match.start()):
+            offset = match.start() + 1
+            continue
+        code = text[match.start() : offset]
+        if delimiter is Delimiter.EXPRESSION and _is_cut(code) and text.startswith("}", offset):
+            offset += 1
+            code += "}"
+        yield RawTag(delimiter, match.start(), offset, code)
+
+
+class _Spans:
+    """The parts of a text in which a percent sign begins no tag. They are searched when needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans: list[tuple[int, int]] | None = None
+
+    def contain(self, offset: int) -> bool:
+        if self._spans is None:
+            self._spans = [match.span() for match in _IN_URL.finditer(self._text)]
+        index = bisect_right(self._spans, (offset, len(self._text))) - 1
+        return index >= 0 and offset < self._spans[index][1]
+
+
+def _is_cut(code: str) -> bool:
+    """Return whether the last brace of `{{${name}}}` is missing."""
+    return code.count("${") > code.count("}") - 2
+
+
+@cache
+def _patterns(
+    target: Esp | None,
+) -> tuple[re.Pattern[str], tuple[tuple[Delimiter | None, str | None], ...]]:
+    """Return the pattern of all openings, and per group the type of the tag and its closing."""
+    unread = () if target is None else unread_parts(target)
+    openings = [each.opening for each in unread]
+    closings: list[tuple[Delimiter | None, str | None]] = [(None, each.closing) for each in unread]
+    for delimiter in Delimiter:
+        if delimiter in _WHOLE:
+            openings.append(_WHOLE[delimiter])
+            closings.append((delimiter, None))
+        else:
+            openings.append(ENCLOSED[delimiter].opening)
+            closings.append((delimiter, ENCLOSED[delimiter].closing))
+    pattern = "|".join(f"({each})" for each in openings)
+    return re.compile(pattern, re.ASCII), tuple(closings)

@@ -1,0 +1,270 @@
+"""Code of other dialects: which tags the ESP does not read, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator
+from enum import Enum
+
+from attrs import frozen
+
+from ..dialects import Esp
+from .delimiters import Delimiter, RawTag
+from .expressions import Expression, Path
+from .reading import has_delimiter, parse
+from .vocabularies import VOCABULARIES
+from .vocabulary import Syntax, Vocabulary
+
+
+class Reason(Enum):
+    """Why a tag is not, or may not be, code of an ESP."""
+
+    DELIMITER = "the ESP has no tags with these delimiters"
+    WORD = "other dialects have this word, and the ESP does not"
+    UNKNOWN = "the ESP has no value, tag or filter with this name"
+    POSSIBLY_FOREIGN = "other dialects have this word, but it can also be a name in the ESP's data"
+
+
+@frozen
+class Finding:
+    """What is wrong with a tag: `word`, which the `dialects` have. It is a mistake or a caveat."""
+
+    reason: Reason
+    word: str
+    dialects: tuple[Esp, ...] = ()
+    is_mistake: bool = False
+
+
+_PIPED = {Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL}
+_WITH_BRACES = tuple(
+    esp
+    for esp, vocabulary in VOCABULARIES.items()
+    if vocabulary.syntax in _PIPED or vocabulary.syntax is Syntax.HANDLEBARS
+)
+_LINK = re.compile(
+    r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
+    re.IGNORECASE,
+)
+"""Names that mean a link to leave the list, or to show the email, in any dialect."""
+_ARGUMENTS = {
+    Syntax.LIQUID: ("", ":"),
+    Syntax.DJANGO: ("", ":"),
+    Syntax.HUBL: ("", "("),
+    Syntax.HANDLEBARS: (),
+}
+"""What can follow the name of a filter."""
+
+
+def judge_tag(esp: Esp, tag: RawTag, local_names: Container[str] = ()) -> Finding | None:
+    """Return what is most certainly wrong with a tag in content for the ESP, or None.
+
+    `local_names` are the names that other tags of the content set.
+    """
+    if tag.delimiter in {Delimiter.PERCENT_TAG} and not has_delimiter(esp, tag):
+        return _judge_percent_tag(tag)
+    if not has_delimiter(esp, tag):
+        dialects = tuple(other for other in Esp if _recognizes(other, tag))
+        return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
+    vocabulary = VOCABULARIES[esp]
+    if esp not in _WITH_BRACES or tag.delimiter in {
+        Delimiter.COMMENT,
+        Delimiter.FEED,
+        Delimiter.SUBSTITUTION,
+    }:
+        return None
+    found = list(_Judge(esp, vocabulary, tag, local_names).findings())
+    return next((each for each in found if each.is_mistake), found[0] if found else None)
+
+
+def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
+    """Return the names that a tag of the ESP gives to values."""
+    if esp not in _WITH_BRACES or not has_delimiter(esp, tag):
+        return ()
+    return tuple(parse(VOCABULARIES[esp].syntax, tag).sets)
+
+
+def _judge_percent_tag(tag: RawTag) -> Finding | None:
+    """Judge `%NAME%`, which is code of ActiveCampaign if the name is known. `%Y%` is a date."""
+    name = re.split(r"[|*:+]", tag.text[1:-1])[0]
+    if len(name) == 1:
+        return None
+    vocabulary = VOCABULARIES[Esp.ACTIVECAMPAIGN]
+    is_known = vocabulary.is_system(name) or name in vocabulary.bare_fields
+    reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
+    return Finding(reason, f"%{name}%", (Esp.ACTIVECAMPAIGN,), is_mistake=is_known)
+
+
+def _recognizes(esp: Esp, tag: RawTag) -> bool:
+    """Return whether the tag is certainly in the dialect of the ESP, or can be in it."""
+    if not has_delimiter(esp, tag):
+        return False
+    finding = judge_tag(esp, tag)
+    return finding is None or not (finding.is_mistake or finding.reason is Reason.POSSIBLY_FOREIGN)
+
+
+def _is_known(vocabulary: Vocabulary, path: Path) -> bool:
+    """Return whether the path has a meaning. In Braze, none has: its values are in `${…}`."""
+    root = path[0]
+    bare = vocabulary.bare_fields | vocabulary.fields | vocabulary.events | vocabulary.nested
+    return (
+        root in bare
+        or (len(path) > 1 and root in vocabulary.roots)
+        or vocabulary.is_system(".".join(path))
+    )
+
+
+class _Judge:
+    """The judgement of one tag with braces."""
+
+    def __init__(
+        self, esp: Esp, vocabulary: Vocabulary, tag: RawTag, local_names: Container[str]
+    ) -> None:
+        self.esp, self.vocabulary, self.tag, self.local_names = esp, vocabulary, tag, local_names
+        self.expression = parse(vocabulary.syntax, tag)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with the tag."""
+        yield from self._braze_values()
+        if self.vocabulary.syntax is Syntax.HANDLEBARS:
+            yield from self._helpers(self.expression)
+            if len(self.expression.paths) > 1 and not self.expression.helpers:
+                yield Finding(Reason.UNKNOWN, ".".join(self.expression.paths[1]))
+        else:
+            yield from self._word()
+            if self.tag.delimiter is Delimiter.EXPRESSION:
+                yield from self._foreign_helpers()
+        if not self.expression.is_parsed:
+            return
+        yield from self._calls()
+        yield from self._filters()
+        for path in self.expression.paths:
+            yield from self._path(path)
+
+    def _braze_values(self) -> Iterator[Finding]:
+        if self.esp is Esp.BRAZE:
+            return
+        inner = self.tag.text[2:]
+        if "${" in inner:
+            yield Finding(Reason.WORD, "${…}", (Esp.BRAZE,), is_mistake=True)
+        elif self.tag.delimiter is Delimiter.STATEMENT and "{{" in inner:
+            yield Finding(Reason.WORD, "{{…}}", (Esp.BRAZE,), is_mistake=True)
+
+    def _word(self) -> Iterator[Finding]:
+        word = self.expression.word
+        own = self.vocabulary.tags | self.vocabulary.system_tags
+        if not word or word in own or word.removeprefix("end") in own:
+            return
+        yield self._of_others(word, lambda each: each.tags | each.system_tags, _PIPED)
+
+    def _helpers(self, expression: Expression) -> Iterator[Finding]:
+        for helper in dict.fromkeys((expression.word, *expression.helpers)):
+            if helper and helper not in self.vocabulary.tags and not helper.startswith("@"):
+                yield self._of_others(helper, lambda each: each.tags, {Syntax.HANDLEBARS})
+
+    def _foreign_helpers(self) -> Iterator[Finding]:
+        """Yield the helpers of Handlebars in a tag of another language, such as `{{upper x}}`."""
+        for helper in parse(Syntax.HANDLEBARS, self.tag).helpers:
+            if not set(re.findall(r"\w+", self.tag.text)) & {"if", "is", "in", "and", "or", "not"}:
+                yield self._of_others(helper, lambda each: each.tags, {Syntax.HANDLEBARS})
+        for path in self.expression.paths:
+            if path[0] == "this" or path[0].startswith("@"):
+                dialects = (Esp.SENDGRID, Esp.ITERABLE)
+                yield Finding(Reason.WORD, path[0], dialects, is_mistake=True)
+        if re.match(r"\{\{[~-]?\s*+\[", self.tag.text):
+            yield Finding(Reason.WORD, "[…]", (Esp.ITERABLE,), is_mistake=True)
+
+    def _calls(self) -> Iterator[Finding]:
+        for call in self.expression.calls:
+            if call not in self.local_names and not self._has_function(self.vocabulary, call):
+                owners = tuple(
+                    esp for esp in _WITH_BRACES if self._has_function(VOCABULARIES[esp], call)
+                )
+                is_mistake = bool(owners)
+                reason = Reason.WORD if owners else Reason.UNKNOWN
+                yield Finding(reason, f"{call}()", owners, is_mistake=is_mistake)
+
+    def _has_function(self, vocabulary: Vocabulary, call: str) -> bool:
+        return any(
+            call == each or (each.endswith("*") and call.startswith(each[:-1]))
+            for each in vocabulary.functions
+        )
+
+    def _filters(self) -> Iterator[Finding]:
+        syntax = self.vocabulary.syntax
+        for name, argument in self.expression.filters:
+            if name in self.vocabulary.filters and argument in _ARGUMENTS[syntax]:
+                continue
+            owners = tuple(
+                esp
+                for esp in _WITH_BRACES
+                if name in VOCABULARIES[esp].filters
+                and argument in _ARGUMENTS[VOCABULARIES[esp].syntax]
+            )
+            is_name = self.esp is Esp.SENDGRID and not argument  # `{{name | Customer}}`
+            if is_name and not owners:
+                continue
+            is_mistake = bool(owners) and not is_name
+            reason = Reason.WORD if is_mistake else Reason.UNKNOWN
+            yield Finding(reason, f"|{name}", owners, is_mistake=is_mistake)
+
+    def _path(self, path: Path) -> Iterator[Finding]:
+        root, name, vocabulary = path[0], ".".join(path), self.vocabulary
+        if root in self.local_names or root in self.expression.sets or root in vocabulary.local:
+            return
+        if self.esp is not Esp.BRAZE and _is_known(vocabulary, path):
+            if root in vocabulary.fields and len(path) > 1:
+                yield from self._field(path)
+            return
+        for is_certain, word, owners in (
+            (len(path) == 1 or not vocabulary.any_name, name, self._owners_of_system(name)),
+            (not vocabulary.any_name, root, self._owners_of_root(root) if len(path) > 1 else ()),
+        ):
+            if owners:
+                certain = tuple(
+                    esp for esp in owners if not {root, name} & VOCABULARIES[esp].common
+                )
+                is_mistake = bool(certain) and is_certain
+                reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
+                yield Finding(reason, word, owners, is_mistake=is_mistake)
+                return
+        if not vocabulary.any_name or (len(path) == 1 and _LINK.search(name)):
+            yield Finding(Reason.UNKNOWN, root)
+
+    def _field(self, path: Path) -> Iterator[Finding]:
+        """Yield that a field can't have this name, or that no field of the ESP usually has."""
+        if re.fullmatch(self.vocabulary.field_pattern, path[1]) is None:
+            owners = tuple(
+                esp
+                for esp in self._owners_of_root(path[0])
+                if re.fullmatch(VOCABULARIES[esp].field_pattern, path[1])
+            )
+            yield Finding(Reason.WORD, f"{path[0]}.{path[1]}", owners, is_mistake=True)
+        elif self.esp is Esp.BREVO and path[1] != path[1].upper():
+            yield Finding(Reason.POSSIBLY_FOREIGN, f"contact.{path[1]}", (Esp.HUBSPOT,))
+
+    def _owners_of_root(self, root: str) -> tuple[Esp, ...]:
+        return tuple(
+            esp for esp in _WITH_BRACES if esp is not self.esp and root in VOCABULARIES[esp].roots
+        )
+
+    def _owners_of_system(self, name: str) -> tuple[Esp, ...]:
+        return tuple(
+            esp for esp in _WITH_BRACES if esp is not self.esp and VOCABULARIES[esp].is_system(name)
+        )
+
+    def _of_others(
+        self, word: str, words: Callable[[Vocabulary], frozenset[str]], syntaxes: set[Syntax]
+    ) -> Finding:
+        owners = tuple(
+            esp
+            for esp, vocabulary in VOCABULARIES.items()
+            if vocabulary.syntax in syntaxes
+            and esp is not self.esp
+            and (word in words(vocabulary) or word.removeprefix("end") in words(vocabulary))
+        )
+        certain = tuple(esp for esp in owners if word not in VOCABULARIES[esp].common)
+        if owners and not certain:
+            return Finding(Reason.POSSIBLY_FOREIGN, word, owners)
+        return Finding(
+            Reason.WORD if owners else Reason.UNKNOWN, word, owners, is_mistake=bool(owners)
+        )

@@ -1,0 +1,143 @@
+"""Recognition of tags: their dialects, what they show, and the names in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from attrs import frozen
+
+from ..dialects import Esp
+from .delimiters import Delimiter, RawTag, find_raw_tags
+from .foreign import Reason, judge_tag
+from .reading import has_delimiter, parse, read_tag
+from .roles import Reading, Role
+from .vocabularies import VOCABULARIES
+from .vocabulary import Syntax
+
+__all__ = ["RecognizedTag", "recognize", "recognize_dialects"]
+
+_LIKELY = (
+    Esp.SALESFORCE,
+    Esp.MAILCHIMP,
+    Esp.BRAZE,
+    Esp.KLAVIYO,
+    Esp.CUSTOMER_IO,
+    Esp.HUBSPOT,
+    Esp.BREVO,
+    Esp.SENDGRID,
+    Esp.ITERABLE,
+    Esp.ACTIVECAMPAIGN,
+)
+"""The dialects, those first whose tags have the clearest signs."""
+_MAX_TAGS = 100
+"""The number of tags of an insertion code that are read. Each takes up to 1 ms."""
+_REMEMBERED = 1_024
+"""The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
+_MEANINGFUL = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
+
+
+@frozen
+class RecognizedTag:
+    """A tag in a text.
+
+    `dialects` are the ESPs that can read it, the most likely first. `role`, `names` and
+    `system_names` are what the first of them reads. `start` and `end` are offsets.
+    """
+
+    start: int
+    end: int
+    text: str
+    dialects: tuple[Esp, ...]
+    role: Role
+    names: tuple[str, ...] = ()
+    system_names: tuple[str, ...] = ()
+
+
+def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
+    """Yield the tags of all dialects in the text, in order.
+
+    If `esp` is given, each tag is read as the ESP reads it, if it can. The time is proportional to
+    the length of the text.
+    """
+    for tag in find_raw_tags(text, esp):
+        dialects = _dialects(tag)
+        reader = esp if esp is not None and has_delimiter(esp, tag) else next(iter(dialects), None)
+        reading = None if reader is None else read_tag(reader, tag)
+        reading = reading or Reading(Role.NONE)
+        yield RecognizedTag(
+            tag.start,
+            tag.end,
+            tag.text,
+            dialects,
+            reading.role,
+            reading.names,
+            reading.system_names,
+        )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
+    """Return the ESPs in whose dialects the code can be written, the most likely first.
+
+    The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
+    Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable. Only
+    the first 100 tags are read.
+    """
+    tags = list(islice(find_raw_tags(insertion_code), _MAX_TAGS))
+    tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]
+    return tuple(
+        esp
+        for esp in _LIKELY
+        if any(_has_sign(esp, tag) for tag in tags) and all(_can_read(esp, tag) for tag in tags)
+    )
+
+
+def _dialects(tag: RawTag) -> tuple[Esp, ...]:
+    signs = [esp for esp in _LIKELY if _has_sign(esp, tag)]
+    others = [esp for esp in _LIKELY if has_delimiter(esp, tag) and judge_tag(esp, tag) is None]
+    readers = tuple(dict.fromkeys((*signs, *others)))
+    return readers or tuple(esp for esp in _LIKELY if _can_read(esp, tag))
+
+
+def _can_read(esp: Esp, tag: RawTag) -> bool:
+    if not has_delimiter(esp, tag):
+        return False
+    finding = judge_tag(esp, tag)
+    return finding is None or not finding.is_mistake
+
+
+def _has_sign(esp: Esp, tag: RawTag) -> bool:
+    """Return whether the tag has a word of the dialect, and none that is rather of another one."""
+    if not has_delimiter(esp, tag):
+        return False
+    finding, vocabulary = judge_tag(esp, tag), VOCABULARIES[esp]
+    permitted = {Reason.UNKNOWN}
+    if vocabulary.has_field_paths:
+        permitted.add(Reason.POSSIBLY_FOREIGN)
+    if finding is not None and (finding.is_mistake or finding.reason not in permitted):
+        return False
+    if vocabulary.syntax in {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}:
+        return True
+    if tag.delimiter in {Delimiter.FEED, Delimiter.SUBSTITUTION}:
+        return True
+    expression = parse(vocabulary.syntax, tag)
+    reading = read_tag(esp, tag)
+    is_meaningful = reading is not None and reading.role in _MEANINGFUL
+    if vocabulary.syntax is Syntax.HANDLEBARS:
+        is_one_value = len(expression.paths) <= 1 and not expression.filters
+        if not vocabulary.tags.issuperset(expression.helpers):
+            return False
+        if not (is_one_value or expression.helpers):
+            return False
+        is_path = reading is not None and reading.role is Role.NESTED
+        return bool(expression.helpers) or (
+            is_meaningful and (vocabulary.has_field_paths or not is_path)
+        )
+    return is_meaningful or (
+        bool(expression.word)
+        and not any(
+            expression.word in other.tags for each, other in VOCABULARIES.items() if each is not esp
+        )
+    )

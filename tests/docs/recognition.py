@@ -1,0 +1,87 @@
+"""Measure the recognition of tags, and write the table in `docs/internals/recognition.md`.
+
+    python tests/docs/recognition.py constructs.json
+
+The file has `constructs`, each with `construct`, `dialect`, `kind`, `role`, `names` and
+`system_names`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recipient_fields.domain.esp import DIALECTS, Esp, RecognizedTag, Role, recognize
+from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
+from recipient_fields.domain.esp.recognition.foreign import judge_tag
+
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
+VALUES = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
+HEAD = (
+    "| Dialect | Fields: recall, precision | Names | System tags: recall, precision"
+    " | Silent foreign tags | Silent system tags | False mistakes |\n"
+    "|---|---|---|---|---|---|---|\n"
+)
+
+
+def main(file: str) -> None:
+    """Measure the constructs of the file, and write the table."""
+    constructs = json.loads(Path(file).read_text("utf-8"))["constructs"]
+    rows = [_row(esp, [each for each in constructs if each["dialect"] == esp.value]) for esp in Esp]
+    table = f"<!-- measured -->\n{HEAD}{''.join(rows)}<!-- end -->"
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(
+        re.sub(r"<!-- measured -->.*?<!-- end -->", lambda _: table, text, flags=re.DOTALL), "utf-8"
+    )
+
+
+def _row(esp: Esp, constructs: Sequence[Mapping[str, Any]]) -> str:
+    found = [(each, list(recognize(each["construct"], esp))) for each in constructs]
+    roles = [(each["role"], _role(tags)) for each, tags in found]
+    fields = [(each, tags) for each, tags in found if each["role"] == "field"]
+    names = [
+        set(each["names"]) <= {name for tag in tags for name in tag.names} for each, tags in fields
+    ]
+    others = [(each, other) for each in constructs for other in Esp if other is not esp]
+    silent = [each["role"] for each, other in others if not _judge(other, each["construct"])]
+    native = [each for each in constructs if each["kind"] != "foreign syntax"]
+    false = [
+        each
+        for each in native
+        if any(finding.is_mistake for finding in _judge(esp, each["construct"]))
+    ]
+    cells = (
+        DIALECTS[esp].title,
+        _quality(roles, "field"),
+        f"{sum(names)} of {len(names)}",
+        _quality(roles, "system"),
+        f"{len(silent)} of {len(others):,}",
+        str(silent.count("system")),
+        f"{len(false)} of {len(native)}",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _role(tags: Iterable[RecognizedTag]) -> str:
+    return next((tag.role.value for tag in tags if tag.role in VALUES), "none")
+
+
+def _quality(roles: Sequence[tuple[str, str]], role: str) -> str:
+    """Return recall and precision as counts."""
+    right = roles.count((role, role))
+    expected = sum(each == role for each, _ in roles)
+    read = sum(each == role for _, each in roles)
+    return f"{right} of {expected}, {right} of {read}"
+
+
+def _judge(esp: Esp, code: str) -> list[Any]:
+    judged = (judge_tag(esp, tag) for tag in find_raw_tags(code, esp))
+    return [finding for finding in judged if finding is not None]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,169 @@
+"""Warnings about code of other ESPs in content, and their absence for native code."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import RecipientField
+from recipient_fields.domain.content import WarningCode, parse_content
+from recipient_fields.domain.esp import Esp, FieldCodes, export_content, recognize
+from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
+from recipient_fields.domain.esp.recognition import foreign
+
+from ...support.growth import assert_grows_linearly, count_calls
+from .native_tags import NATIVE
+
+MISTAKE = WarningCode.FOREIGN_CODE
+CAVEAT = WarningCode.POSSIBLY_FOREIGN_CODE
+UNKNOWN = WarningCode.UNKNOWN_WORD
+PAIRS = [
+    (esp, tag)
+    for esp, tags in NATIVE.items()
+    for tag, *_ in tags
+    if not tag.startswith(("{{#if", "{{else"))  # the parser of content reads these
+]
+
+
+def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str, ...] = ()):
+    codes = FieldCodes.of(fields)
+    exported = export_content(parse_content(source), codes, esp, literals=literals)
+    return list(exported.warnings)
+
+
+def codes(esp: Esp, source: str) -> list[WarningCode]:
+    return [each.code for each in warnings(esp, source)]
+
+
+@pytest.mark.parametrize(
+    ("esp", "tag", "role", "names"),
+    [(esp, *each) for esp, tags in NATIVE.items() for each in tags],
+)
+def test_a_native_tag_has_a_role_and_names(esp, tag, role, names):
+    (found,) = recognize(tag, esp)
+    assert (found.role.value, found.names, found.text) == (role, tuple(names), tag)
+    assert esp in found.dialects
+
+
+@pytest.mark.parametrize(("esp", "tag"), PAIRS)
+def test_native_code_is_never_a_mistake(esp, tag):
+    assert MISTAKE not in codes(esp, tag)
+
+
+@pytest.mark.parametrize(("esp", "tag"), PAIRS)
+def test_no_tag_passes_silently_where_the_esp_lacks_its_delimiters(esp, tag):
+    for other in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN} - {esp}:
+        assert codes(other, tag) == [MISTAKE]
+
+
+@pytest.mark.parametrize(
+    ("esp", "tag"),
+    [(esp, tag) for esp, tags in NATIVE.items() for tag, role, _ in tags if role == "system"],
+)
+def test_no_system_tag_passes_silently(esp, tag):
+    for other in set(Esp) - {esp}:
+        shared = any(esp is not other and tag == each for each, *_ in NATIVE[other])
+        assert codes(other, tag) or shared, other
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        (Esp.BRAZE, "[[name]]", [MISTAKE]),
+        (Esp.BRAZE, "[[1, 2], [3]] a[[0]]", []),
+        (Esp.BRAZE, "{{#if a}}x{{/if}}", [MISTAKE, MISTAKE]),
+        (Esp.BRAZE, "{# note #}", [MISTAKE]),
+        (Esp.BRAZE, "{{ event.name }}", [MISTAKE]),
+        (Esp.BRAZE, "{{ a.b }}", [UNKNOWN]),
+        (Esp.BRAZE, "{% assign a = 'x' %}{{ a.b }}", []),
+        (Esp.BRAZE, "{% for event in items %}{{ event.name }}{% endfor %}", []),
+        (Esp.BRAZE, "{% connected_content https://a.b/c :save event %}{{ event.name }}", []),
+        (Esp.BRAZE, "{% set a = 1 %}", [MISTAKE]),
+        (Esp.BRAZE, "{% for a in event_properties.b %}{% endfor %}", [UNKNOWN]),
+        (Esp.BRAZE, "{% raw %}*|FNAME|* {{ event.x }}{% endraw %}", []),
+        (Esp.BRAZE, "{% if {{custom_attribute.${a}}} == 1 %}{% endif %}", []),
+        (Esp.CUSTOMER_IO, "{% if {{customer.a}} == 1 %}{% endif %}", [MISTAKE]),
+        (Esp.CUSTOMER_IO, "{{ customer.a | lookup:'b' }}", [MISTAKE]),
+        (Esp.CUSTOMER_IO, "{{ customer.a | default('b') }}", [MISTAKE]),
+        (Esp.CUSTOMER_IO, "{{upper tier}}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% assign x = 1 %}", [MISTAKE]),
+        (Esp.KLAVIYO, "{{ person.City|upcase }}", []),
+        (Esp.KLAVIYO, "{{ unsubscribe_link }}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% with a=event.x %}{{ a }}{% endwith %}", []),
+        (Esp.HUBSPOT, "{{ contact.FIRSTNAME }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
+        (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
+        (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
+        (Esp.SENDGRID, "{{name}} {{event.name}}", [CAVEAT]),
+        (Esp.SENDGRID, "{{ mirror }}", [MISTAKE]),
+        (Esp.SENDGRID, "{{content}}", [CAVEAT]),
+        (Esp.SENDGRID, "{{#ifEq a b}}x{{/ifEq}}", [MISTAKE, MISTAKE]),
+        (Esp.SENDGRID, "{{ contact.a | default: 'x' }}", [MISTAKE]),
+        (Esp.ITERABLE, "{{#equals a b}}x{{/equals}}", [MISTAKE, MISTAKE]),
+        (Esp.ITERABLE, "<%asm_group_unsubscribe_raw_url%>", [MISTAKE]),
+        (Esp.SALESFORCE, "{{Contact.Attribute.Person.Name}} {{name}}", [MISTAKE]),
+        (Esp.MAILCHIMP, "%UNSUBSCRIBELINK% %SENDER-INFO%", [MISTAKE, MISTAKE]),
+        (Esp.MAILCHIMP, "%WHATEVER%", [CAVEAT]),
+        (Esp.MAILCHIMP, "https://a.b/?c=%FIRSTNAME% %C3%A9%20 50%OFF 5%", []),
+        (Esp.MAILCHIMP, "%Y%m%d %H:%M:%S", []),
+        (Esp.MAILCHIMP, '<a href="%UNSUBSCRIBELINK%">x</a>', [MISTAKE]),
+        (Esp.ACTIVECAMPAIGN, "%FIRSTNAME|Friend% %SENDER-INFO-SINGLELINE%", []),
+    ],
+)
+def test_a_tag_is_a_mistake_or_a_caveat(esp, source, expected):
+    assert codes(esp, source) == expected
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["<script>%s</script>", "<STYLE>%s</STYLE>", "<template>%s</template>", "<!-- %s -->"],
+)
+def test_a_tag_in_a_script_or_a_comment_is_a_caveat(place):
+    source = f"{place % '*|A|*'} *|B|*"
+    assert codes(Esp.BRAZE, source) == [CAVEAT, MISTAKE]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["<!--[if mso]>*|A|*<![endif]-->", "<!--[if !mso]><!-->*|A|*<!--<![endif]-->"],
+)
+def test_a_conditional_comment_is_content(source):
+    assert codes(Esp.BRAZE, source) == [MISTAKE]
+
+
+def test_a_literal_stays_without_warnings():
+    source = "*|A|* {{ recipient.x }} *|B|*"
+    assert len(warnings(Esp.BRAZE, source)) == 3
+    (warning,) = warnings(Esp.BRAZE, source, literals=("*|A|*", "{{ recipient.x }}"))
+    assert warning.column == 25
+
+
+def test_a_warning_names_the_dialects_and_our_own_form():
+    messages = [
+        each.message
+        for each in warnings(Esp.BRAZE, "{{ event.x }} {{ person|lookup:'VIP' }} *|IF:VIP|*")
+    ]
+    assert messages == [
+        "Braze does not read `event`, which is code of Klaviyo or Customer.io or Brevo.",
+        "Braze does not read `|lookup`, which is code of Klaviyo. Write `{{recipient.KEY}}`.",
+        (
+            "Braze does not read this code of Mailchimp. Write conditions as"
+            " `{{#if recipient.KEY …}}…{{/if}}`."
+        ),
+    ]
+
+
+def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
+    source = "{{${a}}}" * 20_000
+    (found,) = warnings(Esp.BRAZE, source)
+    assert found.message.startswith("The tags from here on are not examined")
+    assert count_calls(foreign.judge_tag, lambda: warnings(Esp.BRAZE, source)) <= 2_001
+
+
+@pytest.mark.parametrize(
+    "piece", ["{{", "%", "*|", "[[a", "{%", "%%=", "%%a ", "<!--", "{{ ${", "%A", "http://", "%41%"]
+)
+def test_foreign_code_is_searched_in_linear_time(piece):
+    def search(text: str) -> list[object]:
+        return list(find_foreign_code(Esp.KLAVIYO, text, (), lambda _name: None))
+
+    assert_grows_linearly(search, lambda size: (piece * size)[:size], 40_000)
