@@ -54,6 +54,7 @@ from recipient_fields.domain.esp import (
     SetName,
     SyncPlan,
 )
+from recipient_fields.domain.esp.names import EspName, NameChange
 
 from .assertions import attempt, exact
 from .examples import (
@@ -336,7 +337,13 @@ class _Side:
             }
             return self._numbered_for(evolve(result, names=names), self._integration_ids)
         if isinstance(result, SyncPlan):
-            return self._with_numbered(result, "integration", "changes")
+            return self._with_numbered(result, "integration", "changes", "name_changes")
+        if isinstance(result, NameChange):
+            number = _number(self._integration_ids, result.integration_id)
+            numbered = self._with_numbered(result, "field", "before", "after")
+            return evolve(numbered, integration_id=IntegrationId(number))
+        if isinstance(result, EspName):
+            return self._with_numbered(result, "counterpart")
         if isinstance(result, CatalogChanges):
             return self._with_numbered(result, "deleted", "updated", "created")
         if isinstance(result, FieldUpdate | HistoryRecord):
