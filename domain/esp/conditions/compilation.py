@@ -15,7 +15,7 @@ from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from .code_parts import Caveat
-from .formulas import count_atoms
+from .formulas import atoms
 from .languages import LANGUAGES
 from .translation import Translation
 
@@ -81,11 +81,11 @@ def compile_condition(
             )
     translation = Translation(esp, language, {str(field.key): field for field in fields})
     formula = translation.formula(condition)
-    if count_atoms(formula) > MAX_ATOMS:
+    if len(list(atoms(formula))) > MAX_ATOMS:
         raise NotExpressible(
             f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
         )
-    code = language.write(language, formula, then, otherwise)
+    code = language.write(language, formula, language.text(then), language.text(otherwise))
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(esp, translation) or None

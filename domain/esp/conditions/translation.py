@@ -18,7 +18,8 @@ from ..checks import missing_member
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from .code_parts import Caveat, Feature, Language
+from .code_parts import Caveat, Feature, Language, Missing
+from .flags import assign
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .literals import write_literal
 
@@ -41,6 +42,14 @@ _OPPOSITE = {
 }
 _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 """The values that are set, but that many languages treat like a missing value."""
+
+
+@frozen
+class _Operand:
+    """The operand of a test, and the tag that sets it, if it is a variable."""
+
+    code: str
+    assignment: str = ""
 
 
 @frozen
@@ -119,14 +128,17 @@ class Translation:
 
     def _set(self, field: RecipientField) -> Formula:
         self._require(_SET[field.data_type])
-        present = self._test(field, self.language.present)
-        if field.data_type in _ZERO:
-            if self.language.zero_is_present:
-                return present
-            return disjunction([present, self._zero(field)])
-        if self.language.empty is None:
-            return present
-        return conjunction([present, negation(self._test(field, self.language.empty))])
+        is_set = self._is_set(field)
+        if field.data_type in _ZERO and self.language.number_is_set is None:
+            return disjunction([is_set, self._zero(field)])
+        return is_set
+
+    def _is_set(self, field: RecipientField) -> Formula:
+        """Return the tests for a value that is set. They can fail for 0 and false."""
+        tests = self.language.is_set
+        if field.data_type in _ZERO and self.language.number_is_set is not None:
+            tests = self.language.number_is_set
+        return conjunction(self._test(self._operand(field), test) for test in tests)
 
     def _equal(self, field: RecipientField, *, value: object) -> Formula:
         literal = write_literal(self.esp, self.language, value)
@@ -134,61 +146,102 @@ class Translation:
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
                 self._warn(self.language.numeric_text_caveat)
-            return self._test(field, self.language.equal, literal)
+            return self._test(self._operand(field), self.language.equal, literal)
         if value is True:
             self._require(Feature.TRUE)
-            return self._test(field, self.language.true)
+            return self._test(self._reading(field), self.language.true)
         self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
-        equal = self._test(field, self.language.equal, literal)
+        if self.language.equal_by_order and value is not False:
+            bounds = (Operator.AT_LEAST, Operator.AT_MOST)
+            return conjunction(self._in_order(field, bound, value) for bound in bounds)
         if value == 0:
-            equal = self._zero(field)
+            return self._guarded_zero(field)
+        equal = self._test(self._reading(field), self.language.equal, literal)
         return self._guarded(field, equal) if self.language.guards_equality else equal
+
+    def _guarded_zero(self, field: RecipientField) -> Formula:
+        """Return the test for 0 or false, with the guard that a missing value requires."""
+        reads_missing_as_zero = (
+            field.data_type is DataType.NUMBER and self.language.missing_number is Missing.IS_ZERO
+        )
+        if reads_missing_as_zero or self.language.guards_equality:
+            return self._guarded(field, self._zero(field))
+        return self._zero(field)
 
     def _contains(self, field: RecipientField, value: object) -> Formula:
         self._require(Feature.CONTAINS)
         literal = write_literal(self.esp, self.language, value)
-        contains = self._test(field, Atom(self.language.contains), literal)
+        contains = self._test(self._operand(field), self.language.contains, literal)
         return self._guarded(field, contains) if self.language.guards_contains else contains
 
     def _ordered(self, field: RecipientField, operator: Operator, value: object) -> Formula:
-        literal = write_literal(self.esp, self.language, value)
         self._require(Feature.ORDER)
+        return self._in_order(field, operator, value)
+
+    def _in_order(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+        """Return the test of the order, with the guard that a missing value requires."""
+        literal = write_literal(self.esp, self.language, value)
         order = self._order(field, operator, literal)
-        if not self.language.guards_order:
-            return order
+        holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
+        match self.language.missing_number:
+            case Missing.FAILS:
+                return order
+            case Missing.IS_ZERO if not holds_for_zero:
+                return order
+            case Missing.IS_ZERO_OR_FAILS if not holds_for_zero:
+                is_set = self._is_set(field)
+                if isinstance(order, Atom) and isinstance(is_set, Atom):
+                    order = evolve(order, implied=is_set.code)
+                return conjunction([is_set, order])
         guarded = self._guarded(field, order)
-        if not (isinstance(value, int | float) and _COMPARE[operator](0, value)):
+        if not holds_for_zero or self.language.number_is_set is not None:
             return guarded
-        zero = self._zero(field)
-        return guarded if self.language.zero_is_present else disjunction([zero, guarded])
+        return disjunction([self._zero(field), guarded])
 
     def _order(self, field: RecipientField, operator: Operator, literal: str) -> Formula:
         if operator in self.language.order:
-            return self._test(field, Atom(self.language.order[operator]), literal)
+            return self._test(self._reading(field), self.language.order[operator], literal)
         return negation(self._order(field, _OPPOSITE[operator], literal))
 
     def _zero(self, field: RecipientField) -> Atom:
         """Return the test for 0 or false."""
-        self._warn(self.language.zero_caveat)
+        if field.data_type is DataType.NUMBER:
+            self._warn(self.language.zero_caveat)
         literal = write_literal(self.esp, self.language, _ZERO[field.data_type])
-        return self._test(field, self.language.equal, literal)
+        if field.data_type is DataType.NUMBER and self.language.zero is not None:
+            literal = self.language.zero
+        return self._test(self._reading(field), self.language.equal, literal)
 
     def _guarded(self, field: RecipientField, formula: Formula) -> Formula:
-        return conjunction([self._test(field, self.language.present), formula])
+        return conjunction([self._is_set(field), formula])
 
     def _require(self, feature: Feature) -> None:
         """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
         reason = self.language.refused.get(feature)
         if reason is not None:
             raise NotExpressible(reason.format(title=self._title))
-        self._warn(self.language.caveats.get(feature))
+        for caveat in self.language.caveats.get(feature, ()):
+            self._warn(caveat)
 
-    def _test(self, field: RecipientField, template: Atom, literal: str = "") -> Atom:
-        slots = {"operand": self._operand(field), "value": literal}
+    def _test(self, operand: _Operand, template: Atom, literal: str = "") -> Atom:
+        slots = {"operand": operand.code, "value": literal}
         opposite = template.opposite and template.opposite.format_map(slots)
-        return evolve(template, code=template.code.format_map(slots), opposite=opposite)
+        code = template.code.format_map(slots)
+        return evolve(template, code=code, opposite=opposite, assignment=operand.assignment)
 
-    def _operand(self, field: RecipientField) -> str:
+    def _reading(self, field: RecipientField) -> _Operand:
+        """Return the operand as the language reads it before a comparison."""
+        operand = self._operand(field)
+        reading = self.language.readings.get(field.data_type)
+        if reading is None:
+            return operand
+        expression = reading.expression.format(operand=operand.code)
+        if reading.variable is None:
+            return _Operand(expression)
+        variable = reading.variable.format(key=field.key)
+        return _Operand(variable, assign(variable, expression))
+
+    def _operand(self, field: RecipientField) -> _Operand:
         expression = field.custom_value_expression
         if expression is None:
             raise NotExpressible(f"this field {missing_member(field, 'value expression')}")
@@ -198,7 +251,7 @@ class Translation:
             )
         self.operands[expression] = field
         self.operand_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
-        return expression
+        return _Operand(expression)
 
 
 def _is_number(text: str) -> bool:

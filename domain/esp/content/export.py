@@ -30,6 +30,7 @@ from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..conditions import ConditionCode, compile_condition
+from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
 from ..resolution import exportable_fields
@@ -39,7 +40,12 @@ from .adjacent_text import (
     separate_end_of_block,
     separate_start,
 )
-from .insertion_codes import insertion_code, value_expression, with_other_quotes
+from .insertion_codes import (
+    has_derived_code,
+    insertion_code,
+    value_expression,
+    with_other_quotes,
+)
 from .markup import Markup
 from .preludes import Preludes
 from .tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
@@ -201,10 +207,25 @@ class _Export:
         elif field.origin.integration_id is None and is_foreign(self._esp, code):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
+        self._warn_of_value(field, reference)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and field.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(code, reference.start)
+
+    def _warn_of_value(self, field: RecipientField, reference: Reference) -> None:
+        """Warn of values that the ESP can show in another form than the preview."""
+        dialect = DIALECTS[self._esp]
+        if field.data_type in dialect.shown_forms:
+            message = dialect.shown_forms[field.data_type]
+            self._warn(reference.start, WarningCode.SHOWN_FORM, message)
+        is_guarded = reference.default is not None or has_derived_code(self._esp, field)
+        if dialect.guarded_insertion is not None and not is_guarded:
+            message = (
+                "This code was not derived from a synced field, so it is inserted verbatim:"
+                f" {self._title} can show None for a value that is null."
+            )
+            self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
 
     def _insertion_code(self, field: RecipientField, default: str | None) -> str:
         key = (str(field.key), default)
@@ -245,6 +266,7 @@ class _Export:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._warn(branch.start, warning.code, warning.message)
         code = self._quoted(compiled.code, branch.start)
+        then, otherwise = (LANGUAGES[self._esp].text(text) for text in (then, otherwise))
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
         return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from ...fields.field import RecipientField
 from ..checks import missing_member
-from ..derived_codes import DerivedCodes, derive_codes, find_reference
+from ..derived_codes import DerivedCodes, derive_codes, derive_guarded_code, find_reference
 from ..dialects import DIALECTS, Esp, Quoting
 from ..errors import NoSafeForm, NotInsertable
 from .tags import is_certainly_foreign
@@ -19,6 +20,8 @@ _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 def insertion_code(esp: Esp, field: RecipientField, default: str | None = None) -> str:
     """Return the code that inserts the field, or the default for recipients without a value.
 
+    Code that a sync derived gets guards. Other code is inserted verbatim.
+
     Raises: NotInsertable, with the reason, if there is no such code.
     """
     if not field.insertable:
@@ -29,7 +32,15 @@ def insertion_code(esp: Esp, field: RecipientField, default: str | None = None) 
     if field.origin.integration_id is None and is_certainly_foreign(esp, code):
         title = DIALECTS[esp].title
         raise NotInsertable(f"The insertion code of this field is not in the language of {title}.")
-    return code if default is None else _code_with_default(esp, field, code, default)
+    if default is None and not has_derived_code(esp, field):
+        return code
+    return _derived_code(esp, field, code, default)
+
+
+def has_derived_code(esp: Esp, field: RecipientField) -> bool:
+    """Return whether a sync stored the code, and the code is what its name derives."""
+    is_synced = field.origin.integration_id is not None
+    return is_synced and _find_name(esp, field, field.custom_insertion_code or "") is not None
 
 
 def value_expression(field: RecipientField) -> str:
@@ -56,18 +67,30 @@ def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
     return None if quote in changed else changed
 
 
-def _code_with_default(esp: Esp, field: RecipientField, code: str, default: str) -> str:
+def _derived_code(esp: Esp, field: RecipientField, code: str, default: str | None) -> str:
+    found = _find_name(esp, field, code)
+    if found is None:
+        raise NotInsertable(
+            f"This field can't have a default: its insertion code is not the usual one of"
+            f" {DIALECTS[esp].title}. Write the default into the insertion code."
+        )
+    name, standard = found
+    try:
+        return derive_guarded_code(
+            esp, name, data_type=field.data_type, standard=standard, default=default
+        )
+    except NoSafeForm as error:
+        reasons = " ".join(violation.message for violation in error.violations)
+        raise NotInsertable(f"This default is not possible. {reasons}") from None
+
+
+def _find_name(esp: Esp, field: RecipientField, code: str) -> tuple[str, bool] | None:
+    """Return the name that derives the code, and whether it is a standard field, or None."""
     for name, standard in _names(esp, field):
-        try:
-            plain = derive_codes(esp, name, standard=standard)
-        except NoSafeForm:
-            continue
-        if _is_plain(field, code, plain):
-            return _derive(esp, field, name, standard, default)
-    raise NotInsertable(
-        f"This field can't have a default: its insertion code is not the usual one of"
-        f" {DIALECTS[esp].title}. Write the default into the insertion code."
-    )
+        with suppress(NoSafeForm):
+            if _is_plain(field, code, derive_codes(esp, name, standard=standard)):
+                return name, standard
+    return None
 
 
 def _names(esp: Esp, field: RecipientField) -> list[tuple[str, bool]]:
@@ -82,14 +105,3 @@ def _names(esp: Esp, field: RecipientField) -> list[tuple[str, bool]]:
 def _is_plain(field: RecipientField, code: str, plain: DerivedCodes) -> bool:
     same_code = "".join(code.split()) == "".join(plain.insertion_code.split())
     return same_code and field.custom_value_expression == plain.value_expression
-
-
-def _derive(esp: Esp, field: RecipientField, name: str, standard: bool, default: str) -> str:  # noqa: FBT001
-    try:
-        codes = derive_codes(
-            esp, name, data_type=field.data_type, standard=standard, default=default
-        )
-    except NoSafeForm as error:
-        reasons = " ".join(violation.message for violation in error.violations)
-        raise NotInsertable(f"This default is not possible. {reasons}") from None
-    return codes.insertion_code
