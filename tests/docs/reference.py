@@ -1,8 +1,8 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`, the examples in
-`docs/embedding.md`, the methods and the cases of
-each group of ports, in `docs/extending.md`, and the badges of the README.
+And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
+`docs/internals/condition-codes.md`, the examples in `docs/embedding.md`, the methods and the cases
+of each group of ports, in `docs/extending.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -61,7 +61,10 @@ from recipient_fields.testing import (
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
-    for name in ("cli.md", "conditions.md", "embedding.md", "extending.md", "settings.md")
+    for name in (
+        *("cli.md", "conditions.md", "embedding.md", "extending.md", "settings.md"),
+        "internals/condition-codes.md",
+    )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
@@ -254,6 +257,45 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
     return definition.with_id(FieldId(1), OrganizationId(1))
 
 
+_EXAMPLES = (
+    *('tier = "gold"', 'tier in ("gold", "silver")', 'not tier contains "ol"', "tier is set"),
+    *("visits = 3", "visits != 0", "visits >= 3", "visits <= 3", "visits is set"),
+    *("member", "member = false", "member is set"),
+    'tier = "gold" and visits >= 3',
+    '(tier = "gold" or member) and (visits < 1 or visits > 10)',
+    'tier != "gold" and (visits >= 3 or not member) and (tier is set or visits is not set)',
+)
+"""Conditions with one, two, four and five comparisons."""
+
+
+def _condition_codes() -> str:
+    """Return the code of each example, per ESP."""
+    parts = []
+    for esp, dialect in DIALECTS.items():
+        examples = "\n\n".join(f"{text}\n    {_code_of(text, esp)}" for text in _EXAMPLES)
+        parts.append(f"### {dialect.title}\n\n```\n{examples}\n```")
+    return "\n\n".join(parts)
+
+
+def _code_of(text: str, esp: Esp) -> str:
+    fields = [_field(esp, key, data_type) for key, data_type in _FIELDS.items()]
+    try:
+        return compile_condition(
+            parse_condition(text), fields, esp, then="yes", otherwise="no"
+        ).code
+    except NotExpressible as refusal:
+        return f"refused: {refusal}"
+
+
+def _engines() -> str:
+    rows = [
+        (dialect.title, engine.value, source)
+        for dialect in DIALECTS.values()
+        for engine, source in dialect.engines.items()
+    ]
+    return _table(("ESP", "Engine", "Source"), rows)
+
+
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
     IntegrationContract: (ApiKeyRepository, IntegrationRepository),
@@ -340,6 +382,8 @@ _PARTS = {
     "credentials of ESPs": _credentials,
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
+    "engines": _engines,
+    "condition codes": _condition_codes,
     "methods and cases": _methods_and_cases,
 }
 

@@ -17,7 +17,7 @@ from .generation import Form
 from .rendering import ENGINES
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "condition-codes.md"
-_PART = re.compile(r"(?<=<!-- measured: engines -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- measured: engines -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table(pairs: int) -> str:
@@ -49,4 +49,5 @@ def _cell(wrong: int, excused: int) -> str:
 if __name__ == "__main__":
     PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 15_000
     written = f"\n{table(PAIRS)}\n\n"
-    PAGE.write_text(_PART.sub(lambda _: written, PAGE.read_text("utf-8")), "utf-8")
+    page = PAGE.read_text("utf-8")
+    PAGE.write_text(_PART.sub(lambda part: part[1] + written + part[2], page), "utf-8")

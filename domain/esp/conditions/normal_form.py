@@ -41,7 +41,7 @@ def _write(
     def tests(formula: Formula) -> list[str] | None:
         if _count_terms(formula) > MAX_TERMS:
             return None
-        tests = list(_tests(language, list(_terms(formula)), in_one_tag=in_one_tag))
+        tests = list(_tests(language, _terms(formula), in_one_tag=in_one_tag))
         return tests if len(tests) <= MAX_COPIES else None
 
     positive, negative = tests(formula), tests(negation(formula))
@@ -79,11 +79,23 @@ def _count_terms(formula: Formula) -> int:
     return sum(counts) if isinstance(formula, Disjunction) else prod(counts)
 
 
-def _terms(formula: Formula) -> Iterator[tuple[Atom, ...]]:
-    """Yield the alternatives, each of which is a conjunction of different tests."""
-    for atoms in _combinations(formula):
-        implied = {atom.implied for atom in atoms if not atom.negated}
-        yield tuple(atom for atom in atoms if atom.negated or atom.code not in implied)
+def _terms(formula: Formula) -> list[tuple[Atom, ...]]:
+    """Return the alternatives, each of which is a conjunction of different tests.
+
+    An alternative that contains all tests of another one is left out.
+    """
+    terms = list(dict.fromkeys(map(_without_implied, _combinations(formula))))
+    tests = list(map(set, terms))
+    return [
+        term
+        for term, these in zip(terms, tests, strict=True)
+        if not any(others < these for others in tests)
+    ]
+
+
+def _without_implied(term: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    implied = {atom.implied for atom in term if not atom.negated}
+    return tuple(atom for atom in term if atom.negated or atom.code not in implied)
 
 
 def _combinations(formula: Formula) -> list[tuple[Atom, ...]]:

@@ -180,7 +180,8 @@ function eq(left, right) {
 function ifEq(left, right) {
   if (isMissing(left) || isMissing(right) || left === right) return equalIfSameType(left, right);
   if ([left, right].every((value) => typeof value === "number" || isNumeric(value))) {
-    if (typeof left === "string" && typeof right === "string") notEstablished(left, right);
+    const areTexts = typeof left === "string" && typeof right === "string";
+    if (areTexts && Number(left) === Number(right)) notEstablished(left, right); // 1.0 and 1
     return Number(left) === Number(right);
   }
   if (left === "" && typeof right === "number") return differsFromEmptyText(right, left);
