@@ -245,7 +245,8 @@ def test_other_fields_have_example_conditions_for_all_esps(console: Console, dan
     assert [each.title for each in DIALECTS.values() if each.title not in conditions] == []
     assert "not vip ESP Code Caveats Salesforce Marketing Cloud" in conditions
     assert (
-        "Braze {% if custom_attribute.${vip} != true %}A{% else %}B{% endif %} None" in conditions
+        "Braze {% assign vip_text = custom_attribute.${vip} | downcase %}"
+        '{% if vip_text != "true" %}A{% else %}B{% endif %} None' in conditions
     )
     assert "Mailchimp Refused: A Mailchimp tag is" in conditions
     assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in other.text
