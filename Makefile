@@ -18,7 +18,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-waitress test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-engines test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-waitress test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-frameworks bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
@@ -37,6 +37,12 @@ test-all: install ## run the whole test suite, as continuous integration does
 	@echo "Pytest collects the tests first, each time for about 30 seconds without output."
 	$(BIN)/$(PYTEST) -m "not slow"
 	$(BIN)/python -m pytest -m slow
+
+test-engines: install ## compare the code for ESPs with their template engines, 15,000 pairs each, installing Debian's engines if absent
+	{ command -v go && ruby -e 'require "liquid"' && dpkg --status golang-github-flosch-pongo2.v4-dev; } >/dev/null 2>&1 || \
+		{ apt-get update && apt-get install --yes --no-install-recommends \
+			ruby ruby-liquid golang-go golang-github-flosch-pongo2.v4-dev; }
+	RECIPIENT_FIELDS_CONDITION_PAIRS=15000 $(BIN)/python -m pytest tests/engines --log-cli-level=INFO
 
 test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits
 	$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/pip install --quiet uv

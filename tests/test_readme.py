@@ -18,7 +18,7 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.content import WarningKind, parse_content
 from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
@@ -54,7 +54,7 @@ def test_the_content_is_exported_as_shown(title: str, shown: str) -> None:
     exported = export_content(parse_content(CONTENT[1]), codes, esp)
 
     assert exported.content == shown
-    assert exported.warnings == ()
+    assert not [each for each in exported.warnings if each.code.kind is WarningKind.MISTAKE]
 
 
 def test_the_content_is_shown_for_three_esps() -> None:

@@ -90,7 +90,7 @@ def read_value(key: str, data_type: DataType, value: object) -> Value | None:
 
     Raises: InvalidRecipient if the value has another type than the field.
     """
-    if value is None or (value == "" and data_type is DataType.TEXT):
+    if value is None or value == "":
         return None
     read = _READERS[data_type].get(type(value))
     if read is not None:

@@ -42,6 +42,8 @@ class WarningCode(Enum):
     EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
     QUOTES_IN_CODE = "quotes_in_code"
     DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
+    SHOWN_FORM = "shown_form"
+    VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
 
     MISSING_NAME = "missing_name"
@@ -58,9 +60,9 @@ class WarningCode(Enum):
     UNKNOWN_OPTION_FORM = "unknown_option_form"
     NUMERIC_TEXT = "numeric_text"
     NUMBER_AS_TEXT = "number_as_text"
+    BOOLEAN_AS_TEXT = "boolean_as_text"
     UNKNOWN_ZERO = "unknown_zero"
-    UNKNOWN_MISSING_VALUE = "unknown_missing_value"
-    EMPTY_TEXT_IS_ZERO = "empty_text_is_zero"
+    EMPTY_TEXT_IS_FALSE = "empty_text_is_false"
     VARIABLE_NOT_SET = "variable_not_set"
 
     @property

@@ -77,6 +77,26 @@ def derive_codes(
     return DerivedCodes(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
 
 
+def derive_guarded_code(
+    esp: Esp,
+    name: str,
+    *,
+    data_type: DataType = DataType.TEXT,
+    standard: bool = False,
+    default: str | None = None,
+) -> InsertionCode:
+    """Return the code that exported content contains for the field with this name.
+
+    It is the insertion code of `derive_codes`, with a guard if that can show the null itself: it
+    shows nothing or the default. Raises: NoSafeForm as `derive_codes` does.
+    """
+    codes = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
+    guarded = DIALECTS[esp].guarded_insertion
+    if default is not None or guarded is None:
+        return codes.insertion_code
+    return InsertionCode(guarded.replace("EXPRESSION", codes.value_expression))
+
+
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
     """Return the variables that several names share, as the first of these names spells them.
 

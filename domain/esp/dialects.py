@@ -16,7 +16,7 @@ from attrs import frozen
 from ..choices import Choice
 from ..fields.values import DataType
 
-__all__ = ["DIALECTS", "Dialect", "Esp", "Form", "Quoting"]
+__all__ = ["DIALECTS", "Dialect", "Engine", "Esp", "Form", "Quoting"]
 
 
 class Esp(Choice):
@@ -32,6 +32,17 @@ class Esp(Choice):
     ITERABLE = "iterable"
     BREVO = "brevo"
     ACTIVECAMPAIGN = "activecampaign"
+
+
+class Engine(Enum):
+    """The template engines that ESPs run, or that stand in for an engine that can't be tested."""
+
+    RUBY_LIQUID = "Ruby's Liquid"
+    LIQUIDJS = "LiquidJS"
+    PONGO2 = "pongo2"
+    DJANGO = "Django"
+    JINJA2 = "Jinja2"
+    HANDLEBARS = "handlebars.js"
 
 
 class Quoting(Enum):
@@ -54,6 +65,14 @@ class Form:
 class Dialect:
     """How one ESP refers to fields.
 
+    `guarded_insertion` is the insertion code that shows nothing for null, if `insertion` can show
+    the null itself. `shown_forms` contains, per data type, how an engine shows values in another
+    form than the preview.
+
+    `engines` contains the engines that the ESP is known or suspected to run, with the source of
+    that knowledge. Derived code is right on all of them, or has a caveat. It is empty if nothing is
+    known: then the code follows the documentation of the ESP.
+
     The first of `forms` that matches the name applies. `standard` contains the forms of the ESP's
     own fields, if they differ from those of custom fields. `name_rule` and `standard_name_rule` are
     the messages for names without a form. A name or default must not contain any of the
@@ -65,16 +84,19 @@ class Dialect:
     """
 
     title: str
+    engines: Mapping[Engine, str] = {}
     name_rule: str
     forms: tuple[Form, ...]
     standard_name_rule: str = ""
     standard: tuple[Form, ...] = ()
     insertion: str
+    guarded_insertion: str | None = None
     insertion_with_default: str
     prelude: str | None = None
     delimiters: tuple[str, ...]
     quoting: Quoting = Quoting.NONE
     reserved: frozenset[str] = frozenset()
+    shown_forms: Mapping[DataType, str] = {}
     default_also_replaces: Mapping[DataType, str] = {}
     default_caveat: str | None = None
     lists_fields_in_use_only: bool = False
@@ -93,6 +115,14 @@ _LIQUID_WORDS = (
     "|offset|or|required|reversed|size|true|with"
 )
 """Keywords of Liquid after a dot: `customer.first` is the first attribute, not `first`."""
+
+_DECIMAL = "{engine} shows a number that is stored as a decimal with its zero: 3.0."
+_CAPITALIZED = "{engine} shows True and False with capital letters."
+_LIQUID_FORMS = {DataType.NUMBER: _DECIMAL.format(engine=Engine.RUBY_LIQUID.value)}
+_DJANGO_FORMS = {
+    DataType.NUMBER: _DECIMAL.format(engine=Engine.DJANGO.value),
+    DataType.BOOLEAN: _CAPITALIZED.format(engine=Engine.DJANGO.value),
+}
 
 _HANDLEBARS = "as else false if each log lookup null this true undefined unless with"
 
@@ -125,6 +155,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.KLAVIYO: Dialect(
         title="Klaviyo",
+        engines={Engine.DJANGO: "Klaviyo documents the template language of Django."},
         name_rule="A Klaviyo property is one line of text.",
         forms=(Form(_ANYTHING, "person|lookup:'NAME'"),),
         standard_name_rule=(
@@ -136,14 +167,20 @@ DIALECTS: Mapping[Esp, Dialect] = {
             Form(r"phone_number|organization|City|Country", "person.NAME"),
         ),
         insertion="{{ EXPRESSION }}",
+        guarded_insertion="{{ EXPRESSION|default_if_none:'' }}",
         insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
+        shown_forms=_DJANGO_FORMS,
         default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
         lists_fields_in_use_only=True,
     ),
     Esp.BRAZE: Dialect(
         title="Braze",
+        engines={
+            Engine.RUBY_LIQUID: "Braze documents Shopify's Liquid, which is Ruby's.",
+            Engine.LIQUIDJS: "The engine is not public, and LiquidJS is the other common one.",
+        },
         name_rule=(
             "Braze reads periods, brackets, quotes, |, <, >, = and %, and a - at either end, as"
             " code."
@@ -155,6 +192,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         standard=(Form(r"[a-z][a-z0-9_]*", "${NAME}"),),
         insertion="{{EXPRESSION}}",
         insertion_with_default="{{EXPRESSION | default: 'DEFAULT'}}",
+        shown_forms=_LIQUID_FORMS,
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         reserved=frozenset({"size"}),
@@ -162,6 +200,10 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.CUSTOMER_IO: Dialect(
         title="Customer.io",
+        engines={
+            Engine.RUBY_LIQUID: "Accounts from before 28 November 2023 can use legacy Liquid.",
+            Engine.LIQUIDJS: "Other accounts, and messages of Design Studio.",
+        },
         name_rule="Customer.io can't insert an attribute called size: Liquid reads it as a count.",
         forms=(
             Form(rf"(?!(?:{_LIQUID_WORDS})\Z){WORD}", "customer.NAME"),
@@ -169,6 +211,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         ),
         insertion="{{EXPRESSION}}",
         insertion_with_default='{{EXPRESSION | default: "DEFAULT"}}',
+        shown_forms=_LIQUID_FORMS,
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         default_also_replaces={DataType.BOOLEAN: "false"},
@@ -176,6 +219,9 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.HUBSPOT: Dialect(
         title="HubSpot",
+        engines={
+            Engine.JINJA2: "HubL is a dialect of Jinja. Its engine, Jinjava, runs on Java only."
+        },
         name_rule=(
             "A HubSpot property is 1 to 100 lower-case letters, digits and underscores, and begins"
             " with a letter."
@@ -183,11 +229,16 @@ DIALECTS: Mapping[Esp, Dialect] = {
         forms=(Form(r"[a-z][a-z0-9_]{0,99}", "contact.NAME"),),
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
+        shown_forms={
+            DataType.NUMBER: _DECIMAL.format(engine=Engine.JINJA2.value),
+            DataType.BOOLEAN: _CAPITALIZED.format(engine=Engine.JINJA2.value),
+        },
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
     ),
     Esp.SENDGRID: Dialect(
         title="SendGrid",
+        engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},
         name_rule=(
             "A SendGrid field is 1 to 100 letters, digits and underscores, and does not begin with"
             " a digit."
@@ -206,6 +257,9 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.ITERABLE: Dialect(
         title="Iterable",
+        engines={
+            Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."
+        },
         name_rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
         insertion="{{EXPRESSION}}",
@@ -226,13 +280,26 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.BREVO: Dialect(
         title="Brevo",
+        engines={
+            Engine.PONGO2: "A guide of a third party, Mailtrap, names this engine.",
+            Engine.DJANGO: "Brevo documents tags and filters of Django's template language.",
+        },
         name_rule=(
             "A Brevo attribute is capital letters, digits and underscores, and begins with a"
             " letter."
         ),
         forms=(Form(r"[A-Z][A-Z0-9_]*", "contact.NAME"),),
         insertion="{{ EXPRESSION }}",
-        insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",
+        guarded_insertion="{{ EXPRESSION|default_if_none:'' }}",
+        # pongo2 escapes the default of its filter `default`.
+        insertion_with_default="{% if EXPRESSION %}{{ EXPRESSION }}{% else %}DEFAULT{% endif %}",
+        shown_forms={
+            DataType.NUMBER: (
+                "pongo2 shows a number that is stored as a decimal with six digits: 3.000000."
+                " Django shows 3.0."
+            ),
+            DataType.BOOLEAN: _CAPITALIZED.format(engine="pongo2 or Django"),
+        },
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},

@@ -64,7 +64,8 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert page.status == 200
     assert shown(page, "exported-title") == (
         "Hello {{custom_attribute.${first_name} | default: 'there'}}.\n"
-        "{% if custom_attribute.${visits} != nil and custom_attribute.${visits} > 3 %}"
+        "{% assign visits_number = custom_attribute.${visits} | plus: 0 %}"
+        "{% if visits_number > 3 %}"
         "You are a regular.{% endif %}"
     )
     assert shown(page, "preview-title") == "Hello First name.\n"

@@ -1,8 +1,8 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`, the examples in
-`docs/embedding.md`, the methods and the cases of each group of ports, in
-`docs/storage-contract.md`, and the badges of the README.
+And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
+`docs/internals/condition-codes.md`, the examples in `docs/embedding.md`, the methods and the cases
+of each group of ports, in `docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -62,7 +62,10 @@ from recipient_fields.testing import (
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
-    for name in ("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md")
+    for name in (
+        *("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md"),
+        "internals/condition-codes.md",
+    )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
@@ -234,12 +237,15 @@ def _condition_notes() -> str:
 
 def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
     """Return yes, caveat or refused, and the messages."""
-    codes = FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
     try:
-        caveats = compile_condition(parse_condition(text), codes, esp, then="").caveats
+        caveats = compile_condition(parse_condition(text), _codes(esp), esp, then="").caveats
     except NotExpressible as refusal:
         return "refused", (str(refusal).partition(": ")[2],)
     return ("caveat", caveats) if caveats else ("yes", ())
+
+
+def _codes(esp: Esp) -> FieldCodes:
+    return FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
 
 
 def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
@@ -253,6 +259,43 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
     )
     definition = draft.define(by=sync_channel(IntegrationId(1)), at=datetime.now(UTC))
     return definition.with_id(FieldId(1), OrganizationId(1))
+
+
+_EXAMPLES = (
+    *('tier = "gold"', 'tier in ("gold", "silver")', 'not tier contains "ol"', "tier is set"),
+    *("visits = 3", "visits != 0", "visits >= 3", "visits <= 3", "visits is set"),
+    *("member", "member = false", "member is set"),
+    'tier = "gold" and visits >= 3',
+    '(tier = "gold" or member) and (visits < 1 or visits > 10)',
+    'tier != "gold" and (visits >= 3 or not member) and (tier is set or visits is not set)',
+)
+"""Conditions with one, two, four and five comparisons."""
+
+
+def _condition_codes() -> str:
+    """Return the code of each example, per ESP."""
+    parts = []
+    for esp, dialect in DIALECTS.items():
+        examples = "\n\n".join(f"{text}\n    {_code_of(text, esp)}" for text in _EXAMPLES)
+        parts.append(f"### {dialect.title}\n\n```\n{examples}\n```")
+    return "\n\n".join(parts)
+
+
+def _code_of(text: str, esp: Esp) -> str:
+    condition, codes = parse_condition(text), _codes(esp)
+    try:
+        return compile_condition(condition, codes, esp, then="yes", otherwise="no").code
+    except NotExpressible as refusal:
+        return f"refused: {refusal}"
+
+
+def _engines() -> str:
+    rows = [
+        (dialect.title, engine.value, source)
+        for dialect in DIALECTS.values()
+        for engine, source in dialect.engines.items()
+    ]
+    return _table(("ESP", "Engine", "Source"), rows)
 
 
 _GROUPS = {
@@ -336,6 +379,8 @@ _PARTS = {
     "credentials of ESPs": _credentials,
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
+    "engines": _engines,
+    "condition codes": _condition_codes,
     "methods and cases": _methods_and_cases,
 }
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import Comparison, Condition, Operator
 from recipient_fields.domain.content import WarningCode
+from recipient_fields.domain.esp import ConditionCode
 
-from .generation import comparisons, literals
+from .generation import DATA_TYPES, comparisons, literals
+
+
+def codes(code: ConditionCode) -> list[WarningCode]:
+    return [warning.code for warning in code.warnings]
 
 
 def excluded(
     caveats: Iterable[WarningCode], condition: Condition, recipient: Mapping[str, object]
 ) -> bool:
-    """Return whether a caveat names one of the values that the condition compares."""
+    """Return whether a caveat names one of the stored values that the condition compares."""
     return any(
         CAVEATS[caveat](comparison, recipient.get(comparison.key))
         for comparison in comparisons(condition)
@@ -74,6 +80,20 @@ def is_zero(comparison: Comparison, value: object) -> bool:
     return value == 0 and not isinstance(value, bool)
 
 
+def is_number_as_text(comparison: Comparison, value: object) -> bool:
+    is_number = DATA_TYPES[comparison.key] is DataType.NUMBER
+    return is_number and isinstance(value, str) and value != ""
+
+
+def is_boolean_as_text(comparison: Comparison, value: object) -> bool:
+    is_boolean = DATA_TYPES[comparison.key] is DataType.BOOLEAN
+    return is_boolean and isinstance(value, str) and value != ""
+
+
+def is_empty_boolean(comparison: Comparison, value: object) -> bool:
+    return DATA_TYPES[comparison.key] is DataType.BOOLEAN and value == ""
+
+
 def never(comparison: Comparison, value: object) -> bool:
     """Exclude no recipient: the caveat is about the source, or about values of other types."""
     return False
@@ -88,9 +108,9 @@ CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
     WarningCode.UNKNOWN_OPTION_FORM: never,
     WarningCode.NUMERIC_TEXT: are_numbers,
     WarningCode.UNKNOWN_ZERO: is_zero,
-    WarningCode.NUMBER_AS_TEXT: never,
+    WarningCode.NUMBER_AS_TEXT: is_number_as_text,
+    WarningCode.BOOLEAN_AS_TEXT: is_boolean_as_text,
+    WarningCode.EMPTY_TEXT_IS_FALSE: is_empty_boolean,
     WarningCode.SECONDARY_SOURCES: never,
-    WarningCode.UNKNOWN_MISSING_VALUE: never,
-    WarningCode.EMPTY_TEXT_IS_ZERO: never,
 }
 """The comparisons and values that each caveat excludes."""

@@ -53,10 +53,7 @@ def compile_brevo(template: str) -> Renderer:
 
 
 def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:
-    """Compile the template. No page states whether a missing value is None or an empty text.
-
-    In templates without output, both must lead to the same text.
-    """
+    """Compile the template. A missing value can be None or an empty text: both must be the same."""
     try:
         compiled = _ENGINE.from_string(template)
     except TemplateSyntaxError as error:
@@ -65,10 +62,9 @@ def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) 
 
     def render(values: Mapping[str, object]) -> str:
         text = compiled.render(Context(context(_Recipient(values, "")), use_l10n=False))
-        if "{{" not in template:
-            other = compiled.render(Context(context(_Recipient(values, None)), use_l10n=False))
-            if text != other:
-                raise NotRendered(f"A missing value can be None or empty: {text} / {other}")
+        other = compiled.render(Context(context(_Recipient(values, None)), use_l10n=False))
+        if text != other:
+            raise NotRendered(f"A missing value can be None or empty: {text} / {other}")
         return text
 
     return render

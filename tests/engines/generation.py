@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
+from enum import Enum
 from random import Random
 
 from recipient_fields.domain import (
@@ -26,6 +27,7 @@ from recipient_fields.domain.conditions import (
     Operator,
     Value,
 )
+from recipient_fields.domain.content.preview import format_value
 from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, derive_codes
 
 DATA_TYPES = {
@@ -43,6 +45,21 @@ _FREQUENCIES = (8, 5, 8, 5, 5, 1, 1)
 """Few dates: most ESPs have no documented comparison of dates."""
 _UPPER_CASE = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
 _WITH_SPACES = {Esp.SALESFORCE, Esp.KLAVIYO, Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE}
+
+NO_EMPTY_TEXTS = {Esp.SENDGRID}
+"""The ESPs that don't document whether they show the default instead of an empty text."""
+
+
+class Form(Enum):
+    """How the ESP stores the values of a recipient."""
+
+    TYPED = "with their types"
+    NUMBERS_AS_TEXTS = "numbers stored as texts"
+    BOOLEANS_AS_TEXTS = "booleans stored as texts"
+    DECIMALS = "integers stored as decimals"
+    EMPTY_TEXTS = "empty texts in every type"
+    NULLS = "null instead of missing values"
+
 
 WORDS = ("gold", "Gold", "silver", "a b", "Zürich", "日本", "x")
 UNUSUAL_TEXTS = (
@@ -206,3 +223,26 @@ def _neighbours(literal: Value) -> list[object]:
         case int() | float():
             return [literal, literal, float(literal), literal - 1, literal - 0.5, literal + 0.5]
     return []
+
+
+def stored(recipient: Mapping[str, object], form: Form) -> Mapping[str, object]:
+    """Return the values, by key, as the ESP stores them. All mean the same as those given."""
+    values: dict[str, object] = {key: _stored(value, form) for key, value in recipient.items()}
+    if form in _MISSING:
+        missing = dict.fromkeys(DATA_TYPES, _MISSING[form])
+        values = {**missing, **{k: v for k, v in values.items() if v is not None}}
+    return values
+
+
+_MISSING: Mapping[Form, object] = {Form.EMPTY_TEXTS: "", Form.NULLS: None}
+
+
+def _stored(value: object, form: Form) -> object:
+    match value:
+        case bool():
+            return str(value).lower() if form is Form.BOOLEANS_AS_TEXTS else value
+        case int() | float() if form is Form.NUMBERS_AS_TEXTS:
+            return format_value(value)
+        case int() if form is Form.DECIMALS:
+            return float(value)
+    return value

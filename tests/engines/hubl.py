@@ -1,7 +1,8 @@
 """HubSpot's HubL: Jinja2, restricted to what HubL documents and evaluates in the same way.
 
 https://developers.hubspot.com/docs/cms/reference/hubl/operators-and-expression-tests and
-https://developers.hubspot.com/docs/cms/reference/hubl/if-statements. HubL's engine is public:
+https://developers.hubspot.com/docs/cms/reference/hubl/if-statements and
+https://developers.hubspot.com/docs/cms/reference/hubl/filters. HubL's engine is public:
 https://github.com/HubSpot/jinjava. In it, a missing value is null, and a value is false if it is
 null, a number between -1 and 1, an empty text, or the text "false" in any case (ObjectTruthValue).
 """
@@ -20,9 +21,10 @@ from .tags import Renderer, require_plain_strings
 _DOCUMENTED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.Name, nodes.Getattr),
     *(nodes.Const, nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.Test),
-    *(nodes.Call, nodes.List, nodes.Tuple),
+    *(nodes.Call, nodes.List, nodes.Tuple, nodes.Filter),
 )
 _TESTS = {"defined", "none", "string_containing"}
+_FILTERS = {"float", "lower", "string"}
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
 
@@ -108,3 +110,5 @@ def _require_documented_syntax(syntax: nodes.Template) -> None:
             raise NotRendered(f"Not documented: {type(node).__name__}")
         if isinstance(node, nodes.Test) and node.name not in _TESTS:
             raise NotRendered(f"Not documented: is {node.name}")
+        if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
+            raise NotRendered(f"Not documented: |{node.name}")

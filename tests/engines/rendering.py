@@ -1,14 +1,16 @@
-"""Rendering of templates in the dialect of each ESP, by its template engine.
+"""Rendering of templates in the dialect of each ESP, by the engines that its dialect names.
 
-| ESP | Engine |
+| ESP | Engines |
 |---|---|
-| Klaviyo, Brevo | Django's template engine |
-| Braze, Customer.io | LiquidJS, with the default and with Ruby's comparisons: both must agree |
+| Klaviyo | Django's template engine |
+| Brevo | Django's template engine, pongo2 |
+| Braze, Customer.io | Ruby's Liquid, LiquidJS |
 | HubSpot | Jinja2 |
 | SendGrid, Iterable | handlebars.js with the helpers that the vendors document |
 | Mailchimp, ActiveCampaign, Salesforce Marketing Cloud | evaluators of the documented tags |
 
-All engines are strict: they reject what the documentation does not establish.
+All engines but Ruby's Liquid and pongo2 are strict: they reject what the documentation does not
+establish.
 """
 
 from __future__ import annotations
@@ -16,12 +18,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from recipient_fields.domain.esp import Esp
+import pytest
+
+from recipient_fields.domain.esp import DIALECTS, Engine, Esp
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered
-from .node import render_batch
+from .liquid import braze_context, braze_to_liquid, customer_io_context
+from .processes import render_batch
 from .tags import Renderer
+
+Values = Mapping[str, object]
+
+ENGINES: Mapping[Esp, tuple[Engine | None, ...]] = {
+    esp: tuple(dialect.engines) or (None,) for esp, dialect in DIALECTS.items()
+}
+"""The engines of each ESP. None is the evaluator of the documented tags."""
+
+EVERY_ENGINE = pytest.mark.parametrize(
+    ("esp", "engine"),
+    [
+        pytest.param(esp, engine, id=f"{esp.value}-{engine.value if engine else 'documentation'}")
+        for esp, engines in ENGINES.items()
+        for engine in engines
+    ],
+)
 
 _COMPILERS: Mapping[Esp, Callable[[str], Renderer]] = {
     Esp.SALESFORCE: ampscript.compile_template,
@@ -31,33 +52,51 @@ _COMPILERS: Mapping[Esp, Callable[[str], Renderer]] = {
     Esp.BREVO: django_templates.compile_brevo,
     Esp.ACTIVECAMPAIGN: activecampaign.compile_template,
 }
-_IN_NODE = {Esp.BRAZE, Esp.CUSTOMER_IO, Esp.SENDGRID, Esp.ITERABLE}
+_IN_PROCESSES = {Engine.RUBY_LIQUID, Engine.LIQUIDJS, Engine.PONGO2, Engine.HANDLEBARS}
 
 
-def render(esp: Esp, template: str, values: Mapping[str, object]) -> str:
+def render(esp: Esp, template: str, values: Values, engine: Engine | None = None) -> str:
     """Return the text of the template for a recipient with these values, by ESP field name.
 
-    A value is a text, a number, a boolean or None, as the ESP stores it.
+    A value is a text, a number, a boolean or None, as the ESP stores it. Without an engine, the
+    strictest one of the ESP renders it.
 
     Raises: NotRendered if the engine rejects the template, or the documentation does not establish
     the result.
     """
-    (text,) = render_all(esp, [(template, values)])
+    (text,) = render_all(esp, [(template, values)], engine)
     if isinstance(text, NotRendered):
         raise text
     return text
 
 
 def render_all(
-    esp: Esp, cases: Sequence[tuple[str, Mapping[str, object]]]
+    esp: Esp, cases: Sequence[tuple[str, Values]], engine: Engine | None = None
 ) -> list[str | NotRendered]:
     """Render each template with its values, in order. Equal templates should be neighbours."""
-    if esp in _IN_NODE:
-        return render_batch(esp.value, cases)
+    engine = engine or ENGINES[esp][-1]
+    if engine in _IN_PROCESSES:
+        return _render_in_process(esp, cases, engine)
     return [_attempt(esp, template, values) for template, values in cases]
 
 
-def _attempt(esp: Esp, template: str, values: Mapping[str, object]) -> str | NotRendered:
+def _render_in_process(
+    esp: Esp, cases: Sequence[tuple[str, Values]], engine: Engine
+) -> list[str | NotRendered]:
+    match esp:
+        case Esp.BRAZE:
+            liquid = [(braze_to_liquid(text), braze_context(values)) for text, values in cases]
+            return render_batch(engine, "liquid", liquid)
+        case Esp.CUSTOMER_IO:
+            liquid = [(text, customer_io_context(values)) for text, values in cases]
+            return render_batch(engine, "liquid", liquid)
+        case Esp.BREVO:
+            contacts = [(text, {"contact": values}) for text, values in cases]
+            return render_batch(engine, "django", contacts)
+    return render_batch(engine, esp.value, cases)
+
+
+def _attempt(esp: Esp, template: str, values: Values) -> str | NotRendered:
     try:
         return _compiled(esp, template)(values)
     except NotRendered as rejected:

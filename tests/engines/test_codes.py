@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.esp import Esp, derive_codes
+from recipient_fields.domain.esp import derive_codes
+from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 
-from .generation import esp_name
-from .rendering import render
+from .generation import NO_EMPTY_TEXTS, esp_name
+from .rendering import EVERY_ENGINE, render
 
 
 @pytest.mark.parametrize("default", [None, "there"])
-@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
-def test_an_insertion_code_renders_the_value_or_the_default(esp, default):
+@EVERY_ENGINE
+def test_an_insertion_code_renders_the_value_or_the_default(esp, engine, default):
     name = esp_name(esp, "tier")
-    codes = derive_codes(esp, name, default=default)
-    template = f"{codes.prelude or ''}Hello {codes.insertion_code}!"
-    assert render(esp, template, {name: "Zoë"}) == "Hello Zoë!"
-    assert render(esp, template, {}) == f"Hello {default or ''}!"
+    prelude = derive_codes(esp, name).prelude or ""
+    template = f"{prelude}Hello {derive_guarded_code(esp, name, default=default)}!"
+    assert render(esp, template, {name: "Zoë"}, engine) == "Hello Zoë!"
+    missing: list[dict[str, object]] = [{}, {name: None}, {name: ""}]
+    for values in missing[:2] if default and esp in NO_EMPTY_TEXTS else missing:
+        assert render(esp, template, values, engine) == f"Hello {default or ''}!"

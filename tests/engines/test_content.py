@@ -18,14 +18,14 @@ from .caveats import CAVEATS, excluded
 from .errors import NotRendered
 from .generation import (
     DATA_TYPES,
+    NO_EMPTY_TEXTS,
     esp_name,
     generate_condition,
     generate_recipients,
     synced_codes,
     synced_fields,
 )
-from .rendering import render_all
-from .test_conditions import EVERY_ESP
+from .rendering import EVERY_ENGINE, render_all
 
 CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) // 5
 RECIPIENTS_PER_CONTENT = 4
@@ -48,10 +48,6 @@ UNESTABLISHED = {
     Esp.MAILCHIMP: re.compile(r"[*|]{2}"),
 }
 """Texts whose meaning outside of tags no source establishes."""
-NO_EMPTY_TEXTS = {Esp.SENDGRID}
-"""The ESPs that don't document whether they show the default instead of an empty text."""
-NO_MISSING_VALUES = {Esp.KLAVIYO}
-"""The ESPs for which no source establishes how they write a missing value."""
 KEY = re.compile(r"""\"(?:[^"\\]|\\.)*"|\b(?P<key>{})\b""".format("|".join(DATA_TYPES)))
 
 
@@ -129,7 +125,7 @@ class Generator:
                 is_text = DATA_TYPES[key] is DataType.TEXT
                 if is_text and self.esp not in NO_EMPTY_TEXTS and self.random.random() < 0.15:
                     shown[key] = ""
-                elif self.esp not in NO_MISSING_VALUES and self.random.random() < 0.15:
+                elif self.random.random() < 0.15:
                     del shown[key]
             others = {key: value for key, value in values.items() if key not in VALUES}
             yield {**others, **shown}
@@ -140,8 +136,8 @@ def with_prefixes(condition: str) -> str:
     return KEY.sub(lambda match: f"recipient.{match[0]}" if match["key"] else match[0], condition)
 
 
-@EVERY_ESP
-def test_the_engine_of_an_esp_renders_what_the_preview_shows(esp):
+@EVERY_ENGINE
+def test_an_engine_renders_what_the_preview_shows(esp, engine):
     generator = Generator(esp, Random(esp.value), {"generated": 0, "exported": 0})
     generated = generator.cases()
     cases = [next(generated) for _ in range(CONTENTS)]
@@ -149,7 +145,7 @@ def test_the_engine_of_an_esp_renders_what_the_preview_shows(esp):
         {esp_name(esp, key): value for key, value in case.recipient.items()} for case in cases
     ]
     templates = [case.template for case in cases]
-    rendered = render_all(esp, list(zip(templates, values, strict=True)))
+    rendered = render_all(esp, list(zip(templates, values, strict=True)), engine)
     wrong = [
         f"{case.source!r}\n  recipient  {dict(case.recipient)}\n  template   {case.template!r}"
         f"\n  expected   {case.expected!r}\n  rendered   {text!r}"

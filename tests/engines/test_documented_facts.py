@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import Engine, Esp
 
 from .errors import NotRendered
 from .rendering import render, render_all
@@ -147,6 +147,8 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.ITERABLE, handlebars("ifLt n 5"), {}),
     (Esp.ITERABLE, handlebars("if (gte n 5)"), {"n": None}),
     (Esp.ITERABLE, handlebars('ifContainsStr tier "ol"'), {"tier": ""}),
+    (Esp.ITERABLE, handlebars("ifGte n 3"), {"n": "5"}),
+    (Esp.SENDGRID, handlebars("equals vip false"), {"vip": ""}),
     # Iterable: "both arguments passed to eq must be of the same type: double or long".
     (Esp.ITERABLE, handlebars("eq n 5"), {"n": 5}),
     (Esp.MAILCHIMP, mailchimp("IF:TIER=gold"), {"TIER": "Gold"}),
@@ -170,6 +172,49 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.SALESFORCE, ampscript("@n = 1"), {"N": 1}),
     (Esp.SALESFORCE, '%%[ IF "a]%%b" == "x" THEN ]%%yes%%[ ENDIF ]%%', {}),
 ]
+
+
+OTHER_ENGINES: list[tuple[Esp, Engine, str, dict[str, object], str]] = [
+    # Ruby's Liquid never finds a text equal to a number, and shows decimals with their zero. It
+    # shows nothing of a block of white space.
+    (Esp.BRAZE, Engine.RUBY_LIQUID, liquid("custom_attribute.${n} == 3"), {"n": "3"}, "no"),
+    (Esp.BRAZE, Engine.RUBY_LIQUID, "{{custom_attribute.${n}}}", {"n": 3.0}, "3.0"),
+    (Esp.BRAZE, Engine.LIQUIDJS, "{{custom_attribute.${n}}}", {"n": 3.0}, "3"),
+    (Esp.BRAZE, Engine.RUBY_LIQUID, "a{% if true %} {% endif %}b", {}, "ab"),
+    (Esp.BRAZE, Engine.RUBY_LIQUID, "a{% if true %} {{ nil }}{% endif %}b", {}, "a b"),
+    # pongo2 groups operators from the right, negates the first operand, reads null as 0, and shows
+    # decimals with six digits.
+    (Esp.BREVO, Engine.PONGO2, liquid("contact.A and contact.B or contact.C"), {"C": True}, "no"),
+    (Esp.BREVO, Engine.DJANGO, liquid("contact.A and contact.B or contact.C"), {"C": True}, "yes"),
+    (Esp.BREVO, Engine.PONGO2, liquid("not contact.N < 5"), {"N": 3}, "yes"),
+    (Esp.BREVO, Engine.PONGO2, liquid("contact.N < 5.0"), {"N": None}, "yes"),
+    (Esp.BREVO, Engine.PONGO2, liquid("contact.N == 3"), {"N": 3.0}, "no"),
+    (Esp.BREVO, Engine.PONGO2, "{{ contact.N }}", {"N": 3.0}, "3.000000"),
+    (Esp.BREVO, Engine.PONGO2, "{{ contact.A }}", {"A": True}, "True"),
+    # The cases of the caveats
+    (Esp.KLAVIYO, Engine.DJANGO, liquid("person|lookup:'N' >= 3"), {"N": "5"}, "no"),
+    (Esp.BREVO, Engine.DJANGO, liquid("contact.N >= 3.0"), {"N": "5"}, "no"),
+    (
+        Esp.BREVO,
+        Engine.DJANGO,
+        "{{ contact.N }} {{ contact.A }}",
+        {"N": 3.0, "A": True},
+        "3.0 True",
+    ),
+    (Esp.SENDGRID, Engine.HANDLEBARS, handlebars("if vip"), {"vip": "false"}, "yes"),
+    (Esp.ITERABLE, Engine.HANDLEBARS, handlebars("if vip"), {"vip": "false"}, "yes"),
+]
+
+
+@pytest.mark.parametrize(("esp", "engine", "template", "values", "text"), OTHER_ENGINES)
+def test_engines_differ_in_these_cases(esp, engine, template, values, text):
+    assert render(esp, template, values, engine) == text
+
+
+def test_ruby_s_liquid_raises_an_error_if_it_orders_a_text_and_a_number():
+    template = liquid("custom_attribute.${n} > 1")
+    with pytest.raises(NotRendered, match="comparison of String with 1 failed"):
+        render(Esp.BRAZE, template, {"n": "2"}, Engine.RUBY_LIQUID)
 
 
 @pytest.mark.parametrize(("esp", "template", "values", "text"), FACTS)

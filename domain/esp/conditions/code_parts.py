@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 from attrs import frozen
 
 from ...conditions import Operator
 from ...content import WarningCode
+from ...fields.values import DataType
 from .formulas import Atom, Formula
 
 
@@ -35,8 +37,31 @@ class Caveat:
     message: str
 
 
+_TAGS = re.compile(r"\{%.*?%\}", re.DOTALL)
 _VALUE = Atom("{operand}")
+_NO_TEST = Atom("")
 _EQUAL = Atom("{operand} == {value}", "{operand} != {value}")
+
+
+class Missing(Enum):
+    """How the engines of an ESP read a missing number in a comparison."""
+
+    IS_ZERO = "as 0"
+    IS_ZERO_OR_FAILS = "some as 0, and for the others no order holds"
+    FAILS = "the comparison does not hold"
+    UNKNOWN = "not established, or with an error"
+
+
+@frozen
+class Reading:
+    """How a language reads a value before it compares it.
+
+    In `expression`, `{operand}` is the value expression. If tests can't contain this expression,
+    `variable` is the variable that is set to it. In it, `{key}` is the key of the field.
+    """
+
+    expression: str
+    variable: str | None = None
 
 
 @frozen(kw_only=True)
@@ -44,67 +69,92 @@ class Language:
     """How one ESP writes conditions.
 
     `write` is the strategy that joins tests. `tag` contains the delimiters of a tag; `begin`,
-    `otherwise` and `end` are the contents of the three tags. In these templates, `{test}` is a
-    test, `{helper}` its first word, `{operand}` the value expression, and `{value}` a literal.
+    `alternative`, `otherwise` and `end` are the contents of the tags. In these templates, `{test}`
+    is a test, `{helper}` its first word, `{operand}` the value expression, and `{value}` a literal.
     A text in which the regular expression `inseparable` matches would form another tag together
-    with the tags around it. `quote` encloses text literals, if the language has quotes.
+    with the tags around it. `keeps_white_space` is code that shows nothing, and that a block of
+    white space requires. `quote` encloses text literals, if the language has quotes.
 
-    `present` does not hold for a missing value and null. It holds for true, a number other than 0
-    and a text that is not empty, and for 0 and false if `zero_is_present`. If that is false, its
-    result for 0 and false does not matter. `empty` is the test for an empty text, if `present`
-    holds for it. If one of the `guards_…` is true, the comparison is only evaluated, or only
-    counts, for values that are present. An operator that `order` does not contain is the negation
-    of its opposite.
+    `is_set` contains the tests that together hold for a text, a date or a date-time that is set,
+    and for neither a missing value nor null nor an empty text. `number_is_set` contains those of
+    numbers and booleans. If it is None, there are none: then `is_set` can fail for 0 and false.
+    `readings` contains how values are read in other comparisons, if not verbatim.
+
+    `missing_number` defines which comparisons of numbers need a guard. If `guards_contains` is
+    true, `contains` is only evaluated, or only counts, for values that are set. An operator that
+    `order` does not contain is the negation of its opposite. If `equal_number` is None, two tests
+    of the order replace it. `number_literal` is `{value}`, or code with it; `zero` is the literal
+    0 if it differs.
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
-    with 0 and false, `numeric_text_caveat` to comparisons with a text such as "10", and
-    `option_caveat` to those of a text field with allowed values.
+    with 0, `numeric_text_caveat` to comparisons with a text such as "10", and `option_caveat` to
+    those of a text field with allowed values.
     """
 
     write: Callable[[Language, Formula, str, str], str]
     tag: tuple[str, str] = ("{% ", " %}")
     begin: str = "if {test}"
+    alternative: str = "elif {test}"
     otherwise: str = "else"
     end: str = "endif"
+    keeps_white_space: str = ""
     inseparable: str = r"\A\}|\{\Z"
     negation: str = "not ({test})"
     joiners: tuple[str, str] = (" and ", " or ")
     quote: str | None = '"'
     quotes_numbers: bool = False
+    decimal_literals: bool = False
     booleans: tuple[str, str] = ("false", "true")
-    present: Atom = _VALUE
-    empty: Atom | None = None
-    zero_is_present: bool = False
+    zero: str | None = None
+    readings: Mapping[DataType, Reading] = {}
+    is_set: tuple[Atom, ...] = (_VALUE,)
+    number_is_set: tuple[Atom, ...] | None = None
     true: Atom = _VALUE
     equal: Atom = _EQUAL
+    equal_by_order: bool = False
+    missing_number: Missing = Missing.UNKNOWN
     guards_equality: bool = False
-    order: Mapping[Operator, str] = {
-        Operator.LESS: "{operand} < {value}",
-        Operator.AT_MOST: "{operand} <= {value}",
-        Operator.GREATER: "{operand} > {value}",
-        Operator.AT_LEAST: "{operand} >= {value}",
+    order: Mapping[Operator, Atom] = {
+        Operator.LESS: Atom("{operand} < {value}"),
+        Operator.AT_MOST: Atom("{operand} <= {value}"),
+        Operator.GREATER: Atom("{operand} > {value}"),
+        Operator.AT_LEAST: Atom("{operand} >= {value}"),
     }
-    guards_order: bool = True
-    contains: str = ""
+    contains: Atom = _NO_TEST
     guards_contains: bool = False
     refused: Mapping[Feature, str] = {}
-    caveats: Mapping[Feature, Caveat] = {}
+    caveats: Mapping[Feature, tuple[Caveat, ...]] = {}
     zero_caveat: Caveat | None = None
     numeric_text_caveat: Caveat | None = None
     option_caveat: Caveat | None = None
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""
-        begin = self._tag(self.begin.format(test=test))
-        end = self._tag(self.end.format(helper=test.partition(" ")[0]))
-        middle = self._tag(self.otherwise) + otherwise if otherwise else ""
-        return f"{begin}{then}{middle}{end}"
+        return self.chain([test], then, otherwise)
+
+    def chain(self, tests: Sequence[str], then: str, otherwise: str) -> str:
+        """Return the code that renders `then` if any test holds, with a tag per test."""
+        first, *others = tests
+        code = self._tag(self.begin.format(test=first)) + then
+        for test in others:
+            code += self._tag(self.alternative.format(test=test)) + then
+        if otherwise:
+            code += self._tag(self.otherwise) + otherwise
+        return code + self._tag(self.end.format(helper=first.partition(" ")[0]))
 
     def code(self, atom: Atom) -> str:
         """Return the code of a test that can be negated."""
         if not atom.negated:
             return atom.code
         return atom.opposite or self.negation.format(test=atom.code)
+
+    def text(self, text: str) -> str:
+        """Return the text as it must be written in a block.
+
+        Ruby's Liquid shows nothing of a block that contains only white space and tags.
+        """
+        is_blank = bool(text) and not _TAGS.sub("", text).strip()
+        return text + self.keeps_white_space if is_blank else text
 
     def _tag(self, content: str) -> str:
         return self.tag[0] + content + self.tag[1]

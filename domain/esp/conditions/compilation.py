@@ -16,7 +16,7 @@ from ..errors import NotExpressible
 from ..names import FieldCode, FieldCodes, Target
 from ..names.warnings import name_warnings
 from .code_parts import Caveat
-from .formulas import count_atoms
+from .formulas import atoms
 from .languages import LANGUAGES
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
@@ -126,11 +126,11 @@ def _compile(
             )
     translation = Translation(esp, language, operands)
     formula = translation.formula(condition)
-    if count_atoms(formula) > MAX_ATOMS:
+    if len(list(atoms(formula))) > MAX_ATOMS:
         raise NotExpressible(
             f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
         )
-    code = language.write(language, formula, then, otherwise)
+    code = language.write(language, formula, language.text(then), language.text(otherwise))
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(translation) or None

@@ -9,16 +9,22 @@ from __future__ import annotations
 from attrs import Factory, frozen
 
 from .code_parts import Language
-from .formulas import Atom, Conjunction, Formula, negation
+from .formulas import Atom, Conjunction, Formula, atoms, negation
 
 
 def write_with_flags(language: Language, formula: Formula, then: str, otherwise: str) -> str:
     """Return the assignments of the variables, and one block that tests them."""
+    variables = "".join(dict.fromkeys(atom.assignment for atom in atoms(formula)))
     if isinstance(formula, Atom) and formula.negated and formula.opposite is None:
         formula, then, otherwise = negation(formula), otherwise, then
     flags = _Flags(language)
     test = flags.test(formula)
-    return "".join(flags.assignments) + language.block(test, then, otherwise)
+    return variables + "".join(flags.assignments) + language.block(test, then, otherwise)
+
+
+def assign(name: str, value: str) -> str:
+    """Return the tag that sets the variable with this name."""
+    return f"{{% assign {name} = {value} %}}"
 
 
 @frozen
@@ -47,7 +53,7 @@ class _Flags:
     def _assign(self, test: str, *, held: bool) -> str:
         """Assign a new variable, whose value is `held` if the test holds, and return its name."""
         name = f"condition_{len(self.assignments) + 1}"
-        otherwise, then = self.language.booleans[not held], self.language.booleans[held]
-        block = self.language.block(test, f"{{% assign {name} = {then} %}}", "")
-        self.assignments.append(f"{{% assign {name} = {otherwise} %}}{block}")
+        then, otherwise = ("true", "false") if held else ("false", "true")
+        block = self.language.block(test, assign(name, then), "")
+        self.assignments.append(assign(name, otherwise) + block)
         return name

@@ -5,7 +5,7 @@ A negation is always directly at a test: the functions apply De Morgan's laws.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -13,11 +13,17 @@ from attrs import evolve, frozen
 
 @frozen
 class Atom:
-    """One test. `opposite` is the code of the negated test, if the language has one."""
+    """One test. `opposite` is the code of the negated test, if the language has one.
+
+    `assignment` is the tag that sets the variable in the test. `implied` is the code of another
+    test, which holds whenever this one holds.
+    """
 
     code: str
     opposite: str | None = None
     negated: bool = False
+    assignment: str = ""
+    implied: str | None = None
 
 
 @frozen
@@ -57,9 +63,13 @@ def negation(formula: Formula) -> Formula:
     return join(negation(part) for part in formula.parts)
 
 
-def count_atoms(formula: Formula) -> int:
-    """Return the number of tests in the formula."""
-    return 1 if isinstance(formula, Atom) else sum(map(count_atoms, formula.parts))
+def atoms(formula: Formula) -> Iterator[Atom]:
+    """Yield the tests in the formula, in order."""
+    if isinstance(formula, Atom):
+        yield formula
+    else:
+        for part in formula.parts:
+            yield from atoms(part)
 
 
 def _flat(

@@ -8,65 +8,107 @@ from attrs import evolve
 
 from ...conditions import Operator
 from ...content import WarningCode
-from ..dialects import Esp
+from ...fields.values import DataType
+from ..dialects import Engine, Esp
 from .blocks import write_nested_blocks
-from .code_parts import Caveat, Feature, Language
+from .code_parts import Caveat, Feature, Language, Missing, Reading
 from .flags import write_with_flags
 from .formulas import Atom
 from .inline import write_inline
-from .normal_form import write_normal_form
+from .normal_form import write_alternatives, write_normal_form
 
 _NO_CONTAINS = "{title} has no test for a part of a text."
+
+_TEXT_IS_NUMBER = Caveat(
+    WarningCode.NUMBER_AS_TEXT,
+    f"{Engine.DJANGO.value} finds a number that is stored as text neither equal to a number, nor"
+    " less or greater.",
+)
+_DJANGO_NUMBERS = dict.fromkeys((Feature.NUMBER_EQUALITY, Feature.ORDER), (_TEXT_IS_NUMBER,))
+_LOWER_CASE = {DataType.BOOLEAN: Reading("{operand}|lower")}
+_TEXT_BOOLEANS = ('"false"', '"true"')
+_IS_TRUE_TEXT = Atom('{operand} == "true"', '{operand} != "true"')
+_NOT_NULL_OR_EMPTY = Atom(
+    '{operand}|default_if_none:"" != ""',
+    '{operand}|default_if_none:"" == ""',
+)
 
 _DJANGO = Language(
     write=write_normal_form,
     negation="not {test}",
-    guards_order=False,
-    contains="{value} in {operand}",
-    booleans=("False", "True"),
+    number_is_set=(_NOT_NULL_OR_EMPTY,),
+    missing_number=Missing.FAILS,
+    contains=Atom("{value} in {operand}"),
+    readings=_LOWER_CASE,
+    booleans=_TEXT_BOOLEANS,
+    true=_IS_TRUE_TEXT,
     caveats={
-        Feature.CONTAINS: Caveat(
-            WarningCode.SECONDARY_SOURCES,
-            "Only secondary sources establish that {title} finds parts of texts.",
+        **_DJANGO_NUMBERS,
+        Feature.CONTAINS: (
+            Caveat(
+                WarningCode.SECONDARY_SOURCES,
+                "Only secondary sources establish that {title} finds parts of texts.",
+            ),
         ),
     },
 )
 
+_LIQUID_IS_SET = (
+    Atom("{operand} != nil", "{operand} == nil"),
+    Atom('{operand} != ""', '{operand} == ""'),
+)
 _LIQUID = Language(
     write=write_with_flags,
-    present=Atom("{operand} != nil", "{operand} == nil"),
-    empty=Atom('{operand} == ""', '{operand} != ""'),
-    zero_is_present=True,
-    true=Atom("{operand} == true", "{operand} != true"),
-    contains="{operand} contains {value}",
+    keeps_white_space="{{ nil }}",
+    is_set=_LIQUID_IS_SET,
+    number_is_set=_LIQUID_IS_SET,
+    missing_number=Missing.IS_ZERO,
+    readings={
+        DataType.NUMBER: Reading("{operand} | plus: 0", "{key}_number"),
+        DataType.BOOLEAN: Reading("{operand} | downcase", "{key}_text"),
+    },
+    booleans=_TEXT_BOOLEANS,
+    true=_IS_TRUE_TEXT,
+    order={
+        Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
+        Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
+        Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
+        Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
+    },
+    contains=Atom("{operand} contains {value}"),
 )
 
+_HANDLEBARS_BOOLEANS = Caveat(
+    WarningCode.BOOLEAN_AS_TEXT,
+    f'{Engine.HANDLEBARS.value} reads the boolean false as true if it is stored as text: "false".',
+)
+_EMPTY_IS_FALSE = Caveat(
+    WarningCode.EMPTY_TEXT_IS_FALSE,
+    f"{Engine.HANDLEBARS.value} reads an empty text in a boolean field as false.",
+)
 _HANDLEBARS = Language(
     write=write_nested_blocks,
     tag=("{{", "}}"),
     begin="#{test}",
     end="/{helper}",
     inseparable=r"\A\}|[{\\]\Z",
-    present=Atom("if {operand}"),
+    is_set=(Atom("if {operand}"),),
+    zero='"0"',  # An empty text equals the number 0, but not the text "0".
     true=Atom("if {operand}"),
     equal=Atom("equals {operand} {value}"),
     order={
-        Operator.LESS: "lessThan {operand} {value}",
-        Operator.GREATER: "greaterThan {operand} {value}",
+        Operator.LESS: Atom("lessThan {operand} {value}"),
+        Operator.GREATER: Atom("greaterThan {operand} {value}"),
     },
     refused={Feature.CONTAINS: _NO_CONTAINS},
-    zero_caveat=Caveat(
-        WarningCode.EMPTY_TEXT_IS_ZERO,
-        "{title} compares values of different types: an empty text equals 0 and false.",
-    ),
+    caveats={
+        Feature.TRUE: (_HANDLEBARS_BOOLEANS,),
+        Feature.FALSE: (_HANDLEBARS_BOOLEANS, _EMPTY_IS_FALSE),
+        Feature.BOOLEAN_SET: (_EMPTY_IS_FALSE,),
+    },
 )
 
 _NO_FALSE = "No source establishes how {title} distinguishes false from a missing value."
-_UNKNOWN_MISSING = Caveat(
-    WarningCode.UNKNOWN_MISSING_VALUE,
-    "{title} does not document how it reads a missing value. If it reads an empty text, that"
-    " equals 0 and false, and counts as set.",
-)
 _NO_BOOLEANS = "{title} has no boolean fields."
 _NUMERIC_TEXT = Caveat(
     WarningCode.NUMERIC_TEXT,
@@ -82,6 +124,10 @@ _SECONDARY_OPERATORS = Caveat(
     WarningCode.SECONDARY_SOURCES, "Only secondary sources establish the operators of {title}."
 )
 
+_NOT_EMPTY = (Atom("NOT EMPTY({operand})", "EMPTY({operand})"),)
+_NOT_NONE = Atom("{operand} is not none", "{operand} is none")
+_NOT_EMPTY_TEXT = (Atom("{operand} != ''"),)
+
 LANGUAGES: Mapping[Esp, Language] = {
     Esp.SALESFORCE: Language(
         write=write_inline,
@@ -96,19 +142,21 @@ LANGUAGES: Mapping[Esp, Language] = {
         ),
         negation="NOT ({test})",
         joiners=(" AND ", " OR "),
-        present=Atom("NOT EMPTY({operand})", "EMPTY({operand})"),
-        zero_is_present=True,
+        is_set=_NOT_EMPTY,
+        number_is_set=_NOT_EMPTY,
         true=Atom("{operand} == true"),
         equal=Atom("{operand} == {value}"),
         guards_equality=True,
-        contains="INDEXOF({operand}, {value}) > 0",
+        contains=Atom("INDEXOF({operand}, {value}) > 0"),
         guards_contains=True,
         caveats={
-            Feature.TEXT_EQUALITY: _NO_CASE,
-            Feature.CONTAINS: Caveat(
-                WarningCode.UNKNOWN_CASE,
-                "Only secondary sources establish that INDEXOF is 0 if {title} does not find the"
-                " text. No source establishes whether it is case-sensitive.",
+            Feature.TEXT_EQUALITY: (_NO_CASE,),
+            Feature.CONTAINS: (
+                Caveat(
+                    WarningCode.UNKNOWN_CASE,
+                    "Only secondary sources establish that INDEXOF is 0 if {title} does not find"
+                    " the text. No source establishes whether it is case-sensitive.",
+                ),
             ),
         },
         numeric_text_caveat=_NUMERIC_TEXT,
@@ -123,10 +171,10 @@ LANGUAGES: Mapping[Esp, Language] = {
         inseparable=(r"(?s)\A(?:\||(?!(?:(?!\*\|).)*(?:\*\|(?:(?!\|\*).)+\|\*(?:(?!\*\|).)*)*\Z))"),
         equal=Atom("{operand}={value}"),
         order={
-            Operator.LESS: "{operand}<{value}",
-            Operator.AT_MOST: "{operand}<={value}",
-            Operator.GREATER: "{operand}>{value}",
-            Operator.AT_LEAST: "{operand}>={value}",
+            Operator.LESS: Atom("{operand}<{value}"),
+            Operator.AT_MOST: Atom("{operand}<={value}"),
+            Operator.GREATER: Atom("{operand}>{value}"),
+            Operator.AT_LEAST: Atom("{operand}>={value}"),
         },
         quote=None,
         refused={
@@ -136,14 +184,18 @@ LANGUAGES: Mapping[Esp, Language] = {
             Feature.BOOLEAN_SET: _NO_BOOLEANS,
         },
         caveats={
-            Feature.TEXT_EQUALITY: _UNKNOWN_CASE,
-            Feature.NUMBER_EQUALITY: Caveat(
-                WarningCode.UNKNOWN_NUMBER_FORM,
-                "{title} does not document whether 3 equals 3.0.",
+            Feature.TEXT_EQUALITY: (_UNKNOWN_CASE,),
+            Feature.NUMBER_EQUALITY: (
+                Caveat(
+                    WarningCode.UNKNOWN_NUMBER_FORM,
+                    "{title} does not document whether 3 equals 3.0.",
+                ),
             ),
-            Feature.ORDER: Caveat(
-                WarningCode.SECONDARY_SOURCES,
-                "Only secondary sources establish that {title} compares numbers.",
+            Feature.ORDER: (
+                Caveat(
+                    WarningCode.SECONDARY_SOURCES,
+                    "Only secondary sources establish that {title} compares numbers.",
+                ),
             ),
         },
         zero_caveat=Caveat(
@@ -154,41 +206,44 @@ LANGUAGES: Mapping[Esp, Language] = {
     ),
     Esp.KLAVIYO: _DJANGO,
     Esp.BRAZE: _LIQUID,
-    Esp.CUSTOMER_IO: evolve(
-        _LIQUID,
-        caveats={
-            Feature.NUMBER_EQUALITY: Caveat(
-                WarningCode.NUMBER_AS_TEXT,
-                "{title} can store numbers as texts, and a text never equals a number.",
-            ),
-        },
-    ),
+    Esp.CUSTOMER_IO: _LIQUID,
     Esp.HUBSPOT: Language(
         write=write_inline,
-        present=Atom("{operand} is not none", "{operand} is none"),
-        empty=Atom('{operand} == ""', '{operand} != ""'),
-        zero_is_present=True,
-        contains="{operand} is string_containing {value}",
-        caveats=dict.fromkeys((Feature.NUMBER_SET, Feature.BOOLEAN_SET), _UNKNOWN_MISSING),
-        zero_caveat=_UNKNOWN_MISSING,
+        is_set=(_NOT_NONE, Atom('{operand} != ""', '{operand} == ""')),
+        number_is_set=(_NOT_NONE, Atom('{operand}|string != ""', '{operand}|string == ""')),
+        missing_number=Missing.IS_ZERO,
+        readings={DataType.NUMBER: Reading("{operand}|float"), **_LOWER_CASE},
+        booleans=_TEXT_BOOLEANS,
+        true=_IS_TRUE_TEXT,
+        contains=Atom("{operand} is string_containing {value}"),
     ),
     Esp.SENDGRID: _HANDLEBARS,
     Esp.ITERABLE: evolve(
         _HANDLEBARS,
         equal=Atom("ifEq {operand} {value}"),
         order={
-            Operator.LESS: "ifLt {operand} {value}",
-            Operator.AT_MOST: "ifLte {operand} {value}",
-            Operator.GREATER: "ifGt {operand} {value}",
-            Operator.AT_LEAST: "ifGte {operand} {value}",
+            Operator.LESS: Atom("ifLt {operand} {value}"),
+            Operator.AT_MOST: Atom("ifLte {operand} {value}"),
+            Operator.GREATER: Atom("ifGt {operand} {value}"),
+            Operator.AT_LEAST: Atom("ifGte {operand} {value}"),
         },
-        contains="ifContainsStr {operand} {value}",
+        contains=Atom("ifContainsStr {operand} {value}"),
         guards_contains=True,
         refused={
             Feature.FALSE: _NO_FALSE,
             Feature.BOOLEAN_SET: _NO_FALSE,
         },
-        zero_caveat=None,
+        caveats={
+            Feature.TRUE: (_HANDLEBARS_BOOLEANS,),
+            Feature.ORDER: (
+                Caveat(
+                    WarningCode.NUMBER_AS_TEXT,
+                    "{title} requires values of one type to order them: a number that is stored as"
+                    " text can stop the message. "
+                    f"{Engine.HANDLEBARS.value} reads it as a number.",
+                ),
+            ),
+        },
         numeric_text_caveat=Caveat(
             WarningCode.NUMERIC_TEXT,
             "{title} compares texts that are numbers by value: 1.0 equals 1.",
@@ -196,7 +251,25 @@ LANGUAGES: Mapping[Esp, Language] = {
     ),
     Esp.BREVO: evolve(
         _DJANGO,
-        caveats=dict.fromkeys(Feature, _SECONDARY_OPERATORS),
+        write=write_alternatives,
+        decimal_literals=True,  # pongo2 compares integers, unless one side is a decimal
+        equal_by_order=True,
+        missing_number=Missing.IS_ZERO_OR_FAILS,
+        order={
+            Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
+            Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
+            Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
+            Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
+        },
+        # `not` before a comparison negates only its first operand in pongo2.
+        contains=Atom(
+            "{value} in {operand}",
+            '{operand}|default_if_none:""|cut:{value} == {operand}|default_if_none:""',
+        ),
+        caveats={
+            feature: (_SECONDARY_OPERATORS, *_DJANGO_NUMBERS.get(feature, ()))
+            for feature in Feature
+        },
         option_caveat=Caveat(
             WarningCode.UNKNOWN_OPTION_FORM,
             "{title} does not document whether an email contains the value or the label of an"
@@ -210,8 +283,8 @@ LANGUAGES: Mapping[Esp, Language] = {
         otherwise="ELSE",
         end="/IF",
         inseparable=r"\A(?![^%]*(?:%[^%\s][^%]*%[^%]*)*\Z)",  # a percent sign outside tags
-        present=Atom("{operand} != ''"),
-        zero_is_present=True,
+        is_set=_NOT_EMPTY_TEXT,
+        number_is_set=_NOT_EMPTY_TEXT,
         equal=Atom("{operand} == {value}"),
         quote="'",
         quotes_numbers=True,
@@ -223,10 +296,12 @@ LANGUAGES: Mapping[Esp, Language] = {
         },
         caveats=dict.fromkeys(
             Feature,
-            Caveat(
-                WarningCode.UNKNOWN_COMPARISON,
-                "Only secondary sources establish the operators of {title}. None states whether"
-                " case, white space at the ends, and zeros as in 3.0 matter.",
+            (
+                Caveat(
+                    WarningCode.UNKNOWN_COMPARISON,
+                    "Only secondary sources establish the operators of {title}. None states"
+                    " whether case, white space at the ends, and zeros as in 3.0 matter.",
+                ),
             ),
         ),
     ),

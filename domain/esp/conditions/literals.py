@@ -21,7 +21,8 @@ def write_literal(esp: Esp, language: Language, value: object) -> str:
         case bool():
             return language.booleans[value]
         case int() | float():
-            return f"'{_number(value)}'" if language.quotes_numbers else _number(value)
+            number = _number(value, decimal=language.decimal_literals)
+            return f"'{number}'" if language.quotes_numbers else number
         case str() if language.quote is not None:
             return _quoted(esp, value, language.quote)
         case str() if _BARE_TEXT.fullmatch(value):
@@ -38,6 +39,7 @@ def _quoted(esp: Esp, text: str, quote: str) -> str:
         raise NotExpressible(str(error)) from None
 
 
-def _number(value: float) -> str:
-    """Return the number without an exponent."""
-    return format(Decimal(repr(value)), "f")
+def _number(value: float, *, decimal: bool) -> str:
+    """Return the number without an exponent: 3, or 3.0 if it must be a decimal."""
+    number = format(Decimal(repr(value)), "f")
+    return f"{number}.0" if decimal and "." not in number else number

@@ -1,14 +1,16 @@
-"""Conditions in one tag, for languages in which `and` binds tighter than `or`, without parentheses.
+"""Conditions without parentheses, in disjunctive normal form: `a and b or a and c`.
 
-The formula is written in disjunctive normal form: `a and b or a and c`.
+If the engines of an ESP differ in how tightly `and` binds, each alternative has a tag of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 
 from ..errors import NotExpressible
+from .blocks import MAX_COPIES
 from .code_parts import Language
 from .formulas import Atom, Disjunction, Formula, negation
 
@@ -21,22 +23,53 @@ def write_normal_form(language: Language, formula: Formula, then: str, otherwise
 
     The shorter one is used. Raises: NotExpressible if both are too long.
     """
-    tests, opposite = _normal_form(language, formula), _normal_form(language, negation(formula))
-    if opposite is not None and (tests is None or len(opposite) < len(tests)):
-        tests, then, otherwise = opposite, otherwise, then
-    if tests is None:
+    return _write(language, formula, then, otherwise, in_one_tag=True)
+
+
+def write_alternatives(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+    """Return one block with a tag per alternative, which contain copies of one of the texts.
+
+    Each tag joins its tests by one kind of operator: `{% if a or b %}…{% elif c and d %}…`. Raises:
+    NotExpressible if there are too many copies.
+    """
+    return _write(language, formula, then, otherwise, in_one_tag=False)
+
+
+def _write(
+    language: Language, formula: Formula, then: str, otherwise: str, *, in_one_tag: bool
+) -> str:
+    def tests(formula: Formula) -> list[str] | None:
+        if _count_terms(formula) > MAX_TERMS:
+            return None
+        tests = list(_tests(language, _terms(formula), in_one_tag=in_one_tag))
+        return tests if len(tests) <= MAX_COPIES else None
+
+    positive, negative = tests(formula), tests(negation(formula))
+    if negative is not None and (positive is None or _length(negative) < _length(positive)):
+        positive, then, otherwise = negative, otherwise, then
+    if positive is None:
         raise NotExpressible(
-            f"Without parentheses, this condition has more than {MAX_TERMS} alternatives."
-            " Simplify it."
+            f"Without parentheses, this condition has more than"
+            f" {MAX_TERMS if in_one_tag else MAX_COPIES} alternatives. Simplify it."
         )
-    return language.block(tests, then, otherwise)
+    return language.chain(positive, then, otherwise)
 
 
-def _normal_form(language: Language, formula: Formula) -> str | None:
-    if _count_terms(formula) > MAX_TERMS:
-        return None
+def _tests(language: Language, terms: list[tuple[Atom, ...]], *, in_one_tag: bool) -> Iterator[str]:
+    """Yield the test of each tag."""
     both, either = language.joiners
-    return either.join(both.join(map(language.code, term)) for term in _terms(formula))
+    alternatives = [both.join(map(language.code, term)) for term in terms]
+    if in_one_tag:
+        yield either.join(alternatives)
+        return
+    single = [test for test, term in zip(alternatives, terms, strict=True) if len(term) == 1]
+    if single:
+        yield either.join(single)
+    yield from (test for test, term in zip(alternatives, terms, strict=True) if len(term) > 1)
+
+
+def _length(tests: list[str]) -> int:
+    return sum(map(len, tests))
 
 
 def _count_terms(formula: Formula) -> int:
@@ -47,10 +80,28 @@ def _count_terms(formula: Formula) -> int:
 
 
 def _terms(formula: Formula) -> list[tuple[Atom, ...]]:
-    """Return the alternatives, each of which is a conjunction of different tests."""
+    """Return the alternatives, each of which is a conjunction of different tests.
+
+    An alternative that contains all tests of another one is left out.
+    """
+    terms = list(dict.fromkeys(map(_without_implied, _combinations(formula))))
+    tests = list(map(set, terms))
+    return [
+        term
+        for term, these in zip(terms, tests, strict=True)
+        if not any(others < these for others in tests)
+    ]
+
+
+def _without_implied(term: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    implied = {atom.implied for atom in term if not atom.negated}
+    return tuple(atom for atom in term if atom.negated or atom.code not in implied)
+
+
+def _combinations(formula: Formula) -> list[tuple[Atom, ...]]:
     if isinstance(formula, Atom):
         return [(formula,)]
-    parts = [_terms(part) for part in formula.parts]
+    parts = [_combinations(part) for part in formula.parts]
     if isinstance(formula, Disjunction):
         return [term for terms in parts for term in terms]
     return [

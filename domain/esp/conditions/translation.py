@@ -16,7 +16,8 @@ from ...fields.values import DataType
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from .code_parts import Caveat, Feature, Language
+from .code_parts import Caveat, Feature, Language, Missing
+from .flags import assign
 from .formulas import Atom, Formula, conjunction, disjunction, negation
 from .literals import write_literal
 from .operands import Operand
@@ -40,6 +41,14 @@ _OPPOSITE = {
 }
 _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 """The values that are set, but that many languages treat like a missing value."""
+
+
+@frozen
+class _Term:
+    """What a test contains for a field, and the tag that sets it, if it is a variable."""
+
+    code: str
+    assignment: str = ""
 
 
 @frozen
@@ -123,14 +132,17 @@ class Translation:
 
     def _set(self, operand: Operand) -> Formula:
         self._require(_SET[operand.data_type])
-        present = self._test(operand, self.language.present)
-        if operand.data_type in _ZERO:
-            if self.language.zero_is_present:
-                return present
-            return disjunction([present, self._zero(operand)])
-        if self.language.empty is None:
-            return present
-        return conjunction([present, negation(self._test(operand, self.language.empty))])
+        is_set = self._is_set(operand)
+        if operand.data_type in _ZERO and self.language.number_is_set is None:
+            return disjunction([is_set, self._zero(operand)])
+        return is_set
+
+    def _is_set(self, operand: Operand) -> Formula:
+        """Return the tests for a value that is set. They can fail for 0 and false."""
+        tests = self.language.is_set
+        if operand.data_type in _ZERO and self.language.number_is_set is not None:
+            tests = self.language.number_is_set
+        return conjunction(self._test(self._term(operand), test) for test in tests)
 
     def _equal(self, operand: Operand, *, value: object) -> Formula:
         literal = write_literal(self.esp, self.language, value)
@@ -138,61 +150,103 @@ class Translation:
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
                 self._warn(self.language.numeric_text_caveat)
-            return self._test(operand, self.language.equal, literal)
+            return self._test(self._term(operand), self.language.equal, literal)
         if value is True:
             self._require(Feature.TRUE)
-            return self._test(operand, self.language.true)
+            return self._test(self._reading(operand), self.language.true)
         self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
-        equal = self._test(operand, self.language.equal, literal)
+        if self.language.equal_by_order and value is not False:
+            bounds = (Operator.AT_LEAST, Operator.AT_MOST)
+            return conjunction(self._in_order(operand, bound, value) for bound in bounds)
         if value == 0:
-            equal = self._zero(operand)
+            return self._guarded_zero(operand)
+        equal = self._test(self._reading(operand), self.language.equal, literal)
         return self._guarded(operand, equal) if self.language.guards_equality else equal
+
+    def _guarded_zero(self, operand: Operand) -> Formula:
+        """Return the test for 0 or false, with the guard that a missing value requires."""
+        reads_missing_as_zero = (
+            operand.data_type is DataType.NUMBER and self.language.missing_number is Missing.IS_ZERO
+        )
+        if reads_missing_as_zero or self.language.guards_equality:
+            return self._guarded(operand, self._zero(operand))
+        return self._zero(operand)
 
     def _contains(self, operand: Operand, value: object) -> Formula:
         self._require(Feature.CONTAINS)
         literal = write_literal(self.esp, self.language, value)
-        contains = self._test(operand, Atom(self.language.contains), literal)
+        contains = self._test(self._term(operand), self.language.contains, literal)
         return self._guarded(operand, contains) if self.language.guards_contains else contains
 
     def _ordered(self, operand: Operand, operator: Operator, value: object) -> Formula:
-        literal = write_literal(self.esp, self.language, value)
         self._require(Feature.ORDER)
+        return self._in_order(operand, operator, value)
+
+    def _in_order(self, operand: Operand, operator: Operator, value: object) -> Formula:
+        """Return the test of the order, with the guard that a missing value requires."""
+        literal = write_literal(self.esp, self.language, value)
         order = self._order(operand, operator, literal)
-        if not self.language.guards_order:
-            return order
+        holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
+        match self.language.missing_number:
+            case Missing.FAILS:
+                return order
+            case Missing.IS_ZERO if not holds_for_zero:
+                return order
+            case Missing.IS_ZERO_OR_FAILS if not holds_for_zero:
+                is_set = self._is_set(operand)
+                if isinstance(order, Atom) and isinstance(is_set, Atom):
+                    order = evolve(order, implied=is_set.code)
+                return conjunction([is_set, order])
         guarded = self._guarded(operand, order)
-        if not (isinstance(value, int | float) and _COMPARE[operator](0, value)):
+        if not holds_for_zero or self.language.number_is_set is not None:
             return guarded
-        zero = self._zero(operand)
-        return guarded if self.language.zero_is_present else disjunction([zero, guarded])
+        return disjunction([self._zero(operand), guarded])
 
     def _order(self, operand: Operand, operator: Operator, literal: str) -> Formula:
         if operator in self.language.order:
-            return self._test(operand, Atom(self.language.order[operator]), literal)
+            return self._test(self._reading(operand), self.language.order[operator], literal)
         return negation(self._order(operand, _OPPOSITE[operator], literal))
 
     def _zero(self, operand: Operand) -> Atom:
         """Return the test for 0 or false."""
-        self._warn(self.language.zero_caveat)
+        if operand.data_type is DataType.NUMBER:
+            self._warn(self.language.zero_caveat)
         literal = write_literal(self.esp, self.language, _ZERO[operand.data_type])
-        return self._test(operand, self.language.equal, literal)
+        if operand.data_type is DataType.NUMBER and self.language.zero is not None:
+            literal = self.language.zero
+        return self._test(self._reading(operand), self.language.equal, literal)
 
     def _guarded(self, operand: Operand, formula: Formula) -> Formula:
-        return conjunction([self._test(operand, self.language.present), formula])
+        return conjunction([self._is_set(operand), formula])
 
     def _require(self, feature: Feature) -> None:
         """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
         reason = self.language.refused.get(feature)
         if reason is not None:
             raise NotExpressible(reason.format(title=self._title))
-        self._warn(self.language.caveats.get(feature))
+        for caveat in self.language.caveats.get(feature, ()):
+            self._warn(caveat)
 
-    def _test(self, operand: Operand, template: Atom, literal: str = "") -> Atom:
-        slots = {"operand": self._expression(operand), "value": literal}
+    def _test(self, term: _Term, template: Atom, literal: str = "") -> Atom:
+        slots = {"operand": term.code, "value": literal}
         opposite = template.opposite and template.opposite.format_map(slots)
-        return evolve(template, code=template.code.format_map(slots), opposite=opposite)
+        code = template.code.format_map(slots)
+        return evolve(template, code=code, opposite=opposite, assignment=term.assignment)
 
-    def _expression(self, operand: Operand) -> str:
+    def _reading(self, operand: Operand) -> _Term:
+        """Return the value as the language reads it before a comparison."""
+        term = self._term(operand)
+        reading = self.language.readings.get(operand.data_type)
+        if reading is None:
+            return term
+        expression = reading.expression.format(operand=term.code)
+        if reading.variable is None:
+            return _Term(expression)
+        variable = reading.variable.format(key=operand.code.field.key)
+        return _Term(variable, assign(variable, expression))
+
+    def _term(self, operand: Operand) -> _Term:
+        """Return the value without a change."""
         try:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
@@ -203,7 +257,7 @@ class Translation:
             )
         self.expressions[expression] = operand
         self.expression_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
-        return expression
+        return _Term(expression)
 
 
 def _is_number(text: str) -> bool:

@@ -31,6 +31,7 @@ from ...fields.field import RecipientField
 from ...fields.values import DataType, derive_key
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings, shared_variable
+from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
@@ -267,10 +268,24 @@ class _Export:
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
+        self._warn_of_value(code, reference)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
+
+    def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
+        """Warn of values that the ESP can show in another form than the preview."""
+        dialect = DIALECTS[self._esp]
+        if code.data_type in dialect.shown_forms:
+            message = dialect.shown_forms[code.data_type]
+            self._warn(reference.start, WarningCode.SHOWN_FORM, message)
+        if dialect.guarded_insertion is not None and not code.is_derived:
+            message = (
+                "This code is not the usual one for its name, so it is inserted verbatim:"
+                f" {self._title} can show None for a value that is null."
+            )
+            self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
 
     def _insertion_code(self, code: FieldCode, default: str | None) -> str:
         key = (str(code.field.key), default)
@@ -311,6 +326,7 @@ class _Export:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._warn(branch.start, warning.code, warning.message)
         code = self._quoted(compiled.code, branch.start)
+        then, otherwise = (LANGUAGES[self._esp].text(text) for text in (then, otherwise))
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
         return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
-from ..derived_codes import derive_codes, find_reference, is_reference
+from ..derived_codes import derive_codes, derive_guarded_code, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NoSafeForm, NotInsertable
 from ..integrations import Integration
@@ -99,14 +99,23 @@ class FieldCode:
             known = f" ({_STATES[NameState.FOUND]}: {self.counterpart.key})"
         return f"The field {key} is {self.esp_name.name} at {title}{known}."
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether the codes are those that a name derives, so that exported code has guards."""
+        return self._reference is not None
+
     def require_insertion_code(self, default: str | None = None) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
+
+        Code that a name derives gets guards. Other code is inserted verbatim.
 
         Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        return self.insertion_code if default is None else self._with_default(default)
+        if default is None and not self.is_derived:
+            return self.insertion_code
+        return self._derive_code(default)
 
     @property
     def insertion_code_with_default(self) -> str | None:
@@ -127,24 +136,30 @@ class FieldCode:
     def _refuse(self, reason: str | None) -> NotInsertable:
         return NotInsertable(f"{self.describe()} {reason}")
 
-    def _with_default(self, default: str) -> str:
-        reference = find_reference(self.esp, self.value_expression or "")
-        if self.esp_name is not None:
-            reference = self.esp_name.name, self.esp_name.standard
-        if reference is None or not self._is_derived_from(*reference):
+    def _derive_code(self, default: str | None) -> str:
+        if self._reference is None:
             raise self._refuse(
                 f"It can't have a default, because its insertion code is not the usual one of"
                 f" {DIALECTS[self.esp].title}. Write the default into the insertion code."
             )
-        name, standard = reference
+        name, standard = self._reference
         try:
-            derived = derive_codes(
+            return derive_guarded_code(
                 self.esp, name, data_type=self.data_type, standard=standard, default=default
             )
         except NoSafeForm as error:
             reasons = " ".join(violation.message for violation in error.violations)
             raise self._refuse(f"This default is not possible. {reasons}") from None
-        return derived.insertion_code
+
+    @property
+    def _reference(self) -> tuple[str, bool] | None:
+        """The name that derives the codes, and whether it is a standard field's, or None."""
+        reference = find_reference(self.esp, self.value_expression or "")
+        if self.esp_name is not None:
+            reference = self.esp_name.name, self.esp_name.standard
+        if reference is not None and self._is_derived_from(*reference):
+            return reference
+        return None
 
     def _is_derived_from(self, name: str, standard: bool) -> bool:  # noqa: FBT001
         try:

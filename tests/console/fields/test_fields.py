@@ -293,7 +293,8 @@ def test_without_integrations_there_are_example_conditions_for_all_esps(
     assert [each.title for each in DIALECTS.values() if each.title not in conditions] == []
     assert "not vip ESP Code Caveats Salesforce Marketing Cloud" in conditions
     assert (
-        "Braze {% if custom_attribute.${vip} != true %}A{% else %}B{% endif %} None" in conditions
+        "Braze {% assign vip_text = custom_attribute.${vip} | downcase %}"
+        '{% if vip_text != "true" %}A{% else %}B{% endif %} None' in conditions
     )
     assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in conditions
     assert "assumed" not in conditions

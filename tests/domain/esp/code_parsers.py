@@ -18,9 +18,9 @@ from attrs import frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
-from recipient_fields.domain.esp import DerivedCodes, Esp
+from recipient_fields.domain.esp import DerivedCodes, Engine, Esp
 
-from ...engines.node import render_batch
+from ...engines.processes import render_batch
 
 
 @frozen
@@ -134,11 +134,19 @@ def parse_klaviyo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     return ParsedCodes(variable, filters[0][1] if filters else None)
 
 
+BREVO_DEFAULT = r"\{% if (?P<test>[\w.]+) %\}(?P<code>.*?)\{% else %\}(?P<default>.*)\{% endif %\}"
+
+
 def parse_brevo(codes: DerivedCodes, standard: bool) -> ParsedCodes:
-    variable, filters = parse_django(codes.insertion_code)
-    assert [name for name, _ in filters] in ([], ["default"])
-    name = jinja_attribute(jinja_expression(f"{{{{ {variable} }}}}"))
-    return ParsedCodes(name, filters[0][1] if filters else None)
+    code, default = str(codes.insertion_code), None
+    if code.startswith("{%"):
+        found = match(BREVO_DEFAULT, code)
+        code, default = found["code"], found["default"]
+        assert found["test"] == codes.value_expression
+        assert not re.search(r"[{}]", default)
+    variable, filters = parse_django(code)
+    assert not filters
+    return ParsedCodes(jinja_attribute(jinja_expression(f"{{{{ {variable} }}}}")), default)
 
 
 # HubL and the variables of Brevo: the parser of Jinja2.
@@ -226,7 +234,7 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
 
 def handlebars_parser(helper: str, prefix: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
     def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
-        [found] = render_batch("handlebars syntax", [(codes.insertion_code, {})])
+        [found] = render_batch(Engine.HANDLEBARS, "handlebars syntax", [(codes.insertion_code, {})])
         assert isinstance(found, str), found
         tag = json.loads(found)
         if tag["helper"] is None:

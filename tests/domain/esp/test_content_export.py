@@ -40,6 +40,7 @@ from recipient_fields.domain.esp import (
     export_content,
 )
 from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
+from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BRACES = (
@@ -142,7 +143,53 @@ def test_a_key_means_the_field_with_another_spelling_of_the_name(synced):
     first, second = synced(Esp.MAILCHIMP, "tier", by=1), synced(Esp.KLAVIYO, "tier_7", "Tier", by=7)
     content = parse_content("{{recipient.tier}}")
     exported = export_content(content, codes_of(Esp.KLAVIYO, [first, second]), "klaviyo")
-    assert exported.content == "{{ person|lookup:'Tier' }}"
+    assert exported.content == "{{ person|lookup:'Tier'|default_if_none:'' }}"
+
+
+@pytest.mark.parametrize(
+    ("esp", "name", "guarded"),
+    [
+        (Esp.KLAVIYO, "tier", "{{ person|lookup:'tier'|default_if_none:'' }}"),
+        (Esp.BREVO, "TIER", "{{ contact.TIER|default_if_none:'' }}"),
+    ],
+)
+def test_only_code_that_a_name_derives_gets_a_guard(esp, name, guarded, synced, manual):
+    derived, content = synced(esp, "tier", name), parse_content("{{recipient.tier}}")
+    code = str(derived.custom_insertion_code)
+    for field in (derived, manual("tier", code), manual("tier", None)):
+        exported = export_content(content, codes_of(esp, [field]), esp)
+        assert exported.content == guarded
+        assert {each.code for each in exported.warnings} <= {WarningCode.UNKNOWN_NAME}
+    written = code.replace(" }}", "|upper }}")
+    exported = export_content(content, codes_of(esp, [manual("tier", written)]), esp)
+    assert exported.content == written
+    assert [each.code for each in exported.warnings] == [WarningCode.VERBATIM_CODE]
+
+
+def test_stored_code_of_a_counterpart_is_inserted_verbatim(synced, manual):
+    code = "{{ contact.TIER|upper }}"
+    counterpart = evolve(synced(Esp.BREVO, "tier_7", "TIER"), custom_insertion_code=code)
+    codes = codes_of(Esp.BREVO, [manual("tier", None), counterpart])
+    exported = export_content(parse_content("{{recipient.tier}}{{recipient.tier}}"), codes, SEVEN)
+    assert exported.content == code * 2
+    (warning,) = exported.warnings
+    assert warning.code is WarningCode.VERBATIM_CODE
+    assert len(warning.places) == 1
+
+
+def test_a_number_that_an_engine_shows_in_another_form_is_a_caveat(synced):
+    field = synced(Esp.BREVO, "visits", "VISITS", data_type=DataType.NUMBER)
+    content = parse_content("{{recipient.visits}}{{recipient.visits}}")
+    (warning,) = export_content(content, codes_of(Esp.BREVO, [field]), SEVEN).warnings
+    assert warning.code is WarningCode.SHOWN_FORM
+    assert "pongo2 shows a number that is stored as a decimal" in warning.message
+
+
+def test_a_block_of_white_space_stays_in_ruby_s_liquid(export):
+    source = "a{{#if recipient.tier is set}} {{else}}\n{{/if}}b"
+    assert export(Esp.BRAZE, source).content.partition("%}")[2] == (
+        " {{ nil }}{% else %}\n{{ nil }}{% endif %}b"
+    )
 
 
 def test_the_field_with_the_key_has_precedence(synced, manual):
@@ -372,7 +419,7 @@ def test_braces_can_touch_code_without_braces(esp, code, export):
 @pytest.mark.parametrize("esp", BRACES)
 def test_a_brace_after_code_is_separated(esp, export):
     content = export(esp, ".a{color:{{recipient.tier}}}").content
-    code = derive_codes(esp, "TIER" if esp in UPPER_CASE else "tier").insertion_code
+    code = derive_guarded_code(esp, "TIER" if esp in UPPER_CASE else "tier")
     separator = content.removeprefix(".a{color:" + code).removesuffix("}")
     assert separator in {"{# #}", "{{! }}", "{% if true %}{% endif %}"}
 
@@ -750,8 +797,9 @@ def test_a_block_is_exported_with_its_branches(export):
     )
     assert export(Esp.HUBSPOT, source).content == (
         '{% if contact.tier == "gold" %}{{ contact.tier }}{% else %}'
-        "{% if contact.visits is not none %}b"
-        "{% if contact.visits is not none %}n{% endif %}{% else %}c{% endif %}{% endif %}"
+        '{% if contact.visits is not none and contact.visits|string != "" %}b'
+        '{% if contact.visits is not none and contact.visits|string != "" %}n{% endif %}'
+        "{% else %}c{% endif %}{% endif %}"
     )
 
 

@@ -70,7 +70,7 @@ TEXT = {
         "LOYALTY_TIER",
         "{{ contact.LOYALTY_TIER }}",
         "contact.LOYALTY_TIER",
-        "{{ contact.LOYALTY_TIER|default:'there' }}",
+        "{% if contact.LOYALTY_TIER %}{{ contact.LOYALTY_TIER }}{% else %}there{% endif %}",
     ),
     Esp.ACTIVECAMPAIGN: (
         "LOYALTY_TIER",
@@ -214,7 +214,7 @@ WRITTEN_DEFAULTS = [
     (Esp.HUBSPOT, "l'ami", ', "l\'ami")'),
     (Esp.SENDGRID, "l'ami", '"default=l\'ami"'),
     (Esp.ITERABLE, 'say "hi"', "'say \"hi\"'"),
-    (Esp.BREVO, "l'ami", 'default:"l\'ami"'),
+    (Esp.BREVO, "l'ami", "{% else %}l'ami{% endif %}"),
     (Esp.ACTIVECAMPAIGN, "l'ami", "%ELSE%l'ami%/IF%"),
 ]
 

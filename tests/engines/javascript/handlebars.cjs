@@ -121,22 +121,28 @@ function equalIfSameType(left, right) {
   return left === right;
 }
 
+// An empty text can equal 0.
+function differsFromEmptyText(number, text) {
+  return text === "" && number !== 0 ? false : notEstablished(number, text);
+}
+
 // ---- SendGrid
 
 // "For example, {{#equals 3 "3"}} will evaluate to true."
 function equals(left, right) {
   const [number, text] = typeof left === "number" ? [left, right] : [right, left];
   if (typeof number === "number" && typeof text === "string") {
-    return isNumeric(text) ? number === Number(text) : notEstablished(left, right);
+    return isNumeric(text) ? number === Number(text) : differsFromEmptyText(number, text);
   }
   return equalIfSameType(left, right);
 }
 
-// The documentation compares numbers only.
+// The documentation compares numbers only. JavaScript compares a text with a number by value.
 function numbers(compare) {
+  const isNumber = (value) => typeof value === "number" || isNumeric(value);
   return (left, right) => {
-    if (typeof left !== "number" || typeof right !== "number") notEstablished(left, right);
-    return compare(left, right);
+    if (!isNumber(left) || typeof right !== "number") notEstablished(left, right);
+    return compare(Number(left), right);
   };
 }
 
@@ -174,9 +180,11 @@ function eq(left, right) {
 function ifEq(left, right) {
   if (isMissing(left) || isMissing(right) || left === right) return equalIfSameType(left, right);
   if ([left, right].every((value) => typeof value === "number" || isNumeric(value))) {
-    if (typeof left === "string" && typeof right === "string") notEstablished(left, right);
+    const areTexts = typeof left === "string" && typeof right === "string";
+    if (areTexts && Number(left) === Number(right)) notEstablished(left, right); // 1.0 and 1
     return Number(left) === Number(right);
   }
+  if (left === "" && typeof right === "number") return differsFromEmptyText(right, left);
   return equalIfSameType(left, right);
 }
 

@@ -64,23 +64,4 @@ function compile(template) {
   };
 }
 
-// Braze replaces ${name} in tags: a custom attribute after `custom_attribute.`, otherwise a standard
-// one. https://www.braze.com/docs/user_guide/personalization_and_dynamic_content/liquid/
-function brazeToLiquid(template) {
-  const tags = /\{\{(?:[^{}]|\$\{[^{}]*\})*\}\}|\{%(?:[^%{}]|%(?!\})|\$\{[^{}]*\})*%\}/g;
-  return template.replace(tags, (tag) =>
-    tag
-      .replace(/\bcustom_attribute\.\$\{([^{}"']*)\}/g, 'custom_attribute["$1"]')
-      .replace(/(?<![\w.])\$\{([^{}"']*)\}/g, 'standard_attribute["$1"]'),
-  );
-}
-
-exports.customerio = (template) => {
-  const render = compile(checkSyntax(template));
-  return (values) => render({ customer: values });
-};
-
-exports.braze = (template) => {
-  const render = compile(checkSyntax(brazeToLiquid(template)));
-  return (values) => render({ custom_attribute: values, standard_attribute: values });
-};
+exports.liquid = (template) => compile(checkSyntax(template));

@@ -1,0 +1,29 @@
+# Renders templates with Ruby's Liquid until standard input ends, as javascript/render.cjs does.
+
+require "json"
+require "liquid"
+
+def render(template, context)
+  # `render!` raises the errors that `render` writes into the text, such as "Liquid error: …".
+  {text: template.render!(context)}
+rescue StandardError => error
+  {error: error.message}
+end
+
+def parse(source)
+  Liquid::Template.parse(source, error_mode: :strict)
+rescue Liquid::SyntaxError => error
+  error
+end
+
+$stdout.sync = true
+$stdin.set_encoding("UTF-8")
+$stdin.each_line do |line|
+  _, cases = JSON.parse(line)
+  source = template = nil
+  results = cases.map do |text, context|
+    template = parse(source = text) unless source == text
+    template.is_a?(StandardError) ? {error: template.message} : render(template, context)
+  end
+  puts JSON.generate(results)
+end
