@@ -101,19 +101,20 @@ class FieldCode:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the codes are those that a name derives, so that exported code has guards."""
+        """Whether the codes are those that a name derives, so that exported code has a guard."""
         return self._reference is not None
 
     def require_insertion_code(self, default: str | None = None) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
 
-        Code that a name derives gets guards. Other code is inserted verbatim.
+        Code that a name derives gets the guard of the ESP. Other code is inserted verbatim.
 
         Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        if default is None and not self.is_derived:
+        has_guard = DIALECTS[self.esp].guarded_insertion is not None and self.is_derived
+        if default is None and not has_guard:
             return self.insertion_code
         return self._derive_code(default)
 
