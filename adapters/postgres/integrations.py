@@ -63,7 +63,7 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
         rows = self._database.read(lambda c: c.all(select_catalog_and_integrations, values))
         if not rows:
             raise OrganizationNotFound
-        pairs = [(row[1:_END_OF_FIELD], row[_END_OF_FIELD:]) for row in rows]
+        pairs = [(row[1:_END_OF_FIELD], row[_END_OF_FIELD:-1]) for row in rows]
         fields = tuple(read_field(field) for field, _ in pairs if field[0] is not None)
         integrations = tuple(read_integration(each) for _, each in pairs if each[0] is not None)
         return Catalog(organization_id, rows[0][0], fields), integrations

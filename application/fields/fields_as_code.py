@@ -25,7 +25,6 @@ from recipient_fields.domain import (
     member_reader,
 )
 from recipient_fields.domain.esp import Esp, Integration, SetName
-from recipient_fields.domain.esp.integrations import parse_integration_name
 from recipient_fields.domain.esp.names import DefinedNames, names_by_key
 
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
@@ -232,20 +231,19 @@ def _of_field(violation: Violation) -> Violation:
 
 def _parse_integration(integration: _Integration, others: set[str]) -> DefinedNames:
     """Return the names at the integration, and add its name to those of the others."""
-    violations, name = Violations(), integration.name
-    with violations.collect():
-        name = parse_integration_name(name)
-    if name in others:
-        message = "The document already has this integration. Add the names to it."
-        violations.append(Violation(Rule.DUPLICATE_ITEM, message, ("name",)))
-    others.add(name)
-    names = {}
+    violations, names = Violations(), {}
     for key, value in integration.names.items():
         with violations.collect("names", key):
             names[key] = _parse_name(value)
+    with violations.collect():
+        defined = DefinedNames(integration=integration.name, esp=integration.esp, names=names)
+        if defined.integration in others:
+            message = "The document already has this integration. Add the names to it."
+            raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("name",))])
+        others.add(defined.integration)
     if violations:
         raise InvalidInput(violations)
-    return DefinedNames(integration=name, esp=integration.esp, names=names)
+    return defined
 
 
 def _parse_name(value: object) -> SetName:

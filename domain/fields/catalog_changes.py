@@ -28,12 +28,6 @@ __all__ = [
 ]
 
 
-_ALREADY_SYNCED = (
-    "A synced field has this key, and already works at each integration. Use it, or choose another"
-    " key."
-)
-
-
 @frozen
 class FieldUpdate:
     """A field before and after a change."""
@@ -244,8 +238,6 @@ def require_addable(
     Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if the catalog has
     `limit` or more fields of the source of this field.
     """
-    if holder is not None and holder.origin.source is Source.INTEGRATION:
-        raise KeyTaken(definition.key, holder.id, _ALREADY_SYNCED)
     if holder is not None:
         is_synced = holder.origin.integration_id is not None
         raise KeyTaken(definition.key, holder.id, is_synced=is_synced)

@@ -100,10 +100,7 @@ EXAMPLES: Mapping[str, Problem] = {
     ),
     "validation_failed": problem("validation_failed", details=_INVALID),
     "not_expressible": problem_of(
-        NotExpressible(
-            "loyalty_tier: this field has no value expression. Set it through the API or with"
-            " `recipient-fields apply`."
-        )
+        NotExpressible("first_name: Mailchimp has no test for a part of a text.")
     ),
     "headers_too_large": problem("headers_too_large"),
     "internal_error": problem("internal_error"),

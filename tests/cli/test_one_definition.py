@@ -131,7 +131,7 @@ def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: lis
     account.set_name(Esp.MAILCHIMP, "loyalty_tier", "TIER")
     assert {esp: account.export(esp) for esp in REPORTED} == AFTER
     create = ("fields", "create", "--key", "loyalty_tier", "--name", "Loyalty tier")
-    refused = account.run(*create, "--type", "text").failure()
+    refused = account.run(*create, "--data-type", "text").failure()
     assert "already works at every integration" in refused
 
 

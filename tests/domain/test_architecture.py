@@ -34,13 +34,14 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    # `domain.esp.names` exports the names of the first two.
-    *(f"domain.esp.names.{each}" for each in ("changes", "conventions", "warnings")),
+    # `domain.esp.names` exports what others need of the first three.
+    *(f"domain.esp.names.{each}" for each in ("changes", "conventions", "plans", "warnings")),
     *("domain.esp.preludes", "domain.esp.tags"),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     "application.fields.inputs",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
+    "application.fields.plan_documents",
     "application.fields.planning",
     "application.ports.recipients",
     "application.recipients.inference",

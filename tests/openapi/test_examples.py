@@ -278,7 +278,9 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
     ),
     "validation_failed": _sending("POST", FIELDS, {"recipient_field": _MISTAKES}),
     "not_expressible": _sending(
-        "POST", CONDITIONS, {"condition": "loyalty_tier is set", "esp": "braze", "then": "A"}
+        "POST",
+        CONDITIONS,
+        {"condition": 'first_name contains "x"', "esp": "mailchimp", "then": "A"},
     ),
     "internal_error": _with_a_defect,
     "api_key_validation_unavailable": _without_key_validator,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import chain, count
 
@@ -31,6 +31,11 @@ class Convention:
     def derive_name(self, key: str) -> str:
         """Return the name that is derived from the key. It is not checked."""
         return key.upper() if self.capitals else key
+
+    def keys_of(self, name: str) -> set[str]:
+        """Return the keys whose standard name, or derived name, this is."""
+        standard = {key for key, each in self.standard_fields.items() if each == name}
+        return standard | {name.lower() if self.capitals else name}
 
 
 _BRAZE = {
@@ -121,8 +126,8 @@ def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
     return False
 
 
-def propose_name(esp: Esp, key: str, taken: Container[str]) -> str:
-    """Return a name for the key that has a safe form, and that is not `taken`.
+def propose_name(esp: Esp, key: str, is_taken: Callable[[str], bool]) -> str:
+    """Return a name for the key that has a safe form, and that is not taken.
 
     This is the name that the convention derives, shortened if necessary, or else the first one with
     a number: `LOYALTY_TI` or `LOYALTY_2`.
@@ -136,4 +141,4 @@ def propose_name(esp: Esp, key: str, taken: Container[str]) -> str:
         return derived[: convention.max_length - len(suffix)].rstrip("_") + suffix
 
     names = chain([with_suffix("")], (with_suffix(f"_{number}") for number in count(2)))
-    return next(name for name in names if name not in taken and has_safe_form(esp, name))
+    return next(name for name in names if not is_taken(name) and has_safe_form(esp, name))

@@ -10,7 +10,7 @@ from attrs import frozen
 from ..dialects import Esp
 
 
-class Evidence(Enum):
+class _Evidence(Enum):
     """What an instruction relies on. The values are the sentences that follow it."""
 
     VENDOR = ""
@@ -19,57 +19,57 @@ class Evidence(Enum):
 
 
 @frozen
-class Creation:
+class _Creation:
     """The instruction to create the field NAME, and what it relies on."""
 
     instruction: str
-    evidence: Evidence
+    evidence: _Evidence
 
 
-CREATIONS: Mapping[Esp, Creation] = {
-    Esp.SALESFORCE: Creation(
-        "Add the field NAME to the data extension of the email.", Evidence.UNCONFIRMED
+_CREATIONS: Mapping[Esp, _Creation] = {
+    Esp.SALESFORCE: _Creation(
+        "Add the field NAME to the data extension of the email.", _Evidence.UNCONFIRMED
     ),
-    Esp.MAILCHIMP: Creation(
+    Esp.MAILCHIMP: _Creation(
         "Add a merge field with the tag NAME to the audience:"
         " POST /3.0/lists/{list_id}/merge-fields.",
-        Evidence.THIRD_PARTY,
+        _Evidence.THIRD_PARTY,
     ),
-    Esp.KLAVIYO: Creation(
+    Esp.KLAVIYO: _Creation(
         "Set the property NAME of a profile, which creates it: POST /api/profile-import.",
-        Evidence.UNCONFIRMED,
+        _Evidence.UNCONFIRMED,
     ),
-    Esp.BRAZE: Creation(
+    Esp.BRAZE: _Creation(
         "Add the custom attribute NAME in the dashboard, or set it for a user: POST /users/track.",
-        Evidence.UNCONFIRMED,
+        _Evidence.UNCONFIRMED,
     ),
-    Esp.CUSTOMER_IO: Creation(
+    Esp.CUSTOMER_IO: _Creation(
         "Set the attribute NAME of a person, which creates it: PUT /api/v1/customers/{id}.",
-        Evidence.UNCONFIRMED,
+        _Evidence.UNCONFIRMED,
     ),
-    Esp.HUBSPOT: Creation(
-        "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
+    Esp.HUBSPOT: _Creation(
+        "Create the contact property NAME: POST /crm/v3/properties/contacts.", _Evidence.VENDOR
     ),
-    Esp.SENDGRID: Creation(
-        "Create the custom field NAME: POST /v3/marketing/field_definitions.", Evidence.VENDOR
+    Esp.SENDGRID: _Creation(
+        "Create the custom field NAME: POST /v3/marketing/field_definitions.", _Evidence.VENDOR
     ),
-    Esp.ITERABLE: Creation(
+    Esp.ITERABLE: _Creation(
         "Set the field NAME of a user, which creates it: POST /api/users/update.",
-        Evidence.UNCONFIRMED,
+        _Evidence.UNCONFIRMED,
     ),
-    Esp.BREVO: Creation(
+    Esp.BREVO: _Creation(
         "Create the contact attribute NAME: POST /v3/contacts/attributes/normal/NAME.",
-        Evidence.THIRD_PARTY,
+        _Evidence.THIRD_PARTY,
     ),
-    Esp.ACTIVECAMPAIGN: Creation(
+    Esp.ACTIVECAMPAIGN: _Creation(
         "Create a field with the personalization tag NAME: POST /api/3/fields. Then add it to the"
         " lists: POST /api/3/fieldRels.",
-        Evidence.THIRD_PARTY,
+        _Evidence.THIRD_PARTY,
     ),
 }
 
 
 def explain_creation(esp: Esp, name: str = "NAME") -> str:
     """Return the sentences that say how a person creates a field with this name at the ESP."""
-    creation = CREATIONS[esp]
+    creation = _CREATIONS[esp]
     return f"{creation.instruction.replace('NAME', name)}{creation.evidence.value}"

@@ -190,7 +190,7 @@ class EspNames:
             reason = f"{title} has no safe form for the name {name}. {rule}"
         if index.is_synced:
             reason = f"The last sync found no field for the key {key}. {reason}"
-        proposed = propose_name(index.esp, key, self._taken_names(target))
+        proposed = propose_name(index.esp, key, lambda name: self._is_taken(name, target))
         if isinstance(target, Esp):
             return (
                 f"{reason} Create an integration with {title}, and set a name such as {proposed}."
@@ -198,13 +198,22 @@ class EspNames:
         command = f"integrations names {target} --set {field.key}={proposed}"
         return f"{reason} Set a name for this field: `{command}`."
 
-    def _taken_names(self, target: Target) -> Collection[str]:
-        """Return the names that another field has, or can have, at the target."""
+    def _is_taken(self, name: str, target: Target) -> bool:
+        """Return whether a field has this name at the target, or whether it is listed there."""
         index = self._index(target)
-        if index.taken_names is None:
-            found = (self.find(field, target) for field in self.fields)
-            index.taken_names = index.listed_names.union(each.name for each in found if each)
-        return index.taken_names
+        if name in index.listed_names or index.is_set(name):
+            return True
+        keys = CONVENTIONS[index.esp].keys_of(name)
+        fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
+        found = (self.find(field, target) for field in fields)
+        return any(each is not None and each.name == name for each in found)
+
+    @cached_property
+    def _by_derived_key(self) -> Mapping[str, list[RecipientField]]:
+        by_key: dict[str, list[RecipientField]] = {}
+        for field in self.fields:
+            by_key.setdefault(derived_key(field), []).append(field)
+        return by_key
 
     def _index(self, target: Target) -> _Index:
         if target not in self._indexes:
@@ -312,7 +321,6 @@ class _Index:
     ) -> None:
         self.esp, self.synced = esp, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self.taken_names: Collection[str] | None = None
         self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
         self._convention = CONVENTIONS[esp]
         self._refused_names = frozenset(integration.refused_names if integration else ())
@@ -381,6 +389,10 @@ class _Index:
             state=NameState.FOUND,
             counterpart=counterpart,
         )
+
+    def is_set(self, name: str) -> bool:
+        """Return whether the name is set for a field."""
+        return name in self._set_forms
 
     def _set_name(self, set_name: SetName) -> EspName:
         fields = self._by_name.get(set_name.name, [])

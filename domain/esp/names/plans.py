@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ...errors import Rule, Violation
 from ...fields.field import RecipientField
@@ -13,15 +13,18 @@ from ...identity import IntegrationId
 from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
 from ..errors import IntegrationNotFound, InvalidNames
-from ..integrations import Integration, SetName
+from ..integrations import Integration, SetName, parse_integration_name
 from .setting import set_names
 
 
 @frozen(kw_only=True)
 class DefinedNames:
-    """The names that a document defines at the integration with this name, by keys of fields."""
+    """The names that a document defines at the integration with this name, by keys of fields.
 
-    integration: str
+    Raises: InvalidIntegration if no integration can have this name.
+    """
+
+    integration: str = field(converter=parse_integration_name)
     esp: Esp
     names: Mapping[str, SetName]
 

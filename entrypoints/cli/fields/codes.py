@@ -13,7 +13,7 @@ from recipient_fields.domain.esp.names import FieldCode, NameState, explain_crea
 from ..command_group import Command
 from ..options import json_option
 from ..organization_option import open_for_organization, organization_option
-from ..output import note, one_line, print_json, print_table
+from ..output import note, print_json, print_table
 
 
 @click.command("codes", cls=Command)
@@ -63,16 +63,6 @@ def print_codes(listed: ListedCodes) -> None:
                 f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
                 f" To create it: {explain_creation(code.esp, code.esp_name.name)}"
             )
-
-
-def esp_names(listed: ListedCodes) -> str:
-    """Return a sentence with the names of the field at each integration, or nothing."""
-    names = [
-        f"{code.esp_name.name} at integration {code.integration_id}"
-        for code in listed.codes
-        if code.esp_name is not None and code.integration_id is not None
-    ]
-    return f" Its ESP names: {one_line(', '.join(names))}." if names else ""
 
 
 def name_cells(code: FieldCode) -> tuple[str | None, str | None, str | None]:

@@ -160,6 +160,39 @@ class ContentExports(Resource):
                     "warnings": [],
                     "fields": ["loyalty_tier"],
                 },
+                "each_integration": {
+                    "exports": [
+                        {
+                            "integration_id": 1,
+                            "content": "Dear *|FNAME|*",
+                            "warnings": [],
+                            "fields": ["first_name"],
+                            "error": None,
+                        },
+                        {
+                            "integration_id": 2,
+                            "content": None,
+                            "warnings": [],
+                            "fields": [],
+                            "error": {
+                                "code": "validation_failed",
+                                "message": (
+                                    "The request breaks the rules that `details` lists. Correct it"
+                                    " and retry."
+                                ),
+                                "details": [
+                                    {
+                                        "pointer": "/integration_ids/1",
+                                        "code": "unknown_value",
+                                        "message": (
+                                            "There is no such integration in this organization."
+                                        ),
+                                    }
+                                ],
+                            },
+                        },
+                    ]
+                },
             },
         ),
         body=Body(
@@ -168,6 +201,10 @@ class ContentExports(Resource):
                 "tier": {
                     "content": "Your tier: {{recipient.loyalty_tier}}.",
                     "esp": Esp.BRAZE.value,
+                },
+                "each_integration": {
+                    "content": "Dear {{recipient.first_name}}",
+                    "integration_ids": [1, 2],
                 },
             },
         ),

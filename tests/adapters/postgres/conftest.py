@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import current_thread
+from typing import Any
 
+import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage
@@ -47,6 +50,22 @@ def storage(database: str) -> Iterator[PostgresStorage]:
 @pytest.fixture
 def ours(storage: PostgresStorage) -> OrganizationId:
     return storage.organizations.add("Ours", NOW).id
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return the list of all statements that this thread executes from now on."""
+    executed: list[object] = []
+    execute = psycopg.Cursor.execute
+
+    def counted(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
+        if current_thread() is thread:  # The threads of the pool check its connections.
+            executed.append(query)
+        return execute(cursor, query, *values, **options)
+
+    thread = current_thread()
+    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
+    return executed
 
 
 @pytest.fixture(scope="session", autouse=True)

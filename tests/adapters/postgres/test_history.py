@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
-from threading import Event, current_thread
+from threading import Event
 from time import monotonic, sleep
 from typing import Any
 
@@ -180,22 +180,6 @@ def replayed(records: list[HistoryRecord]) -> set[FieldId]:
         else:
             ids.add(record.field_id)
     return ids
-
-
-@pytest.fixture
-def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return the list of all statements that this thread executes from now on."""
-    executed: list[object] = []
-    execute = psycopg.Cursor.execute
-
-    def counted(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
-        if current_thread() is thread:  # The threads of the pool check its connections.
-            executed.append(query)
-        return execute(cursor, query, *values, **options)
-
-    thread = current_thread()
-    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
-    return executed
 
 
 def test_a_change_and_its_record_are_one_statement(

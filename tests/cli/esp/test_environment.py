@@ -202,7 +202,10 @@ CHANGING = {
     *(f"keys {verb}" for verb in ("create", "revoke", "rotate")),
     *(f"administrators {verb}" for verb in ("invite", "reset", "revoke")),
     *(f"fields {verb}" for verb in ("create", "update", "delete", "restore")),
-    *(f"integrations {verb}" for verb in ("create", "rename", "delete", "sync", "restore")),
+    *(
+        f"integrations {verb}"
+        for verb in ("create", "rename", "delete", "sync", "restore", "names")
+    ),
 }
 
 

@@ -76,8 +76,8 @@ def test_counterparts_can_be_hidden(cli: CommandLine):
 def test_the_key_of_a_synced_field_already_works(cli: CommandLine):
     create = ("fields", "create", *ACME, "--name", "First name", "--data-type", "text")
     assert cli(*create, "--key", "fname").failure() == (
-        "A synced field has this key, and already works at each integration. Use it, or choose"
-        " another key. Its ESP names: fname at integration 1, FNAME at integration 2."
+        "A synced field has this key, and already works at every integration. Use it, or choose"
+        " another key. Its names there: fname at My braze, FNAME at My mailchimp."
     )
     taken = cli(*create, "--key", "shop").failure()
     assert taken == "A recipient field with this key already exists. Choose another key."

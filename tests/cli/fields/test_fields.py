@@ -11,12 +11,14 @@ from recipient_fields.application import Core, render_field
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    DataType,
     Denied,
     Operation,
     OrganizationId,
     RecipientField,
     decide,
 )
+from recipient_fields.domain.esp import Esp, EspField
 
 from ...support.command_line import CommandLine, Script
 
@@ -207,6 +209,20 @@ def test_a_taken_key_is_reported(
 
     assert run.failure().startswith("A recipient field with this key already exists.")
     assert stored(core, acme) == [rendered(manual)]
+
+
+def test_the_key_of_a_synced_field_is_reported_with_its_esp_names(
+    cli: CommandLine, core: Core, acme: OrganizationId
+) -> None:
+    emails = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Emails")
+    core.integrations.create_integration(acme, esp=Esp.SALESFORCE, name="Journeys")
+    tier = EspField(name="Tier", data_type=DataType.TEXT)
+    core.integrations.sync_fields(acme, emails.id, [tier])
+
+    arguments = ("--organization", acme, "--name", "N", "--key", "tier", "--data-type", "text")
+    run = cli("fields", "create", *arguments)
+
+    assert run.failure().endswith("Its names there: Tier at Emails, tier at Journeys.")
 
 
 @pytest.mark.parametrize(

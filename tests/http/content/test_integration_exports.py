@@ -77,7 +77,7 @@ def test_an_export_that_fails_has_the_error_object_beside_the_others(
     expected = {name: value for name, value in alone.error.items() if name != "request_id"}
     assert failed["error"] == expected
     assert [(each["line"], each["column"]) for each in failed["error"]["details"]] == [(2, 1)]
-    assert succeeded["integration_id"] == klaviyo
+    assert (succeeded["integration_id"], succeeded["error"]) == (klaviyo, None)
 
 
 def test_strict_applies_to_each_export(

@@ -7,17 +7,39 @@ import json
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, SetName
 
 from ..api import CONTENT_EXPORTS, Api
 from ..conftest import Harness
 
 CONTENT = "{{recipient.loyalty_tier}} {{recipient.shop}}"
-NAMES = {Esp.BRAZE: ["loyalty_tier", "Shop"], Esp.KLAVIYO: ["Loyalty Tier", "shop"]}
+NAMES = {
+    Esp.BRAZE: ["loyalty_tier", "Shop"],
+    Esp.KLAVIYO: ["Loyalty Tier", "shop"],
+    Esp.MAILCHIMP: ["TIER", "SHOP"],
+    Esp.SALESFORCE: ["Loyalty_Tier", "shop"],
+}
+BEFORE = {
+    Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${shop}}}",
+    Esp.KLAVIYO: "{{ person|lookup:'loyalty_tier' }} {{ person|lookup:'shop' }}",
+    Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
+    Esp.SALESFORCE: (
+        '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
+        '%%[ SET @shop = AttributeValue("shop") ]%%'
+        "%%=v(@loyalty_tier)=%% %%=v(@shop)=%%"
+    ),
+}
 AFTER = {
     Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${Shop}}}",
     Esp.KLAVIYO: "{{ person|lookup:'Loyalty Tier' }} {{ person|lookup:'shop' }}",
+    Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
+    Esp.SALESFORCE: (
+        '%%[ SET @Loyalty_Tier = AttributeValue("Loyalty_Tier") ]%%'
+        '%%[ SET @shop = AttributeValue("shop") ]%%'
+        "%%=v(@Loyalty_Tier)=%% %%=v(@shop)=%%"
+    ),
 }
+"""A Mailchimp tag has at most ten characters, so its name is set."""
 
 
 @pytest.fixture
@@ -26,9 +48,9 @@ def integrations(harness: Harness, bakery: OrganizationId) -> dict[Esp, Integrat
     return {esp: create(bakery, esp=esp, name=esp.value).id for esp in NAMES}
 
 
-@pytest.mark.parametrize("order", [list(NAMES), list(reversed(NAMES))], ids=str)
+@pytest.mark.parametrize("order", [list(NAMES), list(reversed(NAMES))], ids=["forward", "reverse"])
 @pytest.mark.parametrize("definition_first", [True, False])
-def test_the_same_content_is_exported_for_two_esps(
+def test_the_same_content_is_exported_for_four_esps(
     api: Api,
     harness: Harness,
     bakery: OrganizationId,
@@ -36,7 +58,7 @@ def test_the_same_content_is_exported_for_two_esps(
     order: list[Esp],
     definition_first: bool,
 ) -> None:
-    def export() -> dict[Esp, str]:
+    def export() -> dict[Esp, str | None]:
         body = {"content": CONTENT, "integration_ids": list(integrations.values())}
         response = api.send("POST", CONTENT_EXPORTS, json.dumps(body))
         assert response.status == 200
@@ -45,21 +67,32 @@ def test_the_same_content_is_exported_for_two_esps(
             for esp, export in zip(integrations, response.json["exports"], strict=True)
         }
 
+    def set_name() -> None:
+        names = {"loyalty_tier": SetName("TIER")}
+        harness.core.integrations.set_names(bakery, integrations[Esp.MAILCHIMP], names)
+
     loyalty_tier = {"name": "Loyalty tier", "data_type": "text"}
+    expected: dict[Esp, str] = {}
     if definition_first:
         assert api.post(loyalty_tier).status == 201
         harness.add_field(bakery, ADMINISTRATOR, "shop")
-        assert export() == {
-            Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${shop}}}",
-            Esp.KLAVIYO: "{{ person|lookup:'loyalty_tier' }} {{ person|lookup:'shop' }}",
-        }
+        assert export() == {**BEFORE, Esp.MAILCHIMP: None}
+        set_name()
+        assert export() == BEFORE
+        expected = {**BEFORE}
     for esp in order:
         fields = [EspField(name=name, data_type=DataType.TEXT) for name in NAMES[esp]]
         harness.core.integrations.sync_fields(bakery, integrations[esp], fields)
-        assert set(export()) == set(NAMES)
-    assert export() == AFTER
+        if definition_first:
+            expected[esp] = AFTER[esp]
+            assert export() == expected
     if not definition_first:
-        assert api.post(loyalty_tier).status_and_code == (409, "key_already_exists")
+        assert export() == {**AFTER, Esp.MAILCHIMP: None}
+        set_name()
+        conflict = api.post(loyalty_tier)
+        assert conflict.status_and_code == (409, "key_already_exists")
+        assert "TIER at mailchimp" in conflict.messages[0]
+    assert export() == AFTER
 
 
 def test_the_codes_of_a_field_have_one_entry_per_integration(

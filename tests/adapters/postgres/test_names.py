@@ -1,0 +1,45 @@
+"""The names of fields at ESPs are read with one statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.application import Core
+from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.esp import Esp, EspField
+
+
+@pytest.fixture
+def core(storage: PostgresStorage, ours: OrganizationId) -> Core:
+    """Create a field and 20 integrations, of which half have been synced."""
+    core = Core.over(storage)
+    core.fields.create_field(ours, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    for number in range(20):
+        esp = list(Esp)[number % len(Esp)]
+        integration = core.integrations.create_integration(ours, esp=esp, name=f"{number}")
+        if number % 2:
+            tier = EspField(name="TIER", data_type=DataType.TEXT)
+            core.integrations.sync_fields(ours, integration.id, [tier])
+    return core
+
+
+def test_the_codes_for_20_integrations_are_one_round_trip(
+    core: Core, ours: OrganizationId, round_trips: list[object]
+) -> None:
+    round_trips.clear()
+    listed = core.content.list_codes(ours, FieldKey("tier"))
+    assert len(round_trips) == 1
+    assert len(listed.codes) == 20
+
+
+def test_the_exports_for_20_integrations_are_one_round_trip(
+    core: Core, ours: OrganizationId, round_trips: list[object]
+) -> None:
+    ids = [each.id for each in core.integrations.list_integrations(ours)]
+    content = parse_content("{{recipient.tier}}")
+    round_trips.clear()
+    exports = list(core.content.export_for_integrations(ours, content, ids))
+    assert len(round_trips) == 1
+    assert {each.error for each in exports} == {None}

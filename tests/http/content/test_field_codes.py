@@ -1,0 +1,267 @@
+"""Clients read the codes of a field at each integration and ESP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import CompleteStorage, ContentService, Core
+from recipient_fields.domain import ADMINISTRATOR, DataType, IntegrationId, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.entrypoints.http.app import create_app
+
+from ...support.catalog_storage import CatalogStorage
+from ..api import FIELDS, Api, falcon_transport
+from ..conftest import Harness
+
+TIER = f"{FIELDS}/loyalty_tier/codes"
+TIERS = [EspField(name="Loyalty Tier", data_type=DataType.TEXT)]
+FNAME, LOYALTY = (EspField(name=name, data_type=DataType.TEXT) for name in ("FNAME", "LOYALTY"))
+
+
+@pytest.fixture(autouse=True)
+def tier(api: Api) -> None:
+    assert api.post({"name": "Loyalty tier", "data_type": "text"}).status == 201
+
+
+@pytest.fixture
+def klaviyo(harness: Harness, bakery: OrganizationId) -> IntegrationId:
+    return create_integration(harness, bakery, Esp.KLAVIYO, "Shop")
+
+
+@pytest.fixture
+def mailchimp(harness: Harness, bakery: OrganizationId, klaviyo: IntegrationId) -> IntegrationId:
+    return create_integration(harness, bakery, Esp.MAILCHIMP, "Main list")
+
+
+def create_integration(
+    harness: Harness, organization: OrganizationId, esp: Esp, name: str
+) -> IntegrationId:
+    return harness.core.integrations.create_integration(organization, esp=esp, name=name).id
+
+
+def sync(harness: Harness, bakery: OrganizationId, integration: IntegrationId) -> None:
+    harness.core.integrations.sync_fields(bakery, integration, TIERS)
+
+
+def codes(api: Api, path: str = TIER) -> list[dict[str, Any]]:
+    response = api.send("GET", path)
+    assert response.status == 200
+    assert list(response.json) == ["codes"]
+    return list(response.json["codes"])
+
+
+def test_each_integration_is_followed_by_each_esp_without_one(
+    reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
+):
+    entries = codes(reader)
+    assert [(each["integration_id"], each["integration_name"]) for each in entries[:2]] == [
+        (klaviyo, "Shop"),
+        (mailchimp, "Main list"),
+    ]
+    others = [each for each in Esp if each not in {Esp.KLAVIYO, Esp.MAILCHIMP}]
+    assert [each["esp"] for each in entries[2:]] == [each.value for each in others]
+    assert {each["integration_id"] for each in entries[2:]} == {None}
+    assert {each["integration_name"] for each in entries[2:]} == {None}
+
+
+def test_a_name_by_convention_has_all_codes(reader: Api, klaviyo: IntegrationId):
+    entry = codes(reader)[0]
+    assert entry == {
+        "esp": "klaviyo",
+        "integration_id": klaviyo,
+        "integration_name": "Shop",
+        "esp_field_name": "loyalty_tier",
+        "name_from": "convention",
+        "state": "unknown",
+        "insertion_code": "{{ person|lookup:'loyalty_tier' }}",
+        "insertion_code_with_default": "{{ person|lookup:'loyalty_tier'|default:'DEFAULT' }}",
+        "value_expression": "person|lookup:'loyalty_tier'",
+        "prelude": None,
+        "refusal": None,
+    }
+    assert list(entry) == [
+        "esp",
+        "integration_id",
+        "integration_name",
+        "esp_field_name",
+        "name_from",
+        "state",
+        "insertion_code",
+        "insertion_code_with_default",
+        "value_expression",
+        "prelude",
+        "refusal",
+    ]
+
+
+def test_a_prelude_is_beside_the_codes_that_need_it(reader: Api):
+    entry = codes(reader)[0]
+    assert entry["esp"] == "sfmc"
+    assert entry["insertion_code"] == "%%=v(@loyalty_tier)=%%"
+    assert entry["prelude"] == '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
+
+
+def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(
+    reader: Api, mailchimp: IntegrationId
+):
+    entry = codes(reader)[1]
+    assert {name: entry[name] for name in ("esp_field_name", "name_from", "state")} == {
+        "esp_field_name": None,
+        "name_from": None,
+        "state": None,
+    }
+    assert entry["insertion_code"] is entry["insertion_code_with_default"] is None
+    assert "LOYALTY_TIER" in entry["refusal"]
+    assert f"integrations names {mailchimp} --set loyalty_tier=" in entry["refusal"]
+
+
+def test_names_say_where_they_come_from_and_whether_the_esp_has_them(
+    harness: Harness,
+    reader: Api,
+    bakery: OrganizationId,
+    klaviyo: IntegrationId,
+    mailchimp: IntegrationId,
+):
+    sync(harness, bakery, klaviyo)
+    harness.core.integrations.set_names(bakery, mailchimp, {"loyalty_tier": SetName("TIER")})
+    found = [
+        (each["esp_field_name"], each["name_from"], each["state"], each["insertion_code"])
+        for each in codes(reader)[:2]
+    ]
+    assert found == [
+        ("Loyalty Tier", "sync", "found", "{{ person|lookup:'Loyalty Tier' }}"),
+        ("TIER", "integration", "unknown", "*|TIER|*"),
+    ]
+    harness.core.integrations.sync_fields(bakery, mailchimp, [FNAME])
+    assert codes(reader)[1]["state"] == "missing"
+
+
+def test_a_synced_field_is_found_at_its_own_integration(
+    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
+):
+    sync(harness, bakery, klaviyo)
+    entry = codes(reader, f"{FIELDS}/loyalty_tier_{klaviyo}/codes")[0]
+    assert (entry["integration_id"], entry["esp_field_name"]) == (klaviyo, "Loyalty Tier")
+    assert (entry["name_from"], entry["state"]) == ("sync", "found")
+
+
+def test_a_code_of_the_field_itself_has_no_state(
+    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
+):
+    code = "{{ person|lookup:'Shop'|default:'x' }}"
+    shop = harness.add_field(bakery, ADMINISTRATOR, custom_insertion_code=code)
+    entry = codes(reader, f"{FIELDS}/{shop.id}/codes")[0]
+    assert (entry["name_from"], entry["state"], entry["insertion_code"]) == ("field", None, code)
+    assert entry["insertion_code_with_default"] is None
+    assert entry["value_expression"] is None
+    assert "value expression" in entry["refusal"]
+
+
+def test_a_field_that_is_not_insertable_has_a_value_expression(
+    harness: Harness, reader: Api, bakery: OrganizationId
+):
+    harness.add_field(bakery, ADMINISTRATOR, insertable=False)
+    entry = codes(reader, f"{FIELDS}/shop/codes")[0]
+    assert (entry["insertion_code"], entry["value_expression"]) == (None, "@shop")
+    assert entry["refusal"] == "This field is not insertable."
+
+
+@pytest.mark.parametrize("reference", ["missing", "999", "01", "a b", "Loyalty"])
+def test_a_missing_field_and_that_of_another_organization_are_404(
+    api: Api, brewery: Api, reference: str
+):
+    missing = api.send("GET", f"{FIELDS}/{reference}/codes", x_request_id="1")
+    assert missing.status_and_code == (404, "not_found")
+    theirs = brewery.send("GET", TIER, x_request_id="1")
+    assert theirs.content == api.send("GET", f"{FIELDS}/missing/codes", x_request_id="1").content
+
+
+def test_the_entity_tag_is_that_of_the_list(api: Api, klaviyo: IntegrationId):
+    response = api.send("GET", TIER)
+    assert response.etag == api.list().etag
+    for method in ("GET", "HEAD"):
+        current = api.send(method, TIER, if_none_match=response.etag)
+        assert (current.status, current.etag) == (304, response.etag)
+
+
+def test_head_has_the_headers_of_get_and_no_body(api: Api):
+    got, head = (api.send(method, TIER, x_request_id="1") for method in ("GET", "HEAD"))
+    assert (head.status, head.headers, head.content) == (200, got.headers, b"")
+
+
+CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] = {
+    "create an integration": lambda harness, organization, _: create_integration(
+        harness, organization, Esp.BRAZE, "Emails"
+    ),
+    "rename": lambda harness, organization, mailchimp: harness.core.integrations.rename_integration(
+        organization, mailchimp, "Other list"
+    ),
+    "delete": lambda harness, organization, mailchimp: harness.core.integrations.delete_integration(
+        organization, mailchimp
+    ),
+    "set a name": lambda harness, organization, mailchimp: harness.core.integrations.set_names(
+        organization, mailchimp, {"loyalty_tier": SetName("TIER")}
+    ),
+    "unset a name": lambda harness, organization, mailchimp: harness.core.integrations.set_names(
+        organization, mailchimp, {"shop": None}
+    ),
+    "sync": lambda harness, organization, mailchimp: harness.core.integrations.sync_fields(
+        organization, mailchimp, [LOYALTY]
+    ),
+    "sync that changes a state only": lambda harness, organization, mailchimp: (
+        harness.core.integrations.sync_fields(organization, mailchimp, [])
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_of_the_codes_changes_the_entity_tag(
+    api: Api,
+    harness: Harness,
+    bakery: OrganizationId,
+    mailchimp: IntegrationId,
+    change: str,
+):
+    harness.add_field(bakery, ADMINISTRATOR)
+    names = {"shop": SetName("STORE")}
+    harness.core.integrations.set_names(bakery, mailchimp, names)
+    paths = (TIER, f"{FIELDS}/shop/codes")
+    before = [api.send("GET", path) for path in paths]
+    CHANGES[change](harness, bakery, mailchimp)
+    after = [
+        api.send("GET", path, if_none_match=response.etag)
+        for path, response in zip(paths, before, strict=True)
+    ]
+    assert [each.status for each in after] == [200, 200]
+    assert [each.content for each in after] != [each.content for each in before]
+
+
+def test_a_request_needs_a_key_and_has_no_parameters_and_only_reads(api: Api):
+    for key in (None, "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"):
+        refused = api.with_key(key).send("GET", TIER)
+        assert refused.status_and_code == (401, "unauthorized")
+    unknown = api.send("GET", f"{TIER}?esp=braze")
+    assert unknown.status_and_code == (400, "invalid_parameter")
+    assert api.send("GET", TIER, if_none_match="a").status_and_code == (400, "invalid_parameter")
+    posted = api.send("POST", TIER, "{}")
+    assert posted.status_and_code == (405, "method_not_allowed")
+    assert posted.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert api.send("GET", TIER, accept="text/html").status == 406
+    assert api.send("GET", f"{TIER}/").status == 404
+
+
+def test_without_storage_the_response_is_503(harness: Harness, api: Api, closed: CompleteStorage):
+    content = ContentService(fields=closed.fields, integrations=closed.integrations)
+    app = create_app(evolve(harness.core, content=content))
+    response = evolve(api, transport=falcon_transport(app)).send("GET", TIER)
+    assert response.status_and_code == (503, "service_unavailable")
+
+
+def test_a_storage_without_integrations_has_the_codes_of_each_esp(harness: Harness, api: Api):
+    core = Core.over(CatalogStorage(harness.storage), validator=harness.validator)
+    client = evolve(api, transport=falcon_transport(create_app(core)))
+    assert [each["esp"] for each in codes(client)] == [each.value for each in Esp]
