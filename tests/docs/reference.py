@@ -45,6 +45,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     FieldCodes,
+    IntegrationDraft,
     NotExpressible,
     compile_condition,
     derive_codes,
@@ -234,7 +235,11 @@ def _condition_notes() -> str:
 
 def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
     """Return yes, caveat or refused, and the messages."""
-    codes = FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
+    now = datetime.now(UTC)
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=now)
+    integration = draft.with_id(IntegrationId(1), OrganizationId(1)).synced(now)
+    fields = [_field(esp, key, data_type) for key, data_type in _FIELDS.items()]
+    codes = FieldCodes.of(fields, [integration])
     try:
         caveats = compile_condition(parse_condition(text), codes, esp, then="").caveats
     except NotExpressible as refusal:
