@@ -185,6 +185,7 @@ def test_no_sync_makes_a_content_or_a_list_fail_unless_the_esp_lost_the_field(or
     forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
+        assert code is not None
         used = {code.field.id, code.counterpart and code.counterpart.id}
         if lost.isdisjoint(used) and not (code.esp_name and code.esp_name.name in forms_lost):
             assert exported(after, key, target) is not None
