@@ -45,6 +45,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     FieldCodes,
+    IntegrationDraft,
     NotExpressible,
     compile_condition,
     derive_codes,
@@ -203,6 +204,8 @@ _CONDITIONS = {
     "born is set": "date `is set`",
 }
 """Conditions, and the names of the rows for them."""
+_ORGANIZATION, _INTEGRATION = OrganizationId(1), IntegrationId(1)
+_CREATED_AT = datetime(2026, 11, 20, tzinfo=UTC)
 _FIELDS = {
     "tier": DataType.TEXT,
     "visits": DataType.NUMBER,
@@ -234,7 +237,14 @@ def _condition_notes() -> str:
 
 def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
     """Return yes, caveat or refused, and the messages."""
-    codes = FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
+    draft = IntegrationDraft(esp=esp, name=DIALECTS[esp].title, created_at=_CREATED_AT)
+    codes = FieldCodes.of(
+        [
+            _field(esp, number, key, data_type)
+            for number, (key, data_type) in enumerate(_FIELDS.items(), 1)
+        ],
+        [draft.with_id(_INTEGRATION, _ORGANIZATION)],
+    )
     try:
         caveats = compile_condition(parse_condition(text), codes, esp, then="").caveats
     except NotExpressible as refusal:
@@ -242,7 +252,8 @@ def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
     return ("caveat", caveats) if caveats else ("yes", ())
 
 
-def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
+def _field(esp: Esp, number: int, key: str, data_type: DataType) -> RecipientField:
+    """Return a field that a sync has found, because the name of another one is a caveat."""
     name = key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
     draft = FieldDraft(
         name=name,
@@ -251,8 +262,8 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
         custom_value_expression=derive_codes(esp, name).value_expression,
         esp_field_name=name,
     )
-    definition = draft.define(by=sync_channel(IntegrationId(1)), at=datetime.now(UTC))
-    return definition.with_id(FieldId(1), OrganizationId(1))
+    definition = draft.define(by=sync_channel(_INTEGRATION), at=_CREATED_AT)
+    return definition.with_id(FieldId(number), _ORGANIZATION)
 
 
 _GROUPS = {
