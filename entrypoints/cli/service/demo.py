@@ -111,9 +111,7 @@ _INTEGRATIONS = {
     "Newsletter": (
         Esp.KLAVIYO,
         (
-            EspField(
-                name="first_name", label="First name", data_type=DataType.TEXT, standard=True
-            ),
+            EspField(name="first_name", label="First name", data_type=DataType.TEXT, standard=True),
             EspField(name="Loyalty Tier", data_type=DataType.TEXT),
         ),
     ),
