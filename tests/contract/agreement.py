@@ -331,7 +331,10 @@ class _Side:
         if isinstance(result, FieldDefinition):
             return self._of_numbered_origin(result)
         if isinstance(result, Integration):
-            names = {_number(self._field_ids, each): name for each, name in result.names.items()}
+            names = {
+                FieldId(_number(self._field_ids, each)): name
+                for each, name in result.names.items()
+            }
             return self._numbered_for(evolve(result, names=names), self._integration_ids)
         if isinstance(result, SyncPlan):
             return self._with_numbered(result, "integration", "changes")
