@@ -332,8 +332,7 @@ class _Side:
             return self._of_numbered_origin(result)
         if isinstance(result, Integration):
             names = {
-                FieldId(_number(self._field_ids, each)): name
-                for each, name in result.names.items()
+                FieldId(_number(self._field_ids, each)): name for each, name in result.names.items()
             }
             return self._numbered_for(evolve(result, names=names), self._integration_ids)
         if isinstance(result, SyncPlan):
