@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from recipient_fields.domain import (
-    DataType,
-    FieldDraft,
-    FieldId,
-    IntegrationId,
-    OrganizationId,
-    RecipientField,
-    sync_channel,
-)
-from recipient_fields.domain.content import WarningKind, parse_content
-from recipient_fields.domain.esp import (
-    DIALECTS,
-    Esp,
-    FieldCodes,
-    IntegrationDraft,
-    derive_codes,
-    export_content,
-)
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core
+from recipient_fields.domain import FieldKey
+from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.esp import DIALECTS
+from recipient_fields.entrypoints.cli.service.demo import CONTENT, create_demonstration
+from recipient_fields.entrypoints.service.selection import create_password_hasher
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text("utf-8")
-INTEGRATION = IntegrationId(1)
-(SHOWN,) = re.findall(r"```\n(You write .*?\n)```", TEXT, re.S)
-LINES = [(line[:12].strip(), line[12:]) for line in SHOWN.splitlines()]
-CONTENT, *EXPORTS = [
-    (title, f"{first}\n{second}")
-    for (title, first), (_, second) in zip(LINES[::2], LINES[1::2], strict=True)
-]
-"""The titles of ESPs with the exports for them. The first pair is the written content."""
+(DEFINITION, WRITTEN, EXPORTS) = re.findall(
+    r"```\nOne definition +(.*)\nOne content +((?:.*\n)+?)\n((?:.*\n)+?)```", TEXT
+)[0]
+LEFT = EXPORTS.index("Klaviyo")
+"""The width of the left column."""
 
 
-@pytest.mark.parametrize(("title", "shown"), EXPORTS)
-def test_the_content_is_exported_as_shown(title: str, shown: str) -> None:
-    (esp,) = [esp for esp, dialect in DIALECTS.items() if dialect.title == title]
-    fields = [
-        _field(esp, 1, "tier", DataType.TEXT),
-        _field(esp, 2, "vip", DataType.BOOLEAN),
-    ]
+def test_the_first_screen_shows_the_email_of_the_demonstration_at_two_esps() -> None:
+    core = Core.over(MemoryStorage(), hasher=create_password_hasher())
+    assert create_demonstration(core) is not None
+    (organization,) = core.administration.list_organizations()
+    field = core.fields.get_field(organization.id, FieldKey("loyalty_tier"))
+    assert field.allowed_values is not None
+    allowed = ", ".join(map(str, field.allowed_values.values))
+    codes = core.content.list_codes(organization.id, field.key).codes
 
-    draft = IntegrationDraft(esp=esp, name="Main", created_at=datetime(2026, 11, 20, tzinfo=UTC))
-    codes = FieldCodes.of(fields, [draft.with_id(INTEGRATION, OrganizationId(1))])
-
-    exported = export_content(parse_content(CONTENT[1]), codes, esp)
-
-    assert exported.content == shown
-    assert not [each for each in exported.warnings if each.code.kind is WarningKind.MISTAKE]
-
-
-def test_the_content_is_shown_for_three_esps() -> None:
-    assert len(EXPORTS) == 3
+    assert f"{field.key}: {field.name}, {field.data_type.value}, one of {allowed}" == DEFINITION
+    assert dedented(WRITTEN) == CONTENT
+    for column, integration in zip(
+        (slice(LEFT), slice(LEFT, None)),
+        core.integrations.list_integrations(organization.id),
+        strict=True,
+    ):
+        heading, *lines = (line[column].rstrip() for line in EXPORTS.splitlines())
+        (name,) = (each.esp_name for each in codes if each.integration_id == integration.id)
+        exported = core.content.export_content(
+            organization.id, parse_content(CONTENT), integration.id
+        )
+        assert name is not None
+        assert heading == f"{DIALECTS[integration.esp].title}: {name.name}"
+        assert "\n".join(lines) == exported.content
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/installing.md"])
@@ -106,16 +96,6 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def _field(esp: Esp, number: int, key: str, data_type: DataType) -> RecipientField:
-    """Return a field of the integration, with the same name at the ESP."""
-    codes = derive_codes(esp, key)
-    draft = FieldDraft(
-        name=key,
-        key=key,
-        data_type=data_type,
-        esp_field_name=key,
-        custom_insertion_code=codes.insertion_code,
-        custom_value_expression=codes.value_expression,
-    )
-    definition = draft.define(by=sync_channel(INTEGRATION), at=datetime.now(UTC))
-    return definition.with_id(FieldId(number), OrganizationId(1))
+def dedented(text: str) -> str:
+    """Return the lines without the indentation of all lines but the first."""
+    return "\n".join(line.strip() for line in text.splitlines())

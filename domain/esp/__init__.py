@@ -19,7 +19,7 @@ from .derived_codes import *
 from .dialects import *
 from .errors import *
 from .integrations import *
-from .names import EspName, EspNames, FieldCode, FieldCodes, NameFrom, NameState
+from .names import EspName, EspNames, FieldCode, FieldCodes, NameChange, NameFrom, NameState
 from .recognition import *
 from .restoration import *
 from .sync import *
@@ -29,6 +29,7 @@ __all__ = [
     "EspNames",
     "FieldCode",
     "FieldCodes",
+    "NameChange",
     "NameFrom",
     "NameState",
     *checks.__all__,

@@ -26,7 +26,7 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, SetName
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 from recipient_fields.testing.examples import grant
 
@@ -187,6 +187,8 @@ def _fill(core: Core, clock: PastClock) -> OrganizationId:
     for days, esp, name, reported in INTEGRATIONS:
         clock.days = days
         integration = core.integrations.create_integration(organization_id, esp=esp, name=name)
+        names = {key: SetName(name) for key, name in NAMES.get(esp, {}).items()}
+        core.integrations.set_names(organization_id, integration.id, names)
         core.integrations.sync_fields(organization_id, integration.id, reported)
     for days, name, access, lifetime in KEYS:
         clock.days = days
@@ -212,15 +214,7 @@ FIELDS = (
     (0.1, API, _draft("Last order", DataType.DATETIME)),
     (41, ADMINISTRATOR, _draft("Newsletter frequency", DataType.TEXT, ("daily", "weekly"))),
     (15, API, _draft("Preferred language", DataType.TEXT, ("de", "en", "fr", "it"))),
-    (
-        0.2,
-        ADMINISTRATOR,
-        evolve(
-            _draft("Preferred shop", DataType.TEXT, ("Hamburg", "Lyon", "Zurich")),
-            custom_insertion_code="*|STORE|*",
-            custom_value_expression="STORE",
-        ),
-    ),
+    (0.2, ADMINISTRATOR, _draft("Preferred shop", DataType.TEXT, ("Hamburg", "Lyon", "Zurich"))),
     (8, ADMINISTRATOR, _draft("Shoe size", DataType.NUMBER, (*range(36, 49),))),
 )
 INTEGRATIONS = (
@@ -232,15 +226,20 @@ INTEGRATIONS = (
             EspField(name="FNAME", label="First name", data_type=DataType.TEXT),
             EspField(name="LNAME", label="Last name", data_type=DataType.TEXT),
             EspField(name="BIRTHDAY", label="Birthday", data_type=DataType.DATE),
+            EspField(name="STORE", label="Store", data_type=DataType.TEXT),
         ],
     ),
     (
         0.5,
-        Esp.SALESFORCE,
-        "Subscribers",
-        [EspField(name="Renewal_Date", label="Renewal date", data_type=DataType.DATE)],
+        Esp.BRAZE,
+        "App",
+        [
+            EspField(name="preferred_shop", data_type=DataType.TEXT),
+            EspField(name="renewal_date", label="Renewal date", data_type=DataType.DATE),
+        ],
     ),
 )
+NAMES = {Esp.MAILCHIMP: {"preferred_shop": "STORE"}}
 KEYS = (
     (20, "Nightly export", Access.READ_ONLY, 90),
     (82, "Reporting", Access.READ_ONLY, 90),
@@ -250,5 +249,5 @@ REPORT = """{"fields": [
   {"name": "FNAME", "label": "First name", "data_type": "text"},
   {"name": "BIRTHDAY", "label": "Date of birth", "data_type": "date"},
   {"name": "TIER", "label": "Loyalty tier", "data_type": "text"},
-  {"name": "STORE", "label": "Favourite store", "data_type": "text"}
+  {"name": "STORE", "label": "Store", "data_type": "text"}
 ]}"""

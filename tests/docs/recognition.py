@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recipient_fields.domain.esp import DIALECTS, Esp, RecognizedTag, Role, recognize
+from recipient_fields.domain.esp import DIALECTS, Esp, RecognizedTag, TagRole, recognize
 from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
 from recipient_fields.domain.esp.recognition.foreign import judge_tag
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
-VALUES = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
+VALUES = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
 HEAD = (
     "| Dialect | Fields: recall, precision | Names | System tags: recall, precision"
     " | Silent foreign tags | Silent system tags | False mistakes |\n"

@@ -45,6 +45,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     FieldCodes,
+    IntegrationDraft,
     NotExpressible,
     compile_condition,
     derive_codes,
@@ -245,7 +246,12 @@ def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
 
 
 def _codes(esp: Esp) -> FieldCodes:
-    return FieldCodes.of(_field(esp, key, data_type) for key, data_type in _FIELDS.items())
+    """Return the codes of the fields that a sync from the ESP created."""
+    now = datetime.now(UTC)
+    draft = IntegrationDraft(esp=esp, name="Main", created_at=now)
+    integration = draft.with_id(IntegrationId(1), OrganizationId(1)).synced(now)
+    fields = [_field(esp, key, data_type) for key, data_type in _FIELDS.items()]
+    return FieldCodes.of(fields, [integration])
 
 
 def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:

@@ -34,8 +34,8 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    # `domain.esp.names` exports what others need of the first three.
-    *(f"domain.esp.names.{each}" for each in ("changes", "conventions", "plans", "warnings")),
+    # `domain.esp.names` exports what others need of them.
+    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
     *("domain.esp.preludes", "domain.esp.tags"),
     # What the check of content for foreign code shares with the recognition of tags.
     *(

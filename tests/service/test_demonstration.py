@@ -14,7 +14,7 @@ import pytest
 from recipient_fields.domain import PlainKey
 
 from ..support.command_line import Script
-from ..support.service import Client, Service
+from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import TIMEOUT
 from .conftest import new_file
 
@@ -32,6 +32,11 @@ def status_in_shell(command: str) -> int:
 
 def status_of_request(command: str) -> int:
     """Send the request of the command without curl, and return the status of the response."""
+    return response_of(command).status
+
+
+def response_of(command: str) -> Response:
+    """Send the request of the command without curl, and return the response."""
     name, *words = shlex.split(command)
     assert name == "curl"
     options: dict[str, list[str]] = {"-H": [], "-X": [], "-d": [], "-w": []}
@@ -46,7 +51,7 @@ def status_of_request(command: str) -> int:
     headers = dict(header.split(": ", 1) for header in options["-H"])
     body = "".join(options["-d"])
     method = (*options["-X"], "POST" if body else "GET")[0]
-    return Client(url).send(method, urlsplit(url).path, body.encode() or None, headers).status
+    return Client(url).send(method, urlsplit(url).path, body.encode() or None, headers)
 
 
 LAST_COMMAND = r"(?s)(curl .*){3}preferred_shop'?\n"
@@ -98,17 +103,38 @@ def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
         assert [run(command) for command in commands(service)] == [200, 201, 403]
 
 
-def test_it_creates_one_organization_one_key_and_a_field_of_each_origin(
+def test_it_creates_one_organization_one_key_and_fields_of_each_origin(
     demonstration: Service, script: Script
 ) -> None:
     client = demonstration.client(printed_key(demonstration))
 
     organizations = script("organizations", "list", "--json").document()["organizations"]
     keys = script("keys", "list", "--organization", 1, "--json").document()["api_keys"]
+    fields = client.fields()
     assert PlainKey.parse(printed_key(demonstration)) is not None
     assert len(organizations) == 1
     assert len(keys) == 1
-    assert [f["source"] for f in client.fields()] == ["api", "manual", "integration"]
+    assert len(fields) == 8
+    assert {field["source"] for field in fields} == {"api", "manual", "integration"}
+
+
+def test_one_command_exports_an_email_for_both_esps(demonstration: Service) -> None:
+    (command,) = [each for each in commands(demonstration) if "content_exports" in each]
+
+    exports = response_of(command).document["exports"]
+
+    assert [each["error"] for each in exports] == [None, None]
+    braze, klaviyo = (each["content"] for each in exports)
+    assert "{{custom_attribute.${loyalty_tier}}}" in braze
+    assert "{{ person|lookup:'Loyalty Tier' }}" in klaviyo
+
+
+def test_the_history_has_a_change_of_a_field(demonstration: Service) -> None:
+    client = demonstration.client(printed_key(demonstration))
+
+    changes = client("GET", f"{FIELDS}/loyalty_tier/changes").document["recipient_field_changes"]
+
+    assert [each["operation"] for each in changes] == ["created", "updated"]
 
 
 def test_the_key_is_printed_once_and_in_each_command(demonstration: Service) -> None:
@@ -155,7 +181,7 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
         RECIPIENT_FIELDS_THREADS="1",
     )
 
-    assert len(service.client(printed_key(service)).fields()) == 3
+    assert len(service.client(printed_key(service)).fields()) == 8
 
 
 def test_one_line_has_the_address_of_the_console_and_a_link_that_signs_in(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .delimiters import Delimiter, RawTag
-from .roles import Reading, Role, reading_of
+from .roles import Reading, TagRole, reading_of
 from .vocabulary import Vocabulary
 
 _TOKEN = re.compile(
@@ -30,18 +30,18 @@ def read_ampscript(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     """Return what a tag of Salesforce shows."""
     if tag.delimiter is Delimiter.PERSONALIZATION_STRING:
         name = tag.text[2:-2]
-        role = Role.SYSTEM if vocabulary.is_system(name.lower()) else Role.FIELD
-        return reading_of([(role, name)], Role.NONE)
+        role = TagRole.SYSTEM if vocabulary.is_system(name.lower()) else TagRole.FIELD
+        return reading_of([(role, name)], TagRole.NONE)
     code = tag.text[3:-3]
     values = list(_values(code, vocabulary))
     first = re.match(r"\s*+(\w++)", code)
     word = "" if first is None else first[1].lower()
     if word in {"for", "next"}:
-        return reading_of(values, Role.LOOP, only=Role.LOOP)
-    return reading_of(values, Role.ASSIGNED if "@" in code else Role.NONE)
+        return reading_of(values, TagRole.LOOP, only=TagRole.LOOP)
+    return reading_of(values, TagRole.ASSIGNED if "@" in code else TagRole.NONE)
 
 
-def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[Role, str]]:
+def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
     """Yield the fields, and the system values that are not only an argument of a function."""
     calls: list[bool] = []
     for token in _TOKEN.finditer(code):
@@ -49,7 +49,7 @@ def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[Role, str]]:
             name = token["double"] if token["double"] is not None else token["single"]
             yield _role(name, vocabulary), name
         elif token["field"] is not None and re.search("[^\\W\\d]", token["field"]):
-            yield Role.FIELD, token["field"].strip()
+            yield TagRole.FIELD, token["field"].strip()
         elif token["call"] is not None:
             calls.append(token["word"].lower() not in _TRANSPARENT)
         elif token["mark"] == "(":
@@ -58,9 +58,9 @@ def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[Role, str]]:
             calls.pop()
         elif token["word"] is not None and token["word"].lower() not in vocabulary.local:
             role = _role(token["word"], vocabulary)
-            if role is Role.FIELD or not any(calls):
+            if role is TagRole.FIELD or not any(calls):
                 yield role, token["word"]
 
 
-def _role(name: str, vocabulary: Vocabulary) -> Role:
-    return Role.SYSTEM if vocabulary.is_system(name.lower()) else Role.FIELD
+def _role(name: str, vocabulary: Vocabulary) -> TagRole:
+    return TagRole.SYSTEM if vocabulary.is_system(name.lower()) else TagRole.FIELD

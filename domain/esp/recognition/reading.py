@@ -9,7 +9,7 @@ from ..dialects import Esp
 from .ampscript import read_ampscript
 from .delimiters import DELIMITERS, Delimiter, RawTag
 from .expressions import Expression, Path, parse_handlebars, parse_piped
-from .roles import Reading, Role, reading_of
+from .roles import Reading, TagRole, reading_of
 from .vocabularies import VOCABULARIES
 from .vocabulary import Syntax, Vocabulary
 
@@ -50,7 +50,7 @@ def parse(syntax: Syntax, tag: RawTag) -> Expression:
 
 def _read_ampscript(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     if tag.delimiter is Delimiter.EXPRESSION:
-        return Reading(Role.EVENT)
+        return Reading(TagRole.EVENT)
     return read_ampscript(tag, vocabulary)
 
 
@@ -60,16 +60,16 @@ def _read_merge_tag(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     if word.upper() in vocabulary.tags:
         shown = _MERGE_NAME.match(rest) if word.upper() in _MERGE_CONDITIONS else None
         if shown is None:
-            return Reading(Role.NONE)
+            return Reading(TagRole.NONE)
         name = shown[1]
     elif not _is_merge_name(name, vocabulary) and rest and word.upper() in vocabulary.filters:
         name = rest.strip()
-    role = Role.FIELD
+    role = TagRole.FIELD
     if vocabulary.is_system(name.upper()):
-        role = Role.SYSTEM
+        role = TagRole.SYSTEM
     elif vocabulary.is_event(name.upper()):
-        role = Role.EVENT
-    return reading_of([(role, name)], Role.NONE)
+        role = TagRole.EVENT
+    return reading_of([(role, name)], TagRole.NONE)
 
 
 def _is_merge_name(name: str, vocabulary: Vocabulary) -> bool:
@@ -81,91 +81,91 @@ def _read_percent_tag(tag: RawTag, vocabulary: Vocabulary) -> Reading:
         names = [match[1] for match in _PERCENT_NAME.finditer(tag.text)]
     else:
         names = [tag.text[1:-1].partition("|")[0]]
-    return reading_of([(_percent_role(name, vocabulary), name) for name in names], Role.NONE)
+    return reading_of([(_percent_role(name, vocabulary), name) for name in names], TagRole.NONE)
 
 
-def _percent_role(name: str, vocabulary: Vocabulary) -> Role:
+def _percent_role(name: str, vocabulary: Vocabulary) -> TagRole:
     if vocabulary.is_system(name):
-        return Role.SYSTEM
-    return Role.EVENT if vocabulary.is_event(name) else Role.FIELD
+        return TagRole.SYSTEM
+    return TagRole.EVENT if vocabulary.is_event(name) else TagRole.FIELD
 
 
 def _read_piped(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     expression = parse_piped(tag)
     found = [*_interpolated(expression, vocabulary), *_piped(expression, vocabulary)]
     if "personalization_token" in expression.calls and vocabulary.syntax is Syntax.HUBL:
-        found += [(Role.FIELD, match[1]) for match in _TOKEN_FUNCTION.finditer(tag.text)]
+        found += [(TagRole.FIELD, match[1]) for match in _TOKEN_FUNCTION.finditer(tag.text)]
     if expression.word in vocabulary.system_tags:
-        found.append((Role.SYSTEM, expression.word))
+        found.append((TagRole.SYSTEM, expression.word))
     is_loop = expression.word in _LOOPS
-    otherwise = Role.NONE
+    otherwise = TagRole.NONE
     if any(path[0] in _LOOP_STATES for path in expression.paths):
-        otherwise = Role.LOOP
+        otherwise = TagRole.LOOP
     elif expression.paths or expression.sets:
-        otherwise = Role.ASSIGNED
-    return reading_of(found, otherwise, only=Role.LOOP if is_loop else None)
+        otherwise = TagRole.ASSIGNED
+    return reading_of(found, otherwise, only=TagRole.LOOP if is_loop else None)
 
 
-def _interpolated(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[Role, str]]:
+def _interpolated(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
     """Yield the values of Braze: `${NAME}` and `NAMESPACE.${NAME}`."""
     for value in expression.interpolations:
         name = f"{value.namespace}.{value.name}" if value.namespace else value.name
         if vocabulary.is_system(name):
-            yield Role.SYSTEM, name
+            yield TagRole.SYSTEM, name
         elif value.namespace in vocabulary.events:
-            yield Role.EVENT, name
+            yield TagRole.EVENT, name
         elif value.namespace in vocabulary.fields or not value.namespace:
-            yield Role.NESTED if value.has_tail else Role.FIELD, value.name
+            yield TagRole.NESTED if value.has_tail else TagRole.FIELD, value.name
 
 
-def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[Role, str]]:
+def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
     for path in expression.paths:
         root, name = path[0], ".".join(path)
         if root in expression.sets:
             continue
         if root in vocabulary.fields and len(path) > 1:
             if re.fullmatch(vocabulary.field_pattern, path[1]):
-                yield (Role.FIELD, path[1]) if len(path) == 2 else (Role.NESTED, name)
+                yield (TagRole.FIELD, path[1]) if len(path) == 2 else (TagRole.NESTED, name)
         elif root in vocabulary.bare_fields and len(path) == 1:
-            yield Role.FIELD, root
+            yield TagRole.FIELD, root
         elif vocabulary.is_system(name):
-            yield Role.SYSTEM, name
+            yield TagRole.SYSTEM, name
         elif root in vocabulary.events:
-            yield Role.EVENT, name
+            yield TagRole.EVENT, name
         elif root in vocabulary.nested:
-            yield Role.NESTED, name
+            yield TagRole.NESTED, name
 
 
 def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     if tag.delimiter is Delimiter.SUBSTITUTION:
-        return reading_of([(Role.SYSTEM, tag.text[2:-2].strip("= "))], Role.NONE)
+        return reading_of([(TagRole.SYSTEM, tag.text[2:-2].strip("= "))], TagRole.NONE)
     expression = parse_handlebars(tag)
     if tag.delimiter is Delimiter.FEED:
         is_nested = any(len(path) > 1 and path[0] != "this" for path in expression.paths)
-        return Reading(Role.NESTED if is_nested else Role.NONE)
+        return Reading(TagRole.NESTED if is_nested else TagRole.NONE)
     found = [_handlebars(path, vocabulary) for path in expression.paths]
     is_loop = expression.word in _LOOPS
     return reading_of(
-        [(role, name) for role, name in found if role is not Role.NONE],
-        Role.NONE,
-        only=Role.LOOP if is_loop else None,
+        [(role, name) for role, name in found if role is not TagRole.NONE],
+        TagRole.NONE,
+        only=TagRole.LOOP if is_loop else None,
     )
 
 
-def _handlebars(path: Path, vocabulary: Vocabulary) -> tuple[Role, str]:
+def _handlebars(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
     root, name = path[0], ".".join(path)
     if root in vocabulary.local or root.startswith("@"):
-        return Role.NONE, name
+        return TagRole.NONE, name
     if root in vocabulary.fields and len(path) == 2:
-        return Role.FIELD, path[1]
+        return TagRole.FIELD, path[1]
     if vocabulary.is_system(name):
-        return Role.SYSTEM, name
+        return TagRole.SYSTEM, name
     if root in vocabulary.events:
-        return Role.EVENT, name
+        return TagRole.EVENT, name
     if len(path) > 1:
-        return Role.NESTED, name
+        return TagRole.NESTED, name
     is_field = re.fullmatch(vocabulary.field_pattern, root, re.ASCII) is not None
-    return (Role.FIELD if is_field else Role.NONE), name
+    return (TagRole.FIELD if is_field else TagRole.NONE), name
 
 
 _READERS: Mapping[Syntax, Callable[[RawTag, Vocabulary], Reading]] = {

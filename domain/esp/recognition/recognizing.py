@@ -12,7 +12,7 @@ from ..dialects import Esp
 from .delimiters import Delimiter, RawTag, find_raw_tags
 from .foreign import Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
-from .roles import Reading, Role
+from .roles import Reading, TagRole
 from .vocabularies import VOCABULARIES
 from .vocabulary import Syntax
 
@@ -35,7 +35,7 @@ _MAX_TAGS = 100
 """The number of tags of an insertion code that are read. Each takes up to 1 ms."""
 _REMEMBERED = 1_024
 """The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
-_MEANINGFUL = {Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED}
+_MEANINGFUL = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
 
 
 @frozen
@@ -50,7 +50,7 @@ class RecognizedTag:
     end: int
     text: str
     dialects: tuple[Esp, ...]
-    role: Role
+    role: TagRole
     names: tuple[str, ...] = ()
     system_names: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         dialects = _dialects(tag)
         reader = esp if esp is not None and has_delimiter(esp, tag) else next(iter(dialects), None)
         reading = None if reader is None else read_tag(reader, tag)
-        reading = reading or Reading(Role.NONE)
+        reading = reading or Reading(TagRole.NONE)
         yield RecognizedTag(
             tag.start,
             tag.end,
@@ -131,7 +131,7 @@ def _has_sign(esp: Esp, tag: RawTag) -> bool:
             return False
         if not (is_one_value or expression.helpers):
             return False
-        is_path = reading is not None and reading.role is Role.NESTED
+        is_path = reading is not None and reading.role is TagRole.NESTED
         return bool(expression.helpers) or (
             is_meaningful and (vocabulary.has_field_paths or not is_path)
         )

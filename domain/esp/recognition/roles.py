@@ -7,10 +7,10 @@ from enum import Enum
 
 from attrs import frozen
 
-__all__ = ["Role"]
+__all__ = ["TagRole"]
 
 
-class Role(Enum):
+class TagRole(Enum):
     """What a tag shows."""
 
     FIELD = "field"
@@ -33,13 +33,13 @@ class Role(Enum):
 class Reading:
     """What a tag shows for one dialect, and the names of fields and of system values in it."""
 
-    role: Role
+    role: TagRole
     names: tuple[str, ...] = ()
     system_names: tuple[str, ...] = ()
 
 
 def reading_of(
-    found: Iterable[tuple[Role, str]], otherwise: Role, *, only: Role | None = None
+    found: Iterable[tuple[TagRole, str]], otherwise: TagRole, *, only: TagRole | None = None
 ) -> Reading:
     """Return the reading of a tag with these values. Fields come first, then system values.
 
@@ -48,10 +48,10 @@ def reading_of(
     """
     values = list(found)
     roles = {role for role, _ in values}
-    order = (Role.FIELD, Role.SYSTEM, Role.EVENT, Role.NESTED)
+    order = (TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED)
     role = only or next((each for each in order if each in roles), otherwise)
     names, system_names = (
         tuple(dict.fromkeys(name for role, name in values if role is wanted))
-        for wanted in (Role.FIELD, Role.SYSTEM)
+        for wanted in (TagRole.FIELD, TagRole.SYSTEM)
     )
     return Reading(role, names, system_names)

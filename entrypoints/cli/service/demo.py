@@ -1,7 +1,9 @@
-"""Demonstration data: an organization, an API key, an administrator, a field of each origin."""
+"""Demonstration data: an organization, its fields at two ESPs, and an email that uses them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from shlex import quote
 
 from recipient_fields.application import OPERATOR_AUTHOR, Core, IssuedInvitation
@@ -9,6 +11,7 @@ from recipient_fields.domain import (
     AllowedValues,
     DataType,
     EmailAddress,
+    FieldChanges,
     FieldDraft,
     OrganizationId,
     PlainKey,
@@ -20,6 +23,13 @@ from recipient_fields.domain.esp import Esp, EspField
 ORGANIZATION = "Demonstration"
 MANUAL_KEY = "preferred_shop"
 EMAIL = "demo@recipient-fields.example"
+CONTENT = """\
+Hello {{recipient.first_name | default: "there"}},
+your tier: {{recipient.loyalty_tier}}
+{{#if recipient.loyalty_tier = "gold"}}
+A gift is waiting for you.
+{{/if}}"""
+"""An email. Its fields have other names and other syntax at each ESP."""
 
 
 def create_demonstration(core: Core) -> PlainKey | None:
@@ -27,12 +37,14 @@ def create_demonstration(core: Core) -> PlainKey | None:
     if core.administration.list_organizations():
         return None
     organization = core.administration.create_organization(ORGANIZATION)
-    core.fields.create_field(organization.id, _FROM_API)
-    core.fields.by(OPERATOR_AUTHOR).create_field(organization.id, _MANUAL)
-    audience = core.integrations.create_integration(
-        organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
-    )
-    core.integrations.sync_fields(organization.id, audience.id, [_SYNCED])
+    for draft in _FROM_API:
+        core.fields.create_field(organization.id, draft)
+    core.fields.update_field(organization.id, _CHANGED_KEY, _CHANGE)
+    for draft in _MANUAL:
+        core.fields.by(OPERATOR_AUTHOR).create_field(organization.id, draft)
+    for name, (esp, reported) in _INTEGRATIONS.items():
+        integration = core.integrations.create_integration(organization.id, esp=esp, name=name)
+        core.integrations.sync_fields(organization.id, integration.id, reported)
     _add_administrator(core, organization.id)
     return core.administration.issue_key(organization.id, name="Demonstration").plain
 
@@ -56,27 +68,52 @@ def create_sign_in_link(core: Core) -> SecretToken | None:
     return None
 
 
-def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
-    """Return three commands. The statuses of their responses are 200, 201 and 403."""
+def curl_commands(core: Core, url: str, key: PlainKey) -> tuple[str, str, str]:
+    """Return three commands. The statuses of their responses are 200, 201 and 403.
+
+    The first one exports an email for all integrations.
+    """
+    (organization,) = core.administration.list_organizations()
+    integrations = core.integrations.list_integrations(organization.id)
     curl = rf"curl -i -w '\n' -H 'Authorization: Bearer {key.reveal()}'"
     fields = f"{url}/api/v1/recipient_fields"
-    birthday = _body('{"name": "Birthday", "data_type": "date"}')
-    shop = _body('{"name": "Shop"}')
+    export = _body({"content": CONTENT, "integration_ids": [each.id for each in integrations]})
+    birthday = _body({"recipient_field": {"name": "Birthday", "data_type": "date"}})
+    shop = _body({"recipient_field": {"name": "Shop"}})
     return (
-        f"{curl} {quote(fields)}",
+        f"{curl} {export} {quote(f'{url}/api/v1/content_exports')}",
         f"{curl} {birthday} {quote(fields)}",
         f"{curl} -X PATCH {shop} {quote(f'{fields}/{MANUAL_KEY}')}",
     )
 
 
-def _body(members: str) -> str:
-    return f"""-H 'Content-Type: application/json' -d '{{"recipient_field": {members}}}'"""
+def _body(document: Mapping[str, object]) -> str:
+    return f"-H 'Content-Type: application/json' -d {quote(json.dumps(document))}"
 
 
-_FROM_API = FieldDraft(
-    name="Loyalty tier",
-    data_type=DataType.TEXT,
-    allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"]),
+_FROM_API = (
+    FieldDraft(
+        name="Loyalty tier",
+        data_type=DataType.TEXT,
+        allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver"]),
+    ),
+    FieldDraft(name="Loyalty points", data_type=DataType.NUMBER),
+    FieldDraft(name="Member since", data_type=DataType.DATE),
 )
-_MANUAL = FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT)
-_SYNCED = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)
+_CHANGED_KEY = "loyalty_tier"
+_CHANGE = FieldChanges(allowed_values=["gold", "silver", "bronze"])
+_MANUAL = (
+    FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT),
+    FieldDraft(name="VIP", data_type=DataType.BOOLEAN),
+)
+_INTEGRATIONS = {
+    "App": (Esp.BRAZE, (EspField(name="loyalty_tier", data_type=DataType.TEXT),)),
+    "Newsletter": (
+        Esp.KLAVIYO,
+        (
+            EspField(name="first_name", label="First name", data_type=DataType.TEXT, standard=True),
+            EspField(name="Loyalty Tier", data_type=DataType.TEXT),
+        ),
+    ),
+}
+"""The ESP and the fields that it reports, by the name of the integration."""

@@ -131,7 +131,7 @@ def _demonstrate(core: Core, url: str, settings: Settings) -> None:
     else:
         note(f"The API key, shown this once: {key.reveal()}")
         note("Try these commands. Their responses are 200, 201 and 403:")
-        for command in curl_commands(url, key):
+        for command in curl_commands(core, url, key):
             note(f"\n{command}")
     note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
     console = f"{settings.console_url or url}{CONSOLE}"

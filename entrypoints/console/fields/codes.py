@@ -22,6 +22,10 @@ from recipient_fields.domain.esp.names import (
 class ShownState(Enum):
     """A state as a word, the tone of its badge, and its icon."""
 
+    label: str
+    tone: str
+    icon: str
+
     FOUND = "Found", "ok", "check"
     MISSING = "Missing", "warn", "warning"
     ASSUMED = "Assumed", "", "question"
@@ -29,7 +33,9 @@ class ShownState(Enum):
     OWN = "Own code", "ok", "check"
 
     def __init__(self, label: str, tone: str, icon: str) -> None:
-        self.label, self.tone, self.icon = label, tone, icon
+        self.label = label
+        self.tone = tone
+        self.icon = icon
 
 
 _STATES: Mapping[NameState | None, ShownState] = {

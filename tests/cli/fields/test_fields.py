@@ -91,7 +91,7 @@ def test_show_prints_a_table_by_default(cli: CommandLine, acme: OrganizationId) 
         *("--allowed-values", "36,37.5", "--insertion-code", "{{\n}}"),
     ).document()["recipient_field"]
 
-    assert cli("fields", "show", "size", "--organization", acme).table() == [
+    assert cli("fields", "show", "size", "--organization", acme).table()[:14] == [
         "MEMBER                   VALUE",
         "id                       1",
         "name                     Größe",

@@ -168,10 +168,11 @@ def test_lists_have_the_fields_of_keys_names_and_esp_names(organization):
 def test_no_sync_makes_a_content_or_a_list_fail_unless_the_esp_lost_the_field(organization, data):
     before = FieldCodes(organization.names)
     worked = {
-        (key, target): before.find(key, target)
+        (key, target): code
         for _, esp, integration in targets(organization)
         if (target := target_of(organization, integration, esp)) is not None
         for key in keys_of(organization)
+        if (code := before.find(key, target)) is not None
         if exported(before, key, target) is not None
     }
     defined = [each for each in organization.fields if each.origin.integration_id is None]
@@ -184,6 +185,7 @@ def test_no_sync_makes_a_content_or_a_list_fail_unless_the_esp_lost_the_field(or
     forms_lost = {each.origin.esp_field_name for each in plan.removed} & set_names
     after = FieldCodes(organization.names)
     for (key, target), code in worked.items():
+        assert code is not None
         used = {code.field.id, code.counterpart and code.counterpart.id}
         if lost.isdisjoint(used) and not (code.esp_name and code.esp_name.name in forms_lost):
             assert exported(after, key, target) is not None
