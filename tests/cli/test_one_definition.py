@@ -39,9 +39,9 @@ BEFORE = {
         " Your shop: {{custom_attribute.${shop}}}"
     ),
     Esp.KLAVIYO: (
-        "Your tier: {{ person|lookup:'loyalty_tier' }}"
+        "Your tier: {{ person|lookup:'loyalty_tier'|default_if_none:'' }}"
         "{% if person|lookup:'loyalty_tier' == \"gold\" %}!{% endif %}"
-        " Your shop: {{ person|lookup:'shop' }}"
+        " Your shop: {{ person|lookup:'shop'|default_if_none:'' }}"
     ),
     Esp.MAILCHIMP: "Your tier: *|TIER|**|IF:TIER=gold|*!*|END:IF|* Your shop: *|SHOP|*",
     Esp.SALESFORCE: (

@@ -21,7 +21,10 @@ NAMES = {
 }
 BEFORE = {
     Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${shop}}}",
-    Esp.KLAVIYO: "{{ person|lookup:'loyalty_tier' }} {{ person|lookup:'shop' }}",
+    Esp.KLAVIYO: (
+        "{{ person|lookup:'loyalty_tier'|default_if_none:'' }}"
+        " {{ person|lookup:'shop'|default_if_none:'' }}"
+    ),
     Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
     Esp.SALESFORCE: (
         '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
@@ -31,7 +34,10 @@ BEFORE = {
 }
 AFTER = {
     Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${Shop}}}",
-    Esp.KLAVIYO: "{{ person|lookup:'Loyalty Tier' }} {{ person|lookup:'shop' }}",
+    Esp.KLAVIYO: (
+        "{{ person|lookup:'Loyalty Tier'|default_if_none:'' }}"
+        " {{ person|lookup:'shop'|default_if_none:'' }}"
+    ),
     Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
     Esp.SALESFORCE: (
         '%%[ SET @Loyalty_Tier = AttributeValue("Loyalty_Tier") ]%%'
