@@ -119,7 +119,9 @@ def test_content_and_conditions_have_the_codes_of_each_key(organization):
                 continue
             insertion_code, expression = specification.code(field, esp, integration, fields)
             assert (content is None) is (insertion_code is None)
-            assert content is None or content.endswith(insertion_code)
+            if content is not None:
+                without_guard = "".join(content.replace("|default_if_none:''", "").split())
+                assert without_guard.endswith("".join(insertion_code.split()))
             if expression is None:
                 assert condition == "refused"
             elif condition != "refused":
