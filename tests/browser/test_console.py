@@ -411,6 +411,72 @@ def test_content_is_exported_and_previewed(acme: Acme, window: Window) -> None:
         eventually(lambda: copy.text == "Copied")
 
 
+STORY = '{{recipient.loyalty_tier}}{{#if recipient.shop = "Berlin"}}!{{/if}}'
+AT_ESPS = {
+    Esp.BRAZE: ("loyalty_tier", "shop"),
+    Esp.KLAVIYO: ("Loyalty Tier", "Shop"),
+    Esp.MAILCHIMP: ("TIER", "SHOP"),
+    Esp.SALESFORCE: ("Loyalty Tier", "Shop"),
+}
+"""What each ESP calls the two fields of the story."""
+
+
+@pytest.mark.parametrize("definition_first", [True, False])
+def test_one_content_is_exported_for_four_esps_before_and_after_the_syncs(
+    acme: Acme, window: Window, definition_first: bool
+) -> None:
+    organization_id, integrations = acme.organization.id, acme.core.integrations
+    ids = {
+        esp: integrations.create_integration(organization_id, esp=esp, name=esp.value).id
+        for esp in AT_ESPS
+    }
+
+    def sync() -> None:
+        for esp, names in AT_ESPS.items():
+            fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+            integrations.sync_fields(organization_id, ids[esp], fields)
+
+    def exported() -> dict[Esp, str]:
+        window.open(f"{acme.path}/content")
+        window.fill("Content", STORY)
+        window.choose("All integrations", of="Export for")
+        window.press("Export")
+        texts = {}
+        for esp, integration_id in ids.items():
+            window.find(f"label[for=tab-{integration_id}]").click()
+            texts[esp] = window.find(f"#exported-{integration_id}").text
+        window.audit()
+        return texts
+
+    if definition_first:
+        draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
+        acme.core.fields.create_field(organization_id, draft)
+        acme.add_field("Shop")
+    else:
+        sync()
+    window.open(f"{acme.path}/settings/integrations/{ids[Esp.MAILCHIMP]}/names")
+    window.fill("Key of the field", "loyalty_tier")
+    window.fill("Name in Mailchimp", "TIER")
+    window.press("Set name")
+    assert "The name of loyalty_tier at mailchimp was set to TIER." in window.text
+    window.audit()
+    before = exported()
+    if definition_first:
+        assert before[Esp.KLAVIYO].startswith("{{ person|lookup:'loyalty_tier'")
+    sync()
+    after = exported()
+
+    assert after[Esp.BRAZE].startswith("{{custom_attribute.${loyalty_tier}}}{% if custom_attribute")
+    assert after[Esp.KLAVIYO].startswith("{{ person|lookup:'Loyalty Tier'")
+    assert after[Esp.MAILCHIMP] == "*|TIER|**|IF:SHOP=Berlin|*!*|END:IF|*"
+    assert after[Esp.SALESFORCE].startswith('%%[ SET @Loyalty_Tier = AttributeValue("Loyalty Tier"')
+    if not definition_first:
+        assert before == after
+    window.open(f"{acme.path}/fields")
+    assert "At Braze, Klaviyo, Mailchimp, Salesforce" in window.text or not definition_first
+    window.audit()
+
+
 def test_a_key_is_shown_once_rotated_and_revoked(
     acme: Acme, window: Window, service: Service
 ) -> None:

@@ -10,7 +10,7 @@ import re
 from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
 from recipient_fields.domain.esp.names import CONVENTIONS
-from recipient_fields.domain.esp.recognition.codes import is_certainly_foreign
+from recipient_fields.domain.esp.recognition.codes import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 
 
@@ -195,7 +195,8 @@ def code(field, esp, integration, fields):
     """Return the insertion code and the value expression. One that is refused is None."""
     found = esp_name(field, esp, integration, fields)
     insertion, expression = _codes(field, esp, integration, fields, found)
-    return (insertion if field.insertable else None), expression
+    is_refused = insertion is None or not field.insertable or find_unclosed(insertion) is not None
+    return (None if is_refused else insertion), expression
 
 
 def _codes(field, esp, integration, fields, found):

@@ -135,7 +135,7 @@ class TestOwnCodes:
             "This field has no value expression, and its insertion code is not a plain"
             " reference of Klaviyo. Add the value expression, or remove the insertion code."
         )
-        assert str(refused.value).endswith(inserted.refusal)
+        assert str(refused.value) == (f"The field inserted has code of its own. {inserted.refusal}")
         assert compared.require_value_expression() == "tier|lower"
         with pytest.raises(NotInsertable, match="This field has no insertion code"):
             compared.require_insertion_code()

@@ -80,10 +80,11 @@ def target_of(organization, integration, esp):
     return None if esp in {each.esp for each in organization.integrations.values()} else esp
 
 
-def exported(codes, key, target):
+def exported(codes, key, target, form=""):
     """Return the content with a reference to the key, or None if it can't be exported."""
+    content = parse_content(f"{{{{recipient.{key}{form}}}}}")
     try:
-        return export_content(parse_content(f"{{{{recipient.{key}}}}}"), codes, target).content
+        return export_content(content, codes, target).content
     except InvalidContent:
         return None
 
@@ -113,6 +114,7 @@ def test_content_and_conditions_have_the_codes_of_each_key(organization):
         for key in keys_of(organization):
             field = specification.find_field(key, integration, fields)
             content, condition = exported(codes, key, target), compiled(codes, key, target)
+            inserted_expression = exported(codes, key, target, " | expression")
             if field is None:
                 assert content is None
                 assert condition is None
@@ -122,6 +124,8 @@ def test_content_and_conditions_have_the_codes_of_each_key(organization):
             if content is not None:
                 without_guard = "".join(content.replace("|default_if_none:''", "").split())
                 assert without_guard.endswith("".join(insertion_code.split()))
+            assert (inserted_expression is None) is (expression is None)
+            assert expression is None or inserted_expression.endswith(expression)
             if expression is None:
                 assert condition == "refused"
             elif condition != "refused":
