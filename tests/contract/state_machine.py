@@ -175,7 +175,8 @@ class Model:
         fields = self.fields[organization_id].values()
         for holder in fields:
             if holder.key == definition.key:
-                raise KeyTaken(holder.key, holder.id)
+                is_synced = holder.origin.integration_id is not None
+                raise KeyTaken(holder.key, holder.id, is_synced=is_synced)
         sources = [field.origin.source for field in fields]
         if limit is not None and sources.count(definition.origin.source) >= limit:
             raise FieldLimitReached(limit)

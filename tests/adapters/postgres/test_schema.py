@@ -123,7 +123,7 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 12
+    assert migrate(empty_database) == 13
     assert migrate(empty_database) == 0
 
 
