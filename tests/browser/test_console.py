@@ -381,7 +381,7 @@ def test_the_example_conditions_of_a_field_are_opened(acme: Acme, window: Window
 
     window.find("details:not([open]) > summary").click()
     window.find("details:not([open]) > summary").click()
-    assert "{% if customer.newsletter != true %}A{% else %}B{% endif %}" in window.text
+    assert "{% if contact.newsletter" in window.text
     window.audit()
 
 
@@ -698,9 +698,9 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     assert "Brevo calculates it and does not list its type." in window.text
     assert acme.core.fields.list_fields(acme.organization.id).fields == ()
     window.audit()
-    window.press("Sync 6 changes")
-    assert "Newsletter was synced: 6 fields changed, 4 fields rejected." in window.text
-    assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 6
+    window.press("Sync 7 changes")
+    assert "Newsletter was synced: 7 fields changed, 4 fields rejected." in window.text
+    assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 7
 
 
 def test_an_administrator_invites_changes_and_revokes_another(acme: Acme, window: Window) -> None:
