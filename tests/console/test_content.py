@@ -223,7 +223,7 @@ def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path:
 
     assert page.status == 200
     assert shown(page, f"exported-{braze}-title") == "{{custom_attribute.${loyalty_tier}}}"
-    assert shown(page, f"exported-{klaviyo}-title") == "{{ person|lookup:'Loyalty Tier' }}"
+    assert shown(page, f"exported-{klaviyo}-title").startswith("{{ person|lookup:'Loyalty Tier'")
     assert "Not exported for List (Mailchimp): correct 1 place" in page.text
     tabs = [a["value"] for tag, a in page.tags if tag == "input" and a.get("name") == "tab"]
     assert tabs == [braze, klaviyo, list_id]
