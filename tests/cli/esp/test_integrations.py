@@ -340,7 +340,7 @@ class TestCodes:
         standard = cli("esp", "codes", "--esp", "braze", "first_name", "--standard")
         assert "insertion_code    {{${first_name}}}" in standard.table()
         default = ("--default", "there")
-        assert "'there'" in cli("esp", "codes", "--esp", "brevo", "X", *default).out
+        assert "there{% endif %}" in cli("esp", "codes", "--esp", "brevo", "X", *default).out
         number = ("--data-type", "number")
         failure = cli("esp", "codes", "--esp", "brevo", "X", *number, *default).failure()
         assert failure.startswith("default: ")
