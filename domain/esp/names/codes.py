@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from re import fullmatch
 
 from attrs import evolve, frozen
@@ -152,7 +153,7 @@ class FieldCode:
             reasons = " ".join(violation.message for violation in error.violations)
             raise self._refuse(f"This default is not possible. {reasons}") from None
 
-    @property
+    @cached_property
     def _reference(self) -> tuple[str, bool] | None:
         """The name that derives the codes, and whether it is a standard field's, or None."""
         reference = find_reference(self.esp, self.value_expression or "")
