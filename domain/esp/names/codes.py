@@ -18,6 +18,7 @@ from ..errors import NoSafeForm, NotInsertable
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
+from ..recognition.vocabularies import WITH_ANY_NAME
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
 _STATES = {
@@ -25,8 +26,6 @@ _STATES = {
     NameState.MISSING: "the last sync did not find it",
     NameState.UNKNOWN: "no sync has found it yet",
 }
-_HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
-"""The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
 
 DEFAULT_PLACEHOLDER = "DEFAULT"
 """The default in codes that people and programs complete with their own."""
@@ -330,7 +329,7 @@ def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
     if is_reference(esp, expression) or fullmatch(WORD, expression):
         return False
     dialects = {other for other in Esp if is_reference(other, expression)}
-    return not dialects <= _HANDLEBARS
+    return not dialects <= WITH_ANY_NAME
 
 
 def _expression_in(esp: Esp, insertion_code: str) -> str:
