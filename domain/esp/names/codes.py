@@ -21,6 +21,8 @@ from ..recognition.codes import find_unclosed, is_certainly_foreign
 from ..recognition.vocabularies import WITH_ANY_NAME
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
+__all__ = ["FieldCode", "FieldCodes"]
+
 _STATES = {
     NameState.FOUND: "the last sync found it",
     NameState.MISSING: "the last sync did not find it",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, IntegrationId
-from recipient_fields.domain.esp import Esp, NotInsertable
-from recipient_fields.domain.esp.names import FieldCodes
+from recipient_fields.domain.esp import Esp, FieldCodes, NotInsertable, derive_codes
 from recipient_fields.domain.esp.names import codes as names_of_codes
 
 from .catalogs import Organization
@@ -259,11 +258,10 @@ def test_the_name_behind_a_code_is_found_once_however_often_the_code_is_inserted
     organization = Organization()
     organization.define("tier")
     derivations = []
-    derive = names_of_codes.derive_codes
 
     def count(*arguments, **options):
         derivations.append(arguments)
-        return derive(*arguments, **options)
+        return derive_codes(*arguments, **options)
 
     code = get(organization, "tier", Esp.KLAVIYO)
     monkeypatch.setattr(names_of_codes, "derive_codes", count)
