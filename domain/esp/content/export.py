@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from ...arguments import require_type
 from ...conditions import Condition, LocatedViolation
 from ...content import (
     Block,
@@ -92,6 +93,8 @@ def export_content(
     several integrations with the ESP, IntegrationNotFound if there is no such integration.
     TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
     """
+    require_type(FieldCodes, codes=codes)
+    require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
