@@ -12,7 +12,7 @@ import click
 from recipient_fields.application.ports.recipients import FileFormat
 from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
 
-from ..options import Identifier, option
+from ..options import Identifier, Option, option
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ _false_option = option(
 )
 
 
-integration_option = option(
+integration_option: Option = option(
     "--integration",
     type=Identifier(),
     help="The columns can have the names of the fields at this integration.",
