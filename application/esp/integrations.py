@@ -37,7 +37,7 @@ from recipient_fields.domain.esp import (
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names import set_names
+from recipient_fields.domain.esp.names.setting import set_names
 
 from ..accounts.audit import OPERATOR_AUTHOR, audit
 from ..arguments import require_ids, require_type

@@ -31,7 +31,8 @@ from .derived_codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
-from .names import EspNames, NameChange, plan_name_changes
+from .names.changes import NameChange, plan_name_changes
+from .names.esp_names import EspNames
 
 __all__ = [
     "EspField",

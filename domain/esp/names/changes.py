@@ -13,6 +13,8 @@ from ...identity import FieldId, IntegrationId
 from ..integrations import Integration
 from .esp_names import EspName, EspNames
 
+__all__ = ["NameChange"]
+
 
 @frozen(kw_only=True)
 class NameChange:
