@@ -75,6 +75,16 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert page.form().value("target") == braze
 
 
+def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str) -> None:
+    assert "Exported content Text" in export(dana, path, "Hello", "braze").text
+    assert "Exported content HTML" in export(dana, path, "<p>Hello</p>", "braze").text
+
+    page = export(dana, path, "<p>Hello</p>", "braze", surface="subject")
+
+    assert "Exported content Subject" in page.text
+    assert page.form().value("surface") == "subject"
+
+
 def test_the_sample_values_can_be_changed(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
@@ -178,7 +188,8 @@ def test_each_integration_and_each_other_esp_is_a_target(
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    assert options == ["all", "1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
+    others = [esp.value for esp in DIALECTS if esp is not Esp.BRAZE]
+    assert options == ["all", "1", "2", *others, "", "html", "text", "subject"]
     assert (
         "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"
         in page.text
