@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
+    IntegrationNotFound,
     ReportedField,
     SetName,
     SyncPlan,
@@ -232,10 +233,12 @@ class IntegrationService:
         at = self._clock() if began_at is None else began_at
         run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
         if dry_run:
-            integration = self._integrations.get(organization_id, integration_id)
             catalog, integrations = self._integrations.read_catalog(organization_id)
+            by_id = {each.id: each for each in integrations}
+            if integration_id not in by_id:
+                raise IntegrationNotFound
             return run.plan(
-                integration,
+                by_id[integration_id],
                 catalog.fields,
                 integrations=integrations,
                 size_limit=self._size_limit,
@@ -364,4 +367,5 @@ def _audit_name(
     if new is None:
         audit(subject, "removed", by=by, name=old and old.name)
     else:
-        audit(subject, "set", by=by, name=new.name, before=old and old.name)
+        before = {} if old is None else {"before": old.name}
+        audit(subject, "set", by=by, name=new.name, **before)

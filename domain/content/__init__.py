@@ -1,9 +1,10 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, syntax, tree, warning_codes
+from . import checks, errors, preview, surfaces, syntax, tree, warning_codes
 from .checks import *
 from .errors import *
 from .preview import *
+from .surfaces import *
 from .syntax import *
 from .tree import *
 from .warning_codes import *
@@ -12,6 +13,7 @@ __all__ = [
     *checks.__all__,
     *errors.__all__,
     *preview.__all__,
+    *surfaces.__all__,
     *syntax.__all__,
     *tree.__all__,
     *warning_codes.__all__,

@@ -131,6 +131,7 @@ class SyncPlan:
             [each.version_tag for each in self.removed],
             [(each.before.version_tag, _members(each.after)) for each in self.changes.updated],
             [(each.origin, _members(each)) for each in self.created],
+            [each.effect for each in self.name_changes],
         )
         return sha256(repr(effect).encode()).hexdigest()
 

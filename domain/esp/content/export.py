@@ -18,9 +18,11 @@ from ...content import (
     Node,
     Reference,
     Strict,
+    Surface,
     Text,
     WarningCode,
     WarningKind,
+    find_surface,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
@@ -61,13 +63,14 @@ _THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
 
 @frozen(kw_only=True)
 class ExportedContent:
-    """Content for one ESP.
+    """Content for one ESP and surface.
 
     `keys` are the keys of the fields in it, in the order of their first use. `resolved` has the
     keys of references that mean a field with another key, and that key.
     """
 
     content: str
+    surface: Surface
     warnings: tuple[ContentWarning, ...]
     keys: tuple[str, ...]
     resolved: Mapping[str, str]
@@ -78,20 +81,23 @@ def export_content(
     codes: FieldCodes,
     target: Target | str,
     *,
+    surface: Surface | str | None = None,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
     """Return the content with the codes of the target instead of references and blocks.
 
-    The target is an integration, or an ESP: then its only integration, if there is one. The other
-    text does not change. The preludes of the fields are inserted before it, once each. `literals`
-    are texts that must stay as they are: there are no warnings about them.
+    The target is an integration, or an ESP: then its only integration, if there is one. Without a
+    `surface`, content with an HTML tag is `html`, and other content `text`. The other text does not
+    change. The preludes of the fields are inserted before it, once each. `literals` are texts that
+    must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
     a condition; also if there are warnings that `strict` rejects. IntegrationRequired if there are
     several integrations with the ESP, IntegrationNotFound if there is no such integration.
-    TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
+    TypeError if the content is not parsed, ValueError if the target is the text of no ESP, or
+    the surface that of no surface.
     """
     require_type(FieldCodes, codes=codes)
     require_type(Collection, literals=literals)
@@ -108,6 +114,7 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
+        surface=find_surface(content, surface),
         warnings=tuple(_with_each_caveat_once(warnings)),
         keys=tuple(dict.fromkeys(used.values())),
         resolved={key: actual for key, actual in used.items() if key != actual},

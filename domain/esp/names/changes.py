@@ -25,6 +25,11 @@ class NameChange:
     before: EspName | None
     after: EspName | None
 
+    @property
+    def effect(self) -> object:
+        """What users see of the change. Equal changes have the same effect."""
+        return self.field.id, self.integration_id, _shown(self.before), _shown(self.after)
+
 
 def plan_name_changes(
     names: EspNames, integration: Integration, changes: CatalogChanges
