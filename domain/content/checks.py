@@ -12,7 +12,7 @@ from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, comparisons
+from .tree import Branch, Content, comparisons, require_content
 
 __all__ = ["check_content"]
 
@@ -33,9 +33,7 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
 
 def require_fields(content: Content, resolver: FieldResolver) -> None:
     """Check the content. Raises: InvalidContent and TypeError, as `check_content` does."""
-    if not isinstance(content, Content):
-        wrong = type(content).__name__
-        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
+    require_content(content)
     violations = list(islice(_violations(content, resolver), MAX_VIOLATIONS))
     if violations:
         raise InvalidContent(violations)

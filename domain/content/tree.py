@@ -132,6 +132,13 @@ class Content:
         return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
 
 
+def require_content(content: object) -> None:
+    """Require that the content is parsed. Raises: TypeError if it is not."""
+    if not isinstance(content, Content):
+        wrong = type(content).__name__
+        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
+
+
 def condition_keys(condition: Condition) -> Iterator[str]:
     """Yield the keys in the condition, in order."""
     return (comparison.key for comparison in comparisons(condition))
