@@ -40,6 +40,7 @@ def preview_content(
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
+    require_type(Mapping | None, resolved=resolved)
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
     parts: list[str] = []

@@ -32,6 +32,8 @@ from recipient_fields.domain.esp import (
     ExportedContent,
     FieldCodes,
     Integration,
+    NameProposal,
+    UnnamedField,
     export_content,
 )
 
@@ -208,7 +210,8 @@ class _Export:
 class _Place:
     """A place in the content, and the reason why it is shown.
 
-    A warning has a kind, and a sentence with its other places if there are any.
+    A warning has a kind, and a sentence with its other places if there are any. A field without a
+    name at an integration has the proposal of one.
     """
 
     position: TextPosition
@@ -216,6 +219,7 @@ class _Place:
     kind: str = ""
     others: str = ""
     excerpt: str = ""
+    proposal: NameProposal | None = None
 
 
 @frozen
@@ -243,7 +247,8 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    return _Place(violation.position, f"{violation.reason}{hint}")
+    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
+    return _Place(violation.position, f"{violation.reason}{hint}", proposal=proposal)
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
