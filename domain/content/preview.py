@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
+from ..arguments import require_type
 from ..conditions import Value, evaluate, read_value
 from ..errors import Rule
 from ..fields.field import RecipientField
@@ -37,6 +38,8 @@ def preview_content(
     InvalidRecipient if a value has another type than its field; TypeError if the content is not
     parsed.
     """
+    require_type(Iterable, fields=fields)
+    require_type(Mapping, values=values)
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
     parts: list[str] = []
