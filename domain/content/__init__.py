@@ -1,10 +1,11 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, syntax, tree, warning_codes
+from . import checks, errors, preview, syntax, system_values, tree, warning_codes
 from .checks import *
 from .errors import *
 from .preview import *
 from .syntax import *
+from .system_values import *
 from .tree import *
 from .warning_codes import *
 
@@ -13,6 +14,7 @@ __all__ = [
     *errors.__all__,
     *preview.__all__,
     *syntax.__all__,
+    *system_values.__all__,
     *tree.__all__,
     *warning_codes.__all__,
 ]

@@ -36,7 +36,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     # `domain.esp.names` exports what others need of them.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
-    *("domain.esp.preludes", "domain.esp.tags"),
+    *("domain.esp.preludes", "domain.esp.system_codes", "domain.esp.tags"),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"

@@ -17,13 +17,14 @@ from ...content import (
     Node,
     Reference,
     Strict,
+    SystemReference,
     Text,
     WarningCode,
     WarningKind,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
-from ...content.resolution import FieldResolver
+from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...content.tree import comparisons, condition_keys
 from ...errors import Rule, Violation
 from ...fields.errors import FieldNotFound
@@ -39,6 +40,7 @@ from ..names import FieldCode, FieldCodes, NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
+from ..system_codes import Strength, find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -49,6 +51,8 @@ from .adjacent_text import (
 from .foreign_code import find_foreign_code, without_literals
 from .markup import Markup
 from .quotes import with_other_quotes
+from .unsubscribing import find_missing_link
+from .web_version import with_email_only_links
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
@@ -61,7 +65,8 @@ _THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
 class ExportedContent:
     """Content for one ESP.
 
-    `keys` are the keys of the fields in it, in the order of their first use. `resolved` has the
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it
+    means the ESP's own field because the organization has none with this key. `resolved` has the
     keys of references that mean a field with another key, and that key.
     """
 
@@ -105,7 +110,7 @@ def export_content(
     return ExportedContent(
         content=exported,
         warnings=tuple(_with_each_caveat_once(warnings)),
-        keys=tuple(dict.fromkeys(used.values())),
+        keys=tuple(key for key in dict.fromkeys(used.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in used.items() if key != actual},
     )
 
@@ -126,7 +131,10 @@ class _Resolver(FieldResolver):
     def find_code(self, key: str) -> FieldCode | None:
         """Return the code of the field that a reference with this key means, or None."""
         if key not in self._found:
-            self._found[key] = self._codes.find(key, self._target)
+            code = self._codes.find(key, self._target)
+            if code is None and key == EMAIL_KEY:
+                code = self._codes.get_own_email(self._target)
+            self._found[key] = code
         return self._found[key]
 
     def get_code(self, key: str) -> FieldCode:
@@ -175,8 +183,12 @@ class _Export:
     def run(self) -> str:
         """Return the exported content, preludes first."""
         self._warn_of_foreign_tags()
-        exported = self._render(self._content.nodes, in_block=False)
+        nodes = with_email_only_links(self._esp, self._content, self._markup)
+        exported = self._render(nodes, in_block=False)
         self._warn_of_names()
+        missing_link = find_missing_link(self._esp, self._content)
+        if missing_link is not None:
+            self._warn(*missing_link)
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
@@ -218,6 +230,8 @@ class _Export:
                     part = self._text(node, before, after, in_block=in_block)
                 case Reference():
                     part = self._reference(node)
+                case SystemReference():
+                    part = self._system_reference(node)
                 case Block():
                     part = self._block(node)
             length += len(part)
@@ -273,6 +287,23 @@ class _Export:
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
+
+    def _system_reference(self, reference: SystemReference) -> str:
+        value, start = reference.value, reference.start
+        tag = self._tag_at(start)
+        if tag is not None:
+            place = self._describe_place(tag)
+            self._refuse(start, f"This is inside code of {self._title}: {place}. Move it out.")
+        code = find_system_code(self._esp, value)
+        if isinstance(code, str):
+            self._refuse(start, code)
+            return ""
+        if code.strength is Strength.SECONDARY:
+            message = f"Only secondary sources establish the code of {self._title} for `{value}`."
+            self._warn(start, WarningCode.SECONDARY_SOURCES, message)
+        if code.caveat is not None:
+            self._warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, f"`{value}`: {code.caveat}")
+        return self._quoted(code.code, start)
 
     def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
@@ -398,10 +429,7 @@ class _Export:
         return tag is not None and tag.end == offset
 
     def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
-        position = self._content.lines.position(tag.start)
-        place = (
-            f"`{' '.join(tag.opening.split())}` in line {position.line}, column {position.column}"
-        )
+        place = self._describe_place(tag)
         if tag.is_read:
             message = (
                 f"This is inside a tag of {self._title}: {place}. Write conditions as"
@@ -411,6 +439,10 @@ class _Export:
         else:
             message = f"{self._title} does not read code after {place}. Move this out of that part."
         self._refuse(offset, message)
+
+    def _describe_place(self, tag: Tag) -> str:
+        position, opening = self._content.lines.position(tag.start), " ".join(tag.opening.split())
+        return f"`{opening}` in line {position.line}, column {position.column}"
 
     def _require_length(self, length: int, offset: int) -> None:
         if length > MAX_EXPORTED_LENGTH:
