@@ -21,13 +21,17 @@ from recipient_fields.domain.content import (
     Content,
     InvalidContent,
     Strict,
+    Surface,
     check_content,
     preview_content,
 )
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
+    EspNames,
     ExportedContent,
+    FieldCode,
+    FieldCodes,
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
@@ -36,7 +40,6 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
 
 from ..arguments import require_ids
 from ..clock import system_clock
@@ -223,18 +226,22 @@ class ContentService:
         content: Content,
         target: Target,
         *,
+        surface: Surface | str | None = None,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        There are no warnings about `literals`, which are texts that must stay as they are.
+        Without a `surface`, content with an HTML tag is `html`, and other content `text`. There are
+        no warnings about `literals`, which are texts that must stay as they are.
 
         Raises: InvalidContent if the content can't be exported, or if there are warnings that
         `strict` rejects.
         """
         codes = self.read_codes(organization_id)
-        return export_content(content, codes, target, strict=strict, literals=literals)
+        return export_content(
+            content, codes, target, surface=surface, strict=strict, literals=literals
+        )
 
     def export_for_integrations(
         self,
@@ -242,6 +249,7 @@ class ContentService:
         content: Content,
         integration_ids: Iterable[IntegrationId],
         *,
+        surface: Surface | str | None = None,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> Iterator[IntegrationExport]:
@@ -255,7 +263,12 @@ class ContentService:
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
                 exported = export_content(
-                    content, codes, integration_id, strict=strict, literals=literals
+                    content,
+                    codes,
+                    integration_id,
+                    surface=surface,
+                    strict=strict,
+                    literals=literals,
                 )
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)

@@ -24,6 +24,7 @@ from recipient_fields.domain.content import (
     ContentWarning,
     InvalidContent,
     Strict,
+    Surface,
     WarningCode,
     WarningKind,
     parse_content,
@@ -141,6 +142,7 @@ class ContentExport:
     content: Content
     target: Target | tuple[IntegrationId, ...]
     strict: Strict
+    surface: Surface | None = None
     literals: Collection[str] = ()
 
 
@@ -169,6 +171,13 @@ class ContentExportDocument:
             minItems=1,
             maxItems=MAX_EXPORTS,
             uniqueItems=True,
+        ),
+    )
+    surface: Surface | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Where the email shows the content. By default, content with an HTML tag is `html`,"
+            " and other content `text`."
         ),
     )
     strict: Strict = field(
@@ -208,6 +217,7 @@ class ExportedContentDocument:
     """Content as code of an ESP."""
 
     content: str = field(metadata=described("The content with the code of the ESP."))
+    surface: Surface
     warnings: Sequence[ContentWarningDocument]
     fields: Sequence[str] = field(
         metadata=described(
@@ -272,7 +282,8 @@ def parse_content_export(document: object) -> ContentExport:
             literals = _parse_literals(members.literals)
     if violations:
         raise InvalidDocument(violations)
-    return ContentExport(content, target, members.strict, literals)
+    surface = None if isinstance(members.surface, Unchanged) else members.surface
+    return ContentExport(content, target, members.strict, surface, literals)
 
 
 def _parse_literals(literals: list[str] | Unchanged) -> Collection[str]:
@@ -299,6 +310,7 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
     """Return the document of exported content."""
     return ExportedContentDocument(
         content=exported.content,
+        surface=exported.surface,
         warnings=tuple(map(_warning, exported.warnings)),
         fields=exported.keys,
     )

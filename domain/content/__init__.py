@@ -1,9 +1,10 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, syntax, system_values, tree, warning_codes
+from . import checks, errors, preview, surfaces, syntax, system_values, tree, warning_codes
 from .checks import *
 from .errors import *
 from .preview import *
+from .surfaces import *
 from .syntax import *
 from .system_values import *
 from .tree import *
@@ -13,6 +14,7 @@ __all__ = [
     *checks.__all__,
     *errors.__all__,
     *preview.__all__,
+    *surfaces.__all__,
     *syntax.__all__,
     *system_values.__all__,
     *tree.__all__,

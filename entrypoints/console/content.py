@@ -23,6 +23,7 @@ from recipient_fields.domain.content import (
     Content,
     ContentWarning,
     InvalidContent,
+    Surface,
     parse_content,
     preview_content,
 )
@@ -50,6 +51,8 @@ SHOWN_VALUES = 50
 """Sample values that can be changed. A multipart form has at most 64 inputs."""
 _VALUE = "value."
 """The names of the inputs for sample values begin with this, and end with the key of a field."""
+_SURFACES = {surface.value: surface for surface in Surface}
+"""The surfaces by the values of their options. Another option lets the export find the surface."""
 _SAMPLES: Mapping[DataType, str] = {
     DataType.NUMBER: "3",
     DataType.BOOLEAN: "true",
@@ -89,7 +92,8 @@ class ContentView(Page):
         try:
             content = parse_content(source)
             literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
-            exports = [_Export.of(content, codes, target, literals) for target in chosen]
+            surface = _SURFACES.get(form.text("surface"))
+            exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
                 entered, today = _entered_values(form), self.core.clock().date()
@@ -133,6 +137,7 @@ class ContentView(Page):
             targets=targets.values(),
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
+            surface=form.text("surface"),
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -184,11 +189,16 @@ class _Export:
 
     @classmethod
     def of(
-        cls, content: Content, codes: FieldCodes, target: _Target, literals: Sequence[str]
+        cls,
+        content: Content,
+        codes: FieldCodes,
+        target: _Target,
+        surface: Surface | None,
+        literals: Sequence[str],
     ) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(content, codes, target.id, literals=literals)
+            exported = export_content(content, codes, target.id, surface=surface, literals=literals)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))

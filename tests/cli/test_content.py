@@ -123,6 +123,11 @@ def test_control_characters_of_a_line_are_escaped(content):
     assert run.err.splitlines()[1] == r"    \x1b[31m{{recipient.fnam}}"
 
 
+def test_the_surface_of_an_export_is_an_option(exported):
+    assert exported("Dear {{recipient.fname}}", "--surface", "subject").out == "Dear *|FNAME|*"
+    assert "Did you mean subject?" in exported("Dear", "--surface", "subjekt").err
+
+
 def test_an_export_replaces_references_and_nothing_else(
     script: Script, acme: OrganizationId, tmp_path: Path
 ):

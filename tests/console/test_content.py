@@ -75,6 +75,16 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert page.form().value("target") == braze
 
 
+def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str) -> None:
+    assert "Exported content Text" in export(dana, path, "Hello", "braze").text
+    assert "Exported content HTML" in export(dana, path, "<p>Hello</p>", "braze").text
+
+    page = export(dana, path, "<p>Hello</p>", "braze", surface="subject")
+
+    assert "Exported content Subject" in page.text
+    assert page.form().value("surface") == "subject"
+
+
 def test_the_sample_values_can_be_changed(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
@@ -129,7 +139,7 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{ recipient.first_name }} {{ city }} {{ city }}", braze)
+    page = export(dana, path, "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}", braze)
 
     assert page.status == 200
     assert "Warnings 2 warnings" in page.text
@@ -178,7 +188,8 @@ def test_each_integration_and_each_other_esp_is_a_target(
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    assert options == ["all", "1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
+    others = [esp.value for esp in DIALECTS if esp is not Esp.BRAZE]
+    assert options == ["all", "1", "2", *others, "", "html", "text", "subject"]
     assert (
         "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"
         in page.text
@@ -268,7 +279,7 @@ def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> N
     assert len(page.form().inputs) <= MultipartParseOptions().max_body_part_count
     assert shown(page, "preview-title").endswith(f"F{count - 2} F{count - 1}")
 
-    page = export(dana, path, "{{ recipient.f1 }}\n" * (SHOWN_PLACES + 1), "mailchimp")
+    page = export(dana, path, "{{recipients.f1}}\n" * (SHOWN_PLACES + 1), "mailchimp")
     assert f"{SHOWN_PLACES + 1} warnings" in page.text
     assert "And 1 other warning." in page.text
 

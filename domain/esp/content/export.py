@@ -17,10 +17,12 @@ from ...content import (
     Node,
     Reference,
     Strict,
+    Surface,
     SystemReference,
     Text,
     WarningCode,
     WarningKind,
+    find_surface,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
@@ -36,7 +38,8 @@ from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from ..names import FieldCode, FieldCodes, NameFrom, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
@@ -63,7 +66,7 @@ _THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
 
 @frozen(kw_only=True)
 class ExportedContent:
-    """Content for one ESP.
+    """Content for one ESP and surface.
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it
     means the ESP's own field because the organization has none with this key. `resolved` has the
@@ -71,6 +74,7 @@ class ExportedContent:
     """
 
     content: str
+    surface: Surface
     warnings: tuple[ContentWarning, ...]
     keys: tuple[str, ...]
     resolved: Mapping[str, str]
@@ -81,25 +85,29 @@ def export_content(
     codes: FieldCodes,
     target: Target | str,
     *,
+    surface: Surface | str | None = None,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
     """Return the content with the codes of the target instead of references and blocks.
 
-    The target is an integration, or an ESP: then its only integration, if there is one. The other
-    text does not change. The preludes of the fields are inserted before it, once each. `literals`
-    are texts that must stay as they are: there are no warnings about them.
+    The target is an integration, or an ESP: then its only integration, if there is one. Without a
+    `surface`, content with an HTML tag is `html`, and other content `text`. The other text does not
+    change. The preludes of the fields are inserted before it, once each. `literals` are texts that
+    must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
     a condition; also if there are warnings that `strict` rejects. IntegrationRequired if there are
     several integrations with the ESP, IntegrationNotFound if there is no such integration.
-    TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
+    TypeError if the content is not parsed, ValueError if the target is the text of no ESP, or
+    the surface that of no surface.
     """
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    export = _Export(content, resolver, codes.names.get_esp(target), literals)
+    surface = find_surface(content, surface)
+    export = _Export(content, resolver, codes.names.get_esp(target), surface, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -109,6 +117,7 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
+        surface=surface,
         warnings=tuple(_with_each_caveat_once(warnings)),
         keys=tuple(key for key in dict.fromkeys(used.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in used.items() if key != actual},
@@ -165,13 +174,19 @@ class _Export:
     """One export. It collects all violations and warnings."""
 
     def __init__(
-        self, content: Content, resolver: _Resolver, esp: Esp, literals: Collection[str]
+        self,
+        content: Content,
+        resolver: _Resolver,
+        esp: Esp,
+        surface: Surface,
+        literals: Collection[str],
     ) -> None:
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
+        self._surface = surface
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
@@ -186,9 +201,10 @@ class _Export:
         nodes = with_email_only_links(self._esp, self._content, self._markup)
         exported = self._render(nodes, in_block=False)
         self._warn_of_names()
-        missing_link = find_missing_link(self._esp, self._content)
-        if missing_link is not None:
-            self._warn(*missing_link)
+        if self._surface is Surface.HTML:
+            message = find_missing_link(self._esp, self._content)
+            if message is not None:
+                self._warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:

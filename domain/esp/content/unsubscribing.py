@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import re
 
-from ...content import Content, SystemValue, WarningCode
+from ...content import Content, SystemValue
 from ..dialects import Esp
 from ..recognition.delimiters import find_raw_tags
 from ..recognition.reading import has_delimiter
 from ..system_codes import LINK_RULES, SystemCode, find_system_code
-from .foreign_code import TagWarning
 
-_HTML_TAG = re.compile(r"</?[a-z][a-z0-9]*+[\s/>]", re.IGNORECASE)
 _LINK = re.compile(r"unsub|can_spam|email_footer", re.IGNORECASE)
 """What the codes of all dialects for this link contain, and the modules of HubSpot with one."""
 
 
-def find_missing_link(esp: Esp, content: Content) -> TagWarning | None:
-    """Return the warning about an HTML email without a link to unsubscribe, or None.
+def find_missing_link(esp: Esp, content: Content) -> str | None:
+    """Return what the ESP does with this content of HTML without a link to unsubscribe, or None.
 
-    Each code of the ESP for such a link counts.
+    It is None if the content has code of the ESP for such a link.
     """
     rule = LINK_RULES.get(esp)
-    html = None if rule is None else _HTML_TAG.search(content.masked)
-    if rule is None or html is None or _has_link(esp, content):
+    if rule is None or _has_link(esp, content):
         return None
-    message = f"{rule.message} Write `{SystemValue.UNSUBSCRIBE}` where the link is."
-    return TagWarning(html.start(), WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
+    return f"{rule.message} Write `{SystemValue.UNSUBSCRIBE}` where the link is."
 
 
 def _has_link(esp: Esp, content: Content) -> bool:

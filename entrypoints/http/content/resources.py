@@ -157,6 +157,7 @@ class ContentExports(Resource):
             examples={
                 "tier": {
                     "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
+                    "surface": "text",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
                 },
@@ -165,6 +166,7 @@ class ContentExports(Resource):
                         {
                             "integration_id": 1,
                             "content": "Dear *|FNAME|*",
+                            "surface": "text",
                             "warnings": [],
                             "fields": ["first_name"],
                             "error": None,
@@ -172,6 +174,7 @@ class ContentExports(Resource):
                         {
                             "integration_id": 2,
                             "content": None,
+                            "surface": None,
                             "warnings": [],
                             "fields": [],
                             "error": {
@@ -226,6 +229,7 @@ class ContentExports(Resource):
                     organization_id,
                     export.content,
                     export.target,
+                    surface=export.surface,
                     strict=export.strict,
                     literals=export.literals,
                 )
@@ -235,6 +239,7 @@ class ContentExports(Resource):
                     organization_id,
                     export.content,
                     export.target,
+                    surface=export.surface,
                     strict=export.strict,
                     literals=export.literals,
                 )
