@@ -13,13 +13,26 @@ from ..fields.field import RecipientField
 from ..instants import format_instant
 from .checks import require_fields
 from .errors import InvalidContent
-from .resolution import FieldResolver
-from .tree import Block, Content, Node, Reference, Text
+from .resolution import EMAIL_KEY, FieldResolver, own_email
+from .system_values import SystemValue
+from .tree import Block, Content, Node, Reference, SystemReference, Text
 
 __all__ = ["MAX_PREVIEW_LENGTH", "preview_content"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
+
+
+_EMAIL = "recipient@example.com"
+_STAND_INS: Mapping[SystemValue, str] = {
+    SystemValue.UNSUBSCRIBE: "https://example.com/unsubscribe",
+    SystemValue.UNSUBSCRIBE_ALL: "https://example.com/unsubscribe-all",
+    SystemValue.PREFERENCES: "https://example.com/preferences",
+    SystemValue.VIEW_IN_BROWSER: "https://example.com/view-in-browser",
+    SystemValue.SENDER_NAME: "Example Company",
+    SystemValue.SENDER_ADDRESS: "1 Example Street, Example City, EX 12345, Example Country",
+}
+"""What the preview shows instead of values that only the ESP knows."""
 
 
 def preview_content(
@@ -28,11 +41,14 @@ def preview_content(
     values: Mapping[str, object],
     *,
     resolved: Mapping[str, str] | None = None,
+    today: date | None = None,
 ) -> str:
     """Return the content for a recipient with these values, by the keys of the fields.
 
     `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
-    ESP can evaluate them. `resolved` is that of the ExportedContent whose preview this is, if any.
+    ESP can evaluate them. Links, the sender and a missing address have stand-ins, such as
+    `https://example.com/unsubscribe`. `resolved` is that of the ExportedContent whose preview this
+    is, if any. `today` is the day of the year that `{{today.year}}` shows: without it, this stays.
 
     Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
     InvalidRecipient if a value has another type than its field; TypeError if the content is not
@@ -44,7 +60,11 @@ def preview_content(
     require_fields(content, resolver)
     parts: list[str] = []
     length = 0
-    for part in _render(content.nodes, resolver, values):
+    if resolver.find(EMAIL_KEY) is own_email():
+        values = {EMAIL_KEY: _EMAIL, **values}
+    year = str(SystemValue.YEAR) if today is None else f"{today.year:04}"
+    system_values = {**_STAND_INS, SystemValue.YEAR: year}
+    for part in _render(content.nodes, resolver, values, system_values):
         length += len(part)
         if length > MAX_PREVIEW_LENGTH:
             message = f"The preview would have more than {MAX_PREVIEW_LENGTH:,} characters."
@@ -54,7 +74,10 @@ def preview_content(
 
 
 def _render(
-    nodes: Iterable[Node], resolver: FieldResolver, values: Mapping[str, object]
+    nodes: Iterable[Node],
+    resolver: FieldResolver,
+    values: Mapping[str, object],
+    system_values: Mapping[SystemValue, str],
 ) -> Iterator[str]:
     for node in nodes:
         match node:
@@ -62,8 +85,11 @@ def _render(
                 yield node.text
             case Reference():
                 yield _value(node, resolver, values)
+            case SystemReference():
+                yield system_values[node.value]
             case Block():
-                yield from _render(_shown(node, resolver, values), resolver, values)
+                shown = _shown(node, resolver, values)
+                yield from _render(shown, resolver, values, system_values)
 
 
 def _shown(block: Block, resolver: FieldResolver, values: Mapping[str, object]) -> tuple[Node, ...]:
