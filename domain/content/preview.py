@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from html import escape
 
-from ..conditions import Value, evaluate, read_value
-from ..errors import Rule
+from ..conditions import InvalidRecipient, Value, evaluate, read_value
+from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..instants import format_instant
+from ..suggestions import closest_match
 from .checks import require_fields
 from .errors import InvalidContent
 from .resolution import FieldResolver
+from .surfaces import Surface, find_surface
 from .tree import Block, Content, Node, Reference, Text
 
-__all__ = ["MAX_PREVIEW_LENGTH", "preview_content"]
+__all__ = ["MAX_PREVIEW_LENGTH", "preview_content", "require_known_keys"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
+_MAX_SUGGESTIONS = 20
+"""Violations of a recipient. The search for a suggestion takes up to 10 ms."""
 
 
 def preview_content(
@@ -26,22 +31,31 @@ def preview_content(
     fields: Iterable[RecipientField],
     values: Mapping[str, object],
     *,
+    surface: Surface | str | None = None,
     resolved: Mapping[str, str] | None = None,
 ) -> str:
     """Return the content for a recipient with these values, by the keys of the fields.
 
-    `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
-    ESP can evaluate them. `resolved` is that of the ExportedContent whose preview this is, if any.
+    In HTML, the values are escaped, so that a reader sees them. Without a `surface`, content with
+    an HTML tag is `html`, and other content `text`. Defaults are written as they are, like the rest
+    of the content. `values` has the form that `evaluate` accepts. Expressions stay as they are,
+    because only the ESP can evaluate them. `resolved` is that of the ExportedContent whose preview
+    this is, if any.
 
     Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
     InvalidRecipient if a value has another type than its field; TypeError if the content is not
-    parsed.
+    parsed; ValueError if there is no such surface.
     """
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
+
+    def show(value: Value) -> str:
+        return escape(format_value(value)) if is_html else format_value(value)
+
+    is_html = find_surface(content, surface) is Surface.HTML
     parts: list[str] = []
     length = 0
-    for part in _render(content.nodes, resolver, values):
+    for part in _render(content.nodes, resolver, values, show):
         length += len(part)
         if length > MAX_PREVIEW_LENGTH:
             message = f"The preview would have more than {MAX_PREVIEW_LENGTH:,} characters."
@@ -50,17 +64,40 @@ def preview_content(
     return "".join(parts)
 
 
+def require_known_keys(values: Mapping[str, object], fields: Iterable[RecipientField]) -> None:
+    """Check that each value belongs to a field.
+
+    Raises: InvalidRecipient with a violation for each other key.
+    """
+    known = {str(field.key) for field in fields}
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        message = "There is no recipient field with this key."
+        raise InvalidRecipient(
+            Violation(
+                Rule.UNKNOWN_FIELD,
+                message,
+                (key,),
+                closest_match(key, known) if index < _MAX_SUGGESTIONS else None,
+            )
+            for index, key in enumerate(unknown)
+        )
+
+
 def _render(
-    nodes: Iterable[Node], resolver: FieldResolver, values: Mapping[str, object]
+    nodes: Iterable[Node],
+    resolver: FieldResolver,
+    values: Mapping[str, object],
+    show: Callable[[Value], str],
 ) -> Iterator[str]:
     for node in nodes:
         match node:
             case Text():
                 yield node.text
             case Reference():
-                yield _value(node, resolver, values)
+                yield _value(node, resolver, values, show)
             case Block():
-                yield from _render(_shown(node, resolver, values), resolver, values)
+                yield from _render(_shown(node, resolver, values), resolver, values, show)
 
 
 def _shown(block: Block, resolver: FieldResolver, values: Mapping[str, object]) -> tuple[Node, ...]:
@@ -74,12 +111,17 @@ def _shown(block: Block, resolver: FieldResolver, values: Mapping[str, object]) 
     return ()
 
 
-def _value(reference: Reference, resolver: FieldResolver, values: Mapping[str, object]) -> str:
+def _value(
+    reference: Reference,
+    resolver: FieldResolver,
+    values: Mapping[str, object],
+    show: Callable[[Value], str],
+) -> str:
     if reference.is_expression:
         return f"{{{{recipient.{reference.key} | expression}}}}"
     field = resolver.get(reference.key)
     value = read_value(str(field.key), field.data_type, values.get(str(field.key)))
-    return reference.default or "" if value is None else format_value(value)
+    return reference.default or "" if value is None else show(value)
 
 
 def format_value(value: Value) -> str:

@@ -311,7 +311,11 @@ class _Preview:
         text = None
         if not errors.errors:
             text = preview_content(
-                content, by_key.values(), checked.values, resolved=exported.resolved
+                content,
+                by_key.values(),
+                checked.values,
+                surface=exported.surface,
+                resolved=exported.resolved,
             )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 
