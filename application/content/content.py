@@ -29,7 +29,10 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
+    EspNames,
     ExportedContent,
+    FieldCode,
+    FieldCodes,
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
@@ -38,7 +41,6 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
 
 from ..arguments import require_ids
 from ..ports.fields import FieldRepository

@@ -36,8 +36,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator, TextPosition
 from recipient_fields.domain.content import Strict, Surface, WarningCode, WarningKind
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import NameFrom, NameState
+from recipient_fields.domain.esp import Esp, NameFrom, NameState
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
 

@@ -59,18 +59,25 @@ def parse_content(source: str) -> Content:
 
 _TAG = re.compile(
     r"""
-      \{\{recipient\.(?P<key>\w++)(?P<after>\}\}|\s*+\|)
-    | (?P<else>\{\{~?\s*+\#?(?i:else|else?if|elif))(?=[\s~}])
-    | \{\{~?\s*+[#^](?P<open>[\w.-]++)
-    | \{\{~?\s*+/(?P<close>[\w.-]++)\s*+~?\}\}
+    \{\{~?(?:
+        \s*+recipient\.(?P<key>\w++)(?P<after>\s*+(?:~?\}\}|\|))
+      | (?P<comment>!(?:--)?)
+      | \s*+(?P<else>\#?(?i:else|else?if|elif))(?=[\s~}])
+      | \s*+(?P<open>[#^](?P<name>[\w.-]++))
+      | \s*+/(?P<close>[\w.-]++)\s*+~?\}\}
+    )
     """,
     re.VERBOSE,
 )
+_COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
-_FILTER = re.compile(rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?P<text>{_TEXT})\s*+)?)\}}\}}", re.DOTALL)
+_FILTER = re.compile(
+    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?P<text>{_TEXT})\s*+)?)~?\}}\}}", re.DOTALL
+)
 _REST_OF_TAG = re.compile(r"[^{}]*+\}\}")
 _CONDITION = re.compile(
-    rf"""(?P<condition>(?>(?:[^"'{{}}\\]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}}))*))\}}\}}""", re.DOTALL
+    rf"""(?P<condition>(?>(?:[^"'{{}}\\~]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}})|~(?!\}}\}}))*))~?\}}\}}""",
+    re.DOTALL,
 )
 """A condition up to the end of its tag.
 
@@ -85,7 +92,7 @@ _UNENDED = re.compile(
 _UNQUOTED_DEFAULT = re.compile(r"\s*+default\s*+:\s*+(?:[^\s\"'}]|&quot;)")
 _REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
 _ELSE_IF = re.compile(r"\s++if\b")
-_END = re.compile(r"\s*+\}\}")
+_END = re.compile(r"\s*+~?\}\}")
 _PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -95,10 +102,10 @@ _FILTERS = ("default", "expression")
 _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLESS_LOOKALIKE}
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
 _NO_END = "This block has no {{/if}}."
+_NO_END_OF_COMMENT = "This comment has no end. Write `{end}` after it."
 _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
 _NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
 _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
-_SPACE_BEFORE_IF = "Write `{{#if`, without a space before `#if`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
@@ -141,6 +148,8 @@ class _Parser:
         while (tag := _TAG.search(self.source, offset)) is not None:
             if tag["key"]:
                 offset = self._reference(tag)
+            elif tag["comment"]:
+                offset = self._comment(tag)
             elif tag["open"]:
                 offset = self._open(tag)
             elif tag["else"]:
@@ -158,7 +167,7 @@ class _Parser:
     def _reference(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
         default, is_expression = None, False
-        if tag["after"] != "}}":
+        if tag["after"].endswith("|"):
             found = _FILTER.match(self.source, end)
             rest = found or _REST_OF_TAG.match(self.source, end)
             if rest is None:  # It is unclosed, so it is not a reference.
@@ -174,6 +183,16 @@ class _Parser:
         self._add_text(start)
         self.blocks[-1].nodes.append(reference)
         return self._end_tag(end)
+
+    def _comment(self, tag: re.Match[str]) -> int:
+        """Remove a comment. Nothing is read in it."""
+        found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.end())
+        if found is None:  # The rest of the content may be part of it.
+            end = "}}" if tag["comment"] == "!" else "--}}"
+            self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_COMMENT.format(end=end))
+            raise InvalidContent(self.violations)
+        self._add_text(tag.start())
+        return self._end_tag(found.end())
 
     def _default(self, start: int, found: re.Match[str] | None) -> str | None:
         """Return the default that a filter sets. Refuse an invalid filter."""
@@ -195,15 +214,15 @@ class _Parser:
         return _ESCAPE.sub(r"\1", text[1:-1])
 
     def _open(self, tag: re.Match[str]) -> int:
-        found = _CONDITION.match(self.source, tag.end()) if tag[0] == "{{#if" else None
+        found = _CONDITION.match(self.source, tag.end()) if tag["open"] == "#if" else None
         if found is None or not _has_prefix(found["condition"]):
             if found is not None and not found["condition"].strip():
                 self.lookalikes.append((tag.start(), WarningCode.CONDITION_MISSING))
-            if found is None and tag["open"].lower() == "if":
+            if found is None and tag["name"].lower() == "if":
                 self._require_no_reference(tag)
-            elif tag["open"] in _OTHER_BLOCKS and _REFERENCE_IN_TAG.match(self.source, tag.end()):
-                self.lookalikes.append((tag.start(), _OTHER_BLOCKS[tag["open"]]))
-            self.blocks[-1].other_tags.append((tag["open"], tag.start()))
+            elif tag["name"] in _OTHER_BLOCKS and _REFERENCE_IN_TAG.match(self.source, tag.end()):
+                self.lookalikes.append((tag.start(), _OTHER_BLOCKS[tag["name"]]))
+            self.blocks[-1].other_tags.append((tag["name"], tag.start()))
             return tag.end()
         self._add_text(tag.start())
         block = _OpenBlock(tag.start(), tag.start())
@@ -215,10 +234,8 @@ class _Parser:
         """Refuse the tag of a block if it has a reference, so that it can't be another language."""
         if _REFERENCE_IN_TAG.match(self.source, tag.end()) is None:
             return
-        if tag[0] == "{{#if":
+        if tag["open"] == "#if":
             self._refuse_unended(tag)
-        elif tag["open"] == "if":
-            self._refuse(tag.start(), Rule.FORMAT, _SPACE_BEFORE_IF)
         else:
             self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_IF)
 
@@ -241,7 +258,7 @@ class _Parser:
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
         has_condition = else_if is None or (found is not None and found["condition"].strip())
-        if found is None or not has_condition or tag["else"] != "{{else":
+        if found is None or not has_condition or tag["else"] != "else":
             is_else_if = else_if is not None or tag["else"].lower().endswith("if")
             message = _EXPECTED_ELSE_IF if is_else_if else _EXPECTED_ELSE
             self._refuse(tag.start(), Rule.FORMAT, message)
@@ -258,14 +275,12 @@ class _Parser:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
         if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
-        elif not is_outermost and not block.other_tags and tag[0] == "{{/if}}":
+        elif not is_outermost and not block.other_tags and tag["close"] == "if":
             self._add_text(tag.start())
             block.end_branch()
             self.blocks.pop()
             self.blocks[-1].nodes.append(Block(tuple(block.branches), tag.start()))
             return self._end_tag(tag.end())
-        elif not is_outermost and not block.other_tags and tag["close"] == "if":
-            self._refuse(tag.start(), Rule.FORMAT, "Write `{{/if}}`.")
         elif not is_outermost or (block.other_tags and tag["close"] == "if"):
             name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
             place = self.lines.position(start)
@@ -308,11 +323,17 @@ class _Parser:
         return condition
 
     def _add_text(self, end: int) -> None:
-        """Add the text between the last tag and this offset."""
+        """Add the text between the last tag and this offset. `~` at them removes white space."""
         text = self.source[self._end : end]
+        self.masked.append(text)
+        start = self._end
+        if self.source.endswith("~}}", 0, start):
+            text = text.lstrip()
+            start = end - len(text)
+        if self.source.startswith("{{~", end):
+            text = text.rstrip()
         if text:
-            self.blocks[-1].nodes.append(Text(text, self._end))
-            self.masked.append(text)
+            self.blocks[-1].nodes.append(Text(text, start))
         self._end = end
 
     def _end_tag(self, end: int) -> int:

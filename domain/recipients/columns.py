@@ -58,14 +58,13 @@ def match_columns(
     titles: Iterable[str],
     fields: Collection[RecipientField],
     definitions: Mapping[str, str] | None = None,
+    esp_names: Mapping[str, str] | None = None,
 ) -> Mapping[str, FieldKey]:
     """Return the keys of the columns that are recipient fields, by title.
 
-    The title of such a column is the key of a field, or else the name of exactly one field, of
-    which API and manual fields have precedence. `definitions` are the keys of the fields that stand
-    for others, by the keys of these.
+    Such a title means exactly one field. The arguments are those of `find_columns`.
     """
-    found = find_columns(titles, fields, definitions)
+    found = find_columns(titles, fields, definitions, esp_names)
     return {title: keys[0] for title, keys in found.items() if len(keys) == 1}
 
 

@@ -120,12 +120,13 @@ class FieldInference:
         self,
         fields: Collection[RecipientField] = (),
         definitions: Mapping[str, str] | None = None,
+        esp_names: Mapping[str, str] | None = None,
     ) -> tuple[ProposedField, ...]:
         """Return a proposal for each column that is not one of these fields.
 
-        `definitions` are those of `match_columns`.
+        `definitions` and `esp_names` are those of `find_columns`.
         """
-        known = match_columns(self._columns, fields, definitions)
+        known = match_columns(self._columns, fields, definitions, esp_names)
         titles = [title for title in self._columns if title not in known]
         keys = propose_keys(titles, {str(each.key) for each in fields})
         return tuple(self._columns[title].propose(title, keys[title]) for title in titles)

@@ -396,10 +396,10 @@ def test_content_is_exported_and_previewed(acme: Acme, window: Window) -> None:
     assert "Did you mean fname?" in window.text
     window.audit()
 
-    window.fill("Content", "Hello {{recipient.fname}},\n{{ recipient.fname }}")
+    window.fill("Content", "Hello {{recipient.fname}},\n{{recipients.fname}}")
     window.press("Export")
     assert "Line 2, column 1: This looks like a reference" in window.text
-    assert window.find("#exported").text == "Hello *|FNAME|*,\n{{ recipient.fname }}"
+    assert window.find("#exported").text == "Hello *|FNAME|*,\n{{recipients.fname}}"
     assert window.find("#preview textarea").text.startswith("Hello First name,")
     window.audit()
     window.fill("fname", "Ada")

@@ -139,7 +139,7 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{ recipient.first_name }} {{ city }} {{ city }}", braze)
+    page = export(dana, path, "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}", braze)
 
     assert page.status == 200
     assert "Warnings 2 warnings" in page.text
@@ -279,7 +279,7 @@ def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> N
     assert len(page.form().inputs) <= MultipartParseOptions().max_body_part_count
     assert shown(page, "preview-title").endswith(f"F{count - 2} F{count - 1}")
 
-    page = export(dana, path, "{{ recipient.f1 }}\n" * (SHOWN_PLACES + 1), "mailchimp")
+    page = export(dana, path, "{{recipients.f1}}\n" * (SHOWN_PLACES + 1), "mailchimp")
     assert f"{SHOWN_PLACES + 1} warnings" in page.text
     assert "And 1 other warning." in page.text
 

@@ -33,6 +33,7 @@ RECIPIENTS_PER_CONTENT = 4
 TEXTS = (
     *("Hello ", "a", " ", "\n", " \n ", "\n\n", "<p>", "</p>", '<i class="', '">', "<i id='", "'>"),
     *("{", "}", " { ", " }", "{}", ".a{color:red}", "%", "50% ", "100%", "*", "|", "\\", "'", '"'),
+    *(" {{! note }} ", "\n{{~!-- {{/if}} --}}", "{{! x ~}}\n"),
     *("Zürich", "日本", "\U0001f680", "$", "@", "#", "&amp;", "=", "<style>p{x:", "}</style>"),
 )
 VALUES: Mapping[str, Sequence[str | int]] = {
@@ -101,14 +102,20 @@ class Generator:
         if kind < 0.8 or depth == 0:
             key = self.random.choice(tuple(VALUES))
             default = ' | default: "there"' if self.random.random() < 0.3 else ""
-            return f"{{{{recipient.{key}{default}}}}}"
-        parts = [f"{{{{#if {self._condition(conditions)}}}}}{self._content(conditions, depth - 1)}"]
+            return self._tag(f"recipient.{key}{default}")
+        opening = self._tag(f"#if {self._condition(conditions)}")
+        parts = [f"{opening}{self._content(conditions, depth - 1)}"]
         for _ in range(self.random.choice((0, 0, 1))):
             body = self._content(conditions, depth - 1)
-            parts.append(f"{{{{else if {self._condition(conditions)}}}}}{body}")
+            parts.append(self._tag(f"else if {self._condition(conditions)}") + body)
         if self.random.random() < 0.5:
-            parts.append(f"{{{{else}}}}{self._content(conditions, depth - 1)}")
-        return "".join([*parts, "{{/if}}"])
+            parts.append(self._tag("else") + self._content(conditions, depth - 1))
+        return "".join([*parts, self._tag("/if")])
+
+    def _tag(self, code: str) -> str:
+        """Return the tag, sometimes with blanks, or with tildes that remove white space."""
+        before, after = self.random.choices(("", " ", "~"), weights=(4, 1, 1), k=2)
+        return f"{{{{{before}{code}{after}}}}}"
 
     def _condition(self, conditions: list[Condition]) -> str:
         condition = generate_condition(self.random, depth=2)

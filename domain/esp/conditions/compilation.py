@@ -13,7 +13,8 @@ from ...content import WarningCode, WarningKind
 from ...content.tree import comparisons
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from ..names import FieldCode, FieldCodes, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import Target
 from ..names.warnings import name_warnings
 from .code_parts import Caveat
 from .formulas import atoms

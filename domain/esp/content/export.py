@@ -37,7 +37,8 @@ from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from ..names import FieldCode, FieldCodes, NameFrom, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign

@@ -14,7 +14,7 @@ from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import read_tag
 from ..recognition.vocabularies import VOCABULARIES
 from ..tags import titles
-from .literal_places import LiteralPlaces
+from .literal_places import find_literal_places
 
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
@@ -43,7 +43,7 @@ def find_foreign_code(
     found = find_raw_tags(without_literals(text, literals), esp)
     tags = list(islice(found, _MAX_TAGS + 1))
     local_names = {name for tag in tags for name in names_set_by(esp, tag)}
-    places = LiteralPlaces(text)
+    places = find_literal_places(text)
     characters = 0
     for index, tag in enumerate(tags):
         characters += len(tag.text)

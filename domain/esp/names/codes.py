@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from re import fullmatch
 
 from attrs import evolve, frozen
@@ -17,15 +18,16 @@ from ..errors import NoSafeForm, NotInsertable
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
+from ..recognition.vocabularies import WITH_ANY_NAME
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+
+__all__ = ["FieldCode", "FieldCodes"]
 
 _STATES = {
     NameState.FOUND: "the last sync found it",
     NameState.MISSING: "the last sync did not find it",
     NameState.UNKNOWN: "no sync has found it yet",
 }
-_HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
-"""The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
 
 DEFAULT_PLACEHOLDER = "DEFAULT"
 """The default in codes that people and programs complete with their own."""
@@ -152,7 +154,7 @@ class FieldCode:
             reasons = " ".join(violation.message for violation in error.violations)
             raise self._refuse(f"This default is not possible. {reasons}") from None
 
-    @property
+    @cached_property
     def _reference(self) -> tuple[str, bool] | None:
         """The name that derives the codes, and whether it is a standard field's, or None."""
         reference = find_reference(self.esp, self.value_expression or "")
@@ -329,7 +331,7 @@ def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
     if is_reference(esp, expression) or fullmatch(WORD, expression):
         return False
     dialects = {other for other in Esp if is_reference(other, expression)}
-    return not dialects <= _HANDLEBARS
+    return not dialects <= WITH_ANY_NAME
 
 
 def _expression_in(esp: Esp, insertion_code: str) -> str:

@@ -22,6 +22,8 @@ from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
+__all__ = ["EspName", "EspNames", "NameFrom", "NameState"]
+
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipient_fields.domain import API, DataType
 from recipient_fields.domain.conditions import Comparison, Operator
 from recipient_fields.domain.content import (
     MAX_BLOCK_DEPTH,
@@ -17,7 +21,10 @@ from recipient_fields.domain.content import (
     WarningCode,
     WarningKind,
     parse_content,
+    preview_content,
 )
+
+from ...support.growth import assert_grows_linearly
 
 
 def violations(source: str) -> list[str]:
@@ -82,6 +89,85 @@ def test_blocks_can_contain_references_and_blocks():
     assert content.keys() == ("a", "b", "c")
 
 
+@pytest.mark.parametrize("blank", [" ", "\n  ", "\u00a0"])
+def test_blanks_in_tags_have_no_meaning(blank):
+    source = (
+        "{{ recipient.a }}{{ recipient.b | expression }}"
+        "{{ #if recipient.a }}x{{ else if recipient.b }}y{{ else }}z{{ /if }}"
+    )
+    compact = source.replace("{{ ", "{{").replace(" }}", "}}")
+    assert outline(source.replace("{{ ", "{{" + blank)) == outline(compact)
+
+
+def outline(source: str) -> str:
+    """Return the tree of the content without its offsets."""
+    return re.sub(r"\b(?:start|end|line|column)=\d+", "", repr(parse_content(source).nodes))
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("{{! x }}", "{{!x}}", "{{!}}", "{{!-- x --}}", "{{!----}}", "{{!-- x }} --}}"),
+        *("{{! {{recipient.a | none }}", "{{!-- {{#if recipient.a}} --}}", "{{! {{/if }}"),
+        *("{{!-- {{else}} {{! }} --}}", "{{! recipients.a }}", "{{! - -}}"),
+    ],
+)
+def test_a_comment_is_removed_and_nothing_in_it_is_read(comment):
+    content = parse_content(f"a {comment} b{{{{recipient.c}}}}")
+    assert [getattr(node, "text", "") for node in content.nodes] == ["a ", " b", ""]
+    assert content.keys() == ("c",)
+    assert content.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("a \n{{recipient.x}}\n b", "a \n1\n b"),
+        ("a \n{{~recipient.x}}\n b", "a1\n b"),
+        ("a \n{{ recipient.x ~}}\n b", "a \n1b"),
+        ("a \n{{~ recipient.x ~}}\n b", "a1b"),
+        ("a \n{{~ recipient.y | default: '~' ~}}\n b", "a~b"),
+        ("a\n{{~! x ~}}\n b", "ab"),
+        ("a\n{{~!-- x --~}}\n b", "ab"),
+        ("a\n{{!-- ~}}\n--}}\n b", "a\n\n b"),
+        ("a\n{{~#if recipient.x is set~}}\n b \n{{~/if~}}\n c", "abc"),
+        ("a\n{{#if recipient.x is set ~}}\n b\n{{/if}}\n c", "a\nb\n\n c"),
+        ("a\n{{#if recipient.y is set}}{{~else~}}\n b\n{{~ /if }}c", "a\nbc"),
+        ("{{#if recipient.y is set}}{{else if recipient.x = 1~}} b {{/if}}", "b "),
+        ("{{#if recipient.x is set}} a {{~else}} b {{/if}}", " a"),
+        (" {{~recipient.x~}} {{~recipient.x~}} ", "11"),
+        ("{{#each y~}} a {{~/each}} ", "{{#each y~}} a {{~/each}} "),
+    ],
+)
+def test_a_tilde_removes_the_white_space_at_its_side(source, shown, make_field):
+    fields = [make_field(API, key=key, data_type=DataType.NUMBER) for key in ("x", "y")]
+    assert preview_content(parse_content(source), fields, {"x": 1}) == shown
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "{{!",
+            "{{!--",
+            "{{ ",
+            "{{~",
+            "{{\n recipient.a ",
+            "{{! {{",
+            "{{recipient.a | ",
+            "{{!x}}",
+        ),
+        *("{{#if recipient.a ~", "{{#if ~", "{{ recipient.a }} ~}}", "{{~recipient.a~}}  "),
+    ],
+)
+def test_content_is_parsed_in_linear_time(piece):
+    def parse(source: str) -> None:
+        with suppress(InvalidContent):
+            parse_content(source)
+
+    assert_grows_linearly(parse, lambda size: piece * (size // len(piece)), 40_000)
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -115,7 +201,6 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
         ("{{#if recipient.a}}{{else if b}}{{/if}}", "Line 1, column 30: Write `recipient.b`."),
         ("{{#if recipient.a}}{{else}}{{else}}{{/if}}", "Line 1, column 28: `{{else}}` must be"),
         ("{{#if recipient.a}}{{else x}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
-        ("{{#if recipient.a}}{{ else }}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
         ("{{#if recipient.a}}{{~ELSE~}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
         ("{{#if recipient.a}}\n{{elseif recipient.b}}{{/if}}", "Line 2, column 1: " + ELSE_IF),
         ("{{#if recipient.a}}{{elif recipient.b}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
@@ -126,7 +211,10 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
         ("{{#if recipient.a}}{{else if 'x}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
         ("{{#if recipient.a}}{{#else}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
         ("{{#if recipient.a}}{{#elseif recipient.b}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
-        ("{{#if recipient.a}}{{ /if }}{{/if}}", "Line 1, column 20: Write `{{/if}}`."),
+        ("{{#if recipient.a ~ }}{{/if}}", "Line 1, column 19: "),
+        ("x {{! y", "Line 1, column 3: This comment has no end. Write `}}`"),
+        ("x {{!-- y }} {{/if}}", "Line 1, column 3: This comment has no end. Write `--}}`"),
+        ("{{#if recipient.a}}{{! y {{/if", "Line 1, column 20: This comment has no end."),
         ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
         (
             "{{#if recipient.a}}\n{{#each x}}{{/if}}{{/each}}{{/if}}",
@@ -172,6 +260,7 @@ def test_only_the_first_1000_warnings_are_reported():
 PIECES = (
     *("{", "}", "{{", "}}", "{{{", "recipient", "recipient.", "a", ".", " ", "|", "default", ":"),
     *("'", '"', "\\", "#if", "{{#if ", "{{else", "{{else}}", "{{/if}}", "{{#each x}}", "{{/each}}"),
+    *("{{! ", "{{!--", "--}}", "{{~", "~}}"),
     *("{{recipient.a}}", "{{#if recipient.a}}", "\r\n", "%7B", "&#123;", "<b>", "é", "=", "("),
 )
 ANY_CONTENT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3)).map("".join)
@@ -195,16 +284,21 @@ def test_the_texts_of_any_content_are_at_their_offsets_in_the_source(source):
 
 
 LOOKALIKES = (
-    *("{{ recipient.tier }}", "{{recipient.tier }}", "{{Recipient.tier}}", "{{recipient.lo-tier}}"),
+    *(
+        "{{- recipient.tier -}}",
+        "{{recipient .tier}}",
+        "{{Recipient.tier}}",
+        "{{recipient.lo-tier}}",
+    ),
     *("{{recipients.tier}}", "{{recipient}}", "{{recipient.}}", "{{recipient tier}}"),
     *("{{recipient.tier}", "{{recipient.tier", "{recipient.tier}", "{ {recipient.tier}}"),
     *("recipient.tier}}", "{{recipient.tier | default: 'x'", "{{recipient.<b>tier</b>}}"),
     *("{{<b>recipient.tier</b>}}", "{<i>{</i>recipient.tier}}", "{{recipient<br>.tier}}"),
     *("%7B%7Brecipient.tier%7D%7D", "%7b%7brecipient.tier%7d%7d", "{{recipient%2Etier}}"),
     *("&#123;&#123;recipient.tier&#125;&#125;", "&lbrace;&lcub;recipient.tier&rbrace;&rbrace;"),
-    *("&#x7B;&#x7b;recipient.tier}}", "{{\u00a0recipient.tier}}", "{{\u200brecipient.tier}}"),
+    *("&#x7B;&#x7b;recipient.tier}}", "{{\u200brecipient.tier}}"),
     *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#unless recipient.tier}}"),
-    *('{{#if tier = "gold"}}{{/if}}', "{{~recipient.tier~}}", "{{#if }}x{{/if}}"),
+    *('{{#if tier = "gold"}}{{/if}}', "{{#if }}x{{/if}}"),
 )
 
 
@@ -251,7 +345,7 @@ ONE_BRACE = "Write two braces at the end of the tag"
         ("{{#if x}}{{#each y}}{{/each}}", NO_END),
         ("{{#if recipient.b", NO_END_OF_CONDITION),
         ("{{#if recipient.b {{recipient.c}}{{/if}}", NO_END_OF_CONDITION),
-        ("{{ #if recipient.b}}x{{/if}}", "Write `{{#if`, without a space"),
+        ("{{ #If recipient.b}}x{{/if}}", "Write `{{#if` in small letters."),
         ("{{#If recipient.b}}x{{/if}}", "Write `{{#if` in small letters."),
     ],
 )

@@ -131,9 +131,9 @@ def test_a_conditional_comment_is_content(source):
 
 
 def test_a_literal_stays_without_warnings():
-    source = "*|A|* {{ recipient.x }} *|B|*"
+    source = "*|A|* {{recipients.x}}  *|B|*"
     assert len(warnings(Esp.BRAZE, source)) == 3
-    (warning,) = warnings(Esp.BRAZE, source, literals=("*|A|*", "{{ recipient.x }}"))
+    (warning,) = warnings(Esp.BRAZE, source, literals=("*|A|*", "{{recipients.x}}"))
     assert warning.column == 25
 
 

@@ -89,8 +89,18 @@ def test_warnings_have_a_line_and_a_column(reader: Api):
     }
 
 
+def test_blanks_and_comments_are_no_part_of_the_email(reader: Api):
+    content = "{{!-- For gold. --~}}\nTier: {{ recipient.loyalty_tier }}\n\n{{~! End }}\n"
+    response = export(reader, content, strict=True)
+    assert response.json["content"] == "Tier: {{custom_attribute.${loyalty_tier}}}\n"
+    assert response.json["fields"] == ["loyalty_tier"]
+    (detail,) = export(reader, "Tier:\n {{! {{recipient.loyalty_tier").error["details"]
+    assert (detail["line"], detail["column"]) == (2, 2)
+    assert detail["message"].endswith("This comment has no end. Write `}}` after it.")
+
+
 def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
-    first, second = export(reader, "{{a}} {{a}}\n{{ recipient.x }}{{a}}").json["warnings"]
+    first, second = export(reader, "{{a}} {{a}}\n{{recipients.x}} {{a}}").json["warnings"]
     assert first == {
         "kind": "caveat",
         "code": "unknown_word",
@@ -114,7 +124,7 @@ def test_literals_stay_without_a_warning(reader: Api):
 
 
 def test_each_mistake_is_reported_at_its_own_place(reader: Api):
-    warnings = export(reader, "{{ recipient.x }} {{ recipient.x }}").json["warnings"]
+    warnings = export(reader, "{{recipients.x}}  {{recipients.x}}").json["warnings"]
     assert [(each["column"], each["places"]) for each in warnings] == [(1, []), (19, [])]
 
 

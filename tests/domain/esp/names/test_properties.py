@@ -12,12 +12,12 @@ from recipient_fields.domain.conditions import InvalidCondition, parse_condition
 from recipient_fields.domain.content import InvalidContent, parse_content
 from recipient_fields.domain.esp import (
     Esp,
+    FieldCodes,
     NotExpressible,
     check_condition_for,
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names import FieldCodes
 from recipient_fields.domain.esp.names.conventions import has_safe_form
 
 from . import specification
