@@ -37,7 +37,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     # The use cases of names. Other layers import them from their modules.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
-    *("domain.esp.preludes", "domain.esp.spans", "domain.esp.tags"),
+    *(f"domain.esp.{each}" for each in ("preludes", "spans", "system_codes", "tags")),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"

@@ -141,10 +141,7 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "RecipientSchema.fields": {"tier": FIELD},
     "RecordedChange.after": FIELD,
     "date_literal.text": "2026-11-20",
-    "evaluate.fields": (FIELD,),
     "grant_key.lifetime": timedelta(days=1),
-    "find_columns.fields": (FIELD,),
-    "match_columns.fields": (FIELD,),
     "member_reader.members": domain.FIELD_MEMBERS,
     "parse_condition.text": "tier is set",
     "parse_date.text": "2026-11-20",
@@ -152,10 +149,8 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "read_value.value": "tier",
     "require_boolean.value": True,
     "require_string.value": "tier",
-    **dict.fromkeys(("check_condition.fields", "check_content.fields"), (FIELD,)),
-    **dict.fromkeys(("preview_content.fields", "EspNames.fields"), (FIELD,)),
     "EspNames.integrations": (),
-    **dict.fromkeys(("plan_fields.drafts", "undo.fields", "undo.records"), ()),
+    **dict.fromkeys(("plan_fields.drafts", "undo.records"), ()),
     **dict.fromkeys(("plan_restorations.catalog", "plan_restorations.removed"), ()),
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
@@ -205,6 +200,8 @@ def sample(name: str, parameter: inspect.Parameter) -> object:
         return OTHER_SAMPLES[f"{name}.{parameter.name}"]
     annotation = annotation_of(parameter)
     word = first_word(annotation)
+    if re.fullmatch(r"(Iterable|Collection)\[RecipientField\]", annotation):
+        return (FIELD,)
     if word == "Callable":
         return lambda *_: False
     if word.endswith("Id"):

@@ -148,6 +148,10 @@ class EspNames:
             return index.name_of(counterpart)
         return index.find_by_convention(derived_key(field))
 
+    def derive_name(self, field: RecipientField, target: Target) -> EspName:
+        """Return the name by the convention of the ESP, also if it is set for another field."""
+        return self._index(target).derive_name(derived_key(field))
+
     def get_esp(self, target: Target) -> Esp:
         """Return the ESP of the target. Raises: IntegrationNotFound if it does not exist."""
         return self._index(target).esp
@@ -419,6 +423,17 @@ class _Index:
             if not is_set and has_safe_form(self.esp, name, standard=standard):
                 return self._with_state(name, NameFrom.CONVENTION, standard=standard)
         return None
+
+    def derive_name(self, key: str) -> EspName:
+        """Return the name by the convention of the ESP. It is not checked."""
+        convention = self._convention
+        name = convention.standard_fields.get(key) or convention.derive_name(key)
+        return EspName(
+            name=name,
+            standard=self._is_standard_name(name),
+            name_from=NameFrom.CONVENTION,
+            state=NameState.UNKNOWN,
+        )
 
     def name_of(self, counterpart: RecipientField) -> EspName:
         """Return the name of a synced field, as the ESP name of another field."""
