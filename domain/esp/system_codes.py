@@ -74,7 +74,7 @@ _HUBSPOT_SKILLS = f"{_SKILLS}/hubspot-hubl/references/data-sources.md"
 _SENDGRID = "github.com/sendgrid/docs/blob/develop/content/docs/ui/sending-email"
 _ITERABLE = "support.iterable.com/hc/en-us/articles/206514205-Universal-Merge-Parameters"
 _ITERABLE_SKILLS = f"{_SKILLS}/iterable-handlebars/references"
-_BREVO = "public templates on github.com, such as those of smarttasker.id"
+_BREVO = "public templates on github.com with `{{ update_profile }}`"
 _BREVO_SENDER = "github.com/analytiq-hub/docrouter.github.io"
 _ACTIVECAMPAIGN = "activepedia.com/index.php?title=Unsubscribe_Link"
 _ACTIVECAMPAIGN_TAGS = (
