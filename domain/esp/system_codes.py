@@ -209,9 +209,9 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
         SystemValue.SENDER_ADDRESS: SystemCode(
             code=(
                 "{{ site_settings.company_street_address_1 }}"
-                " {{ site_settings.company_street_address_2 }},"
-                " {{ site_settings.company_city }}, {{ site_settings.company_state }}"
-                " {{ site_settings.company_zip }}, {{ site_settings.company_country }}"
+                " {{ site_settings.company_street_address_2 }}"
+                " {{ site_settings.company_city }} {{ site_settings.company_state }}"
+                " {{ site_settings.company_zip }} {{ site_settings.company_country }}"
             ),
             source=_HUBSPOT_SKILLS,
         ),
