@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -28,6 +29,7 @@ from recipient_fields.domain.esp import (
     ExportedContent,
     FieldCodes,
     IntegrationDraft,
+    SetName,
     export_content,
 )
 from recipient_fields.domain.esp.system_codes import Strength, find_system_code
@@ -91,6 +93,14 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
     for other in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN} - {esp}:
         for warning in export(other, code.code).warnings:
             assert warning.message.endswith((f"Write `{value}`.", "Write `{{link.unsubscribe}}`."))
+
+
+@pytest.mark.parametrize(
+    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
+)
+def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
+    (warning,) = export(Esp.MAILCHIMP, source).warnings
+    assert "sender.name" not in warning.message
 
 
 @pytest.mark.parametrize(
@@ -281,11 +291,7 @@ def test_the_address_stays_the_own_field_if_its_name_is_set_for_another_field():
     field = _field("contact")
     draft = IntegrationDraft(esp=Esp.MAILCHIMP, name="Main", created_at=NOW)
     integration = draft.with_id(IntegrationId(1), OrganizationId(1))
-    named = (
-        integration.with_names({field.id: "EMAIL"})
-        if hasattr(integration, "with_names")
-        else integration
-    )
+    named = evolve(integration, names={field.id: SetName("EMAIL")})
     exported = export_content(
         parse_content(EMAIL), FieldCodes.of([field], [named]), IntegrationId(1)
     )
