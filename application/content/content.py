@@ -24,6 +24,7 @@ from recipient_fields.domain.content import (
     Surface,
     check_content,
     preview_content,
+    require_known_keys,
 )
 from recipient_fields.domain.esp import (
     ConditionCode,
@@ -277,15 +278,23 @@ class ContentService:
         return map(export, integration_ids)
 
     def preview_content(
-        self, organization_id: OrganizationId, content: Content, values: Mapping[str, object]
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        values: Mapping[str, object],
+        *,
+        surface: Surface | str | None = None,
     ) -> str:
         """Return the content for a recipient with these values, by the keys of the fields.
 
+        Without a `surface`, content with an HTML tag is `html`, and other content `text`. In HTML,
+        the values are escaped.
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
-        has another type than its field.
+        has no field, or another type than its field.
         """
         fields, today = self._fields_for(organization_id), self._clock().date()
-        return preview_content(content, fields, values, today=today)
+        require_known_keys(values, fields)
+        return preview_content(content, fields, values, surface=surface, today=today)
 
     def _read_catalog(
         self, organization_id: OrganizationId

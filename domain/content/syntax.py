@@ -7,6 +7,7 @@ from operator import itemgetter
 
 from attrs import Factory, define
 
+from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
 from ..errors import Rule
 from ..suggestions import closest_match
@@ -46,6 +47,7 @@ def parse_content(source: str) -> Content:
     of the blocks is invalid, if there are too many conditions, or if the content contains U+0000
     or a lone surrogate.
     """
+    require_type(str, source=source)
     lines = Lines(source)
     violation = character_violation(source)
     if violation is not None:

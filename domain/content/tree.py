@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from ..arguments import require_type
 from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
 from ..errors import Rule, Violation
 from .errors import ContentWarning
@@ -93,6 +94,7 @@ class Lines:
     """The lines of a text. They end with a line feed."""
 
     def __init__(self, text: str) -> None:
+        require_type(str, text=text)
         self._starts = [0]
         offset = text.find("\n")
         while offset >= 0:

@@ -247,9 +247,16 @@ def _slug(name: str) -> str:
     metavar="FILE",
     help="A JSON object with the values of a recipient, by the keys of the fields.",
 )
+@_surface_option
 @_content_argument
 @click.pass_obj
-def preview(storage: str, organization: str, recipient: BinaryIO, content: BinaryIO) -> None:
+def preview(
+    storage: str,
+    organization: str,
+    recipient: BinaryIO,
+    surface: Surface | None,
+    content: BinaryIO,
+) -> None:
     """Show CONTENT as one recipient would read it.
 
     CONTENT is a UTF-8 file, by default standard input. Only the ESP can evaluate expressions:
@@ -264,7 +271,8 @@ def preview(storage: str, organization: str, recipient: BinaryIO, content: Binar
         if not isinstance(values, dict):
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
-        shown = core.content.preview_content(chosen.id, parse_content(text), values)
+        parsed = parse_content(text)
+        shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     print_bytes(mark + shown.encode())
 
 

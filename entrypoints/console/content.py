@@ -314,7 +314,12 @@ class _Preview:
         text = None
         if not errors.errors:
             text = preview_content(
-                content, by_key.values(), checked.values, resolved=exported.resolved, today=today
+                content,
+                by_key.values(),
+                checked.values,
+                surface=exported.surface,
+                resolved=exported.resolved,
+                today=today,
             )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 

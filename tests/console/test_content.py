@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import unescape
+from html import escape, unescape
 from typing import Any
 
 import pytest
@@ -312,8 +312,9 @@ def test_hostile_texts_are_only_shown(
     page = export(dana, path, f"{LETTER} {text}", braze)
     previewed = dana.submit(page, {"value.first_name": text})
 
+    value = escape(text) if "Exported content HTML" in page.text else text
     assert shown(page, "preview-title") == f"Hello First name.\n {text}"
-    assert shown(previewed, "preview-title") == f"Hello {text}.\n {text}"
+    assert shown(previewed, "preview-title") == f"Hello {value}.\n {text}"
     tags = [tag for tag, _ in harmless.tags]
     assert [tag for tag, _ in page.tags][: len(tags) // 2] == tags[: len(tags) // 2]
     for each in (page, previewed):

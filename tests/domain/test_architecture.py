@@ -25,6 +25,7 @@ MAY_IMPORT = {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
+        "recipient_fields.domain.arguments",
         *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
     },
 }

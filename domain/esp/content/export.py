@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from ...arguments import require_type
 from ...conditions import Condition, LocatedViolation
 from ...content import (
     Block,
@@ -103,6 +104,8 @@ def export_content(
     TypeError if the content is not parsed, ValueError if the target is the text of no ESP, or
     the surface that of no surface.
     """
+    require_type(FieldCodes, codes=codes)
+    require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)

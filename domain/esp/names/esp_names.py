@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from ...arguments import require_type
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
@@ -75,6 +76,7 @@ class EspNames:
     def __init__(
         self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
     ) -> None:
+        require_type(Iterable, fields=fields, integrations=integrations)
         self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
         self.integrations: Mapping[IntegrationId, Integration] = {
             each.id: each for each in integrations
@@ -94,6 +96,7 @@ class EspNames:
         """
         if isinstance(target, str):
             target = Esp(target)
+        require_type(Esp | int, target=target)
         if not isinstance(target, Esp):
             self._index(target)
             return target

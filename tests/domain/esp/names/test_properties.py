@@ -25,7 +25,7 @@ from . import specification
 from .catalogs import NAMES, organizations, reports
 from .specification import has_form
 
-EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", settings().max_examples))
 THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 BRIEFLY = settings(THOROUGHLY, max_examples=max(EXAMPLES // 4, 1))
 """For properties that run exports: these take more time than the names."""
