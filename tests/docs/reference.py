@@ -41,8 +41,10 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.domain.content import Surface
 from recipient_fields.domain.esp import (
     DIALECTS,
+    SURFACE_RULES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -64,7 +66,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
     for name in (
-        *("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md"),
+        *(
+            "cli.md",
+            "conditions.md",
+            "content.md",
+            "embedding.md",
+            "settings.md",
+            "storage-contract.md",
+        ),
         "internals/condition-codes.md",
     )
 )
@@ -304,6 +313,20 @@ def _engines() -> str:
     return _table(("ESP", "Engine", "Source"), rows)
 
 
+def _surfaces() -> str:
+    """Return what each ESP does with HTML in values, and what the export adds to its code."""
+    rows = []
+    for esp, rules in SURFACE_RULES.items():
+        cells = []
+        for surface in Surface:
+            form = rules.form(surface)
+            is_changed = form in rules.forms
+            code = f", exported {form.value}" if is_changed else ""
+            cells.append(f"{rules.escaping(surface).value}{code}")
+        rows.append((DIALECTS[esp].title, *cells, rules.source))
+    return _table(("ESP", *(f"`{each.value}`" for each in Surface), "Source"), rows)
+
+
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
     IntegrationContract: (ApiKeyRepository, IntegrationRepository),
@@ -386,6 +409,7 @@ _PARTS = {
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
     "engines": _engines,
+    "surfaces": _surfaces,
     "condition codes": _condition_codes,
     "methods and cases": _methods_and_cases,
 }

@@ -42,6 +42,7 @@ from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
+from ..surfaces import SURFACE_RULES, ValueForm
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -81,6 +82,7 @@ def export_content(
     target: Target | str,
     *,
     surface: Surface | str | None = None,
+    raw: bool = False,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
@@ -88,8 +90,11 @@ def export_content(
 
     The target is an integration, or an ESP: then its only integration, if there is one. Without a
     `surface`, content with an HTML tag is `html`, and other content `text`. The other text does not
-    change. The preludes of the fields are inserted before it, once each. `literals` are texts that
-    must stay as they are: there are no warnings about them.
+    change. The preludes of the fields are inserted before it, once each.
+
+    Values of text fields are escaped in HTML, and nowhere else, if the ESP has code for it. If
+    `raw` is true, the ESP shows them as it does, and there is no warning about that. `literals` are
+    texts that must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
@@ -101,7 +106,9 @@ def export_content(
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    export = _Export(content, resolver, codes.names.get_esp(target), literals)
+    shown_at = find_surface(content, surface)
+    html = _HtmlInValues(codes.names.get_esp(target), shown_at, surface is not None, raw)
+    export = _Export(content, resolver, html, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -111,7 +118,7 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
-        surface=find_surface(content, surface),
+        surface=shown_at,
         warnings=tuple(_with_each_caveat_once(warnings)),
         keys=tuple(dict.fromkeys(used.values())),
         resolved={key: actual for key, actual in used.items() if key != actual},
@@ -161,23 +168,64 @@ class _Resolver(FieldResolver):
         return self._readings[condition]
 
 
+@frozen
+class _HtmlInValues:
+    """How an export shows HTML in the values of text fields.
+
+    A surface that nobody has chosen does not unescape values: the content can be a part of an email
+    in HTML.
+    """
+
+    esp: Esp
+    surface: Surface
+    is_chosen: bool
+    raw: bool
+
+    def find_form(self, code: FieldCode) -> ValueForm:
+        """Return the form in which the value of the field is shown."""
+        form = self._wanted(code)
+        return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
+
+    def find_caveat(self, code: FieldCode) -> str | None:
+        """Return what can be wrong with a value of the field, or None."""
+        if self.raw or code.data_type is not DataType.TEXT:
+            return None
+        if self.find_form(code) is not self._wanted(code):
+            return (
+                f"{DIALECTS[self.esp].title} can show & in a value as &amp; in plain text. Choose"
+                " the surface: text or html."
+            )
+        return SURFACE_RULES[self.esp].caveats.get(self.surface)
+
+    def _wanted(self, code: FieldCode) -> ValueForm:
+        if self.raw or code.data_type is not DataType.TEXT:
+            return ValueForm.USUAL
+        return SURFACE_RULES[self.esp].form(self.surface)
+
+
 class _Export:
     """One export. It collects all violations and warnings."""
 
     def __init__(
-        self, content: Content, resolver: _Resolver, esp: Esp, literals: Collection[str]
+        self,
+        content: Content,
+        resolver: _Resolver,
+        html: _HtmlInValues,
+        literals: Collection[str],
     ) -> None:
+        esp = html.esp
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
+        self._html = html
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
         self._set_by_content = assigned_variables(content.source) if has_variables else set()
         self._variables: dict[str, tuple[str, str]] = {}
-        self._insertion_codes: dict[tuple[str, str | None], str | NotInsertable] = {}
+        self._insertion_codes: dict[tuple[str, str | None, ValueForm], str | NotInsertable] = {}
         self._condition_codes: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
 
     def run(self) -> str:
@@ -267,7 +315,8 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            inserted = self._insertion_code(code, reference.default)
+            form = self._html.find_form(code)
+            inserted = self._insertion_code(code, reference.default, form)
         except NotInsertable as error:
             self._refuse(reference.start, str(error))
             return ""
@@ -276,18 +325,27 @@ class _Export:
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
-        self._warn_of_value(code, reference)
+        self._warn_of_value(code, reference, form)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
 
-    def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
+    def _warn_of_value(self, code: FieldCode, reference: Reference, form: ValueForm) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
         dialect = DIALECTS[self._esp]
         if code.data_type in dialect.shown_forms:
             message = dialect.shown_forms[code.data_type]
             self._warn(reference.start, WarningCode.SHOWN_FORM, message)
+        caveat = self._html.find_caveat(code)
+        if caveat is not None:
+            self._warn(reference.start, WarningCode.HTML_IN_VALUES, caveat)
+        if form is not ValueForm.USUAL and not code.is_derived:
+            message = (
+                "This code is not the usual one for its name, so it is inserted verbatim: the value"
+                f" is not shown {form.value}."
+            )
+            self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
         if dialect.guarded_insertion is not None and not code.is_derived:
             message = (
                 "This code is not the usual one for its name, so it is inserted verbatim:"
@@ -295,11 +353,11 @@ class _Export:
             )
             self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
 
-    def _insertion_code(self, code: FieldCode, default: str | None) -> str:
-        key = (str(code.field.key), default)
+    def _insertion_code(self, code: FieldCode, default: str | None, form: ValueForm) -> str:
+        key = (str(code.field.key), default, form)
         if key not in self._insertion_codes:
             try:
-                self._insertion_codes[key] = code.require_insertion_code(default)
+                self._insertion_codes[key] = code.require_insertion_code(default, form=form)
             except NotInsertable as error:
                 self._insertion_codes[key] = error
         inserted = self._insertion_codes[key]
