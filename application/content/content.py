@@ -43,6 +43,8 @@ from recipient_fields.domain.esp import (
 )
 
 from ..arguments import require_ids
+from ..clock import system_clock
+from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
@@ -99,6 +101,7 @@ class ContentService:
 
     _fields: FieldRepository = field(alias="fields")
     _integrations: IntegrationRepository | None = field(alias="integrations")
+    _clock: Clock = field(default=system_clock, alias="clock")
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
         """Return the integrations that can be targets, by ascending id.
@@ -293,9 +296,9 @@ class ContentService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has no field, or another type than its field.
         """
-        fields = self._fields_for(organization_id)
+        fields, today = self._fields_for(organization_id), self._clock().date()
         require_known_keys(values, fields)
-        return preview_content(content, fields, values, surface=surface)
+        return preview_content(content, fields, values, surface=surface, today=today)
 
     def _read_catalog(
         self, organization_id: OrganizationId

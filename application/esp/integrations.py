@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     RecordedOperation,
     Source,
 )
+from recipient_fields.domain.arguments import require_type
 from recipient_fields.domain.esp import (
     Esp,
     Integration,
@@ -40,7 +41,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.names.setting import set_names
 
 from ..accounts.audit import OPERATOR_AUTHOR, audit
-from ..arguments import require_ids, require_type
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
 from ..ports.clock import Clock

@@ -1,11 +1,12 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, surfaces, syntax, tree, warning_codes
+from . import checks, errors, preview, surfaces, syntax, system_values, tree, warning_codes
 from .checks import *
 from .errors import *
 from .preview import *
 from .surfaces import *
 from .syntax import *
+from .system_values import *
 from .tree import *
 from .warning_codes import *
 
@@ -15,6 +16,7 @@ __all__ = [
     *preview.__all__,
     *surfaces.__all__,
     *syntax.__all__,
+    *system_values.__all__,
     *tree.__all__,
     *warning_codes.__all__,
 ]

@@ -8,6 +8,7 @@ from enum import Enum
 
 from attrs import field, frozen, mutable
 
+from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import FieldDraft, RecipientField
 from ..fields.origins import API
@@ -94,6 +95,7 @@ class FieldInference:
     @_check.default
     def _check_as_every_type(self) -> Callable[..., CheckedRecipient]:
         schema = _schema_of_every_type()
+        require_type(TextFormats | None, formats=self.formats)
         if self.formats is None:
             return schema.check
         return RecipientTexts(schema, self.formats).check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 
 import falcon
@@ -95,7 +96,8 @@ class ContentView(Page):
             exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
-                preview = _Preview.of(content, written, codes, _entered_values(form))
+                entered, today = _entered_values(form), self.core.clock().date()
+                preview = _Preview.of(content, written, codes, entered, today)
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
             self._show(req, resp, targets, places=places)
@@ -293,6 +295,7 @@ class _Preview:
         exported: ExportedContent,
         codes: FieldCodes,
         entered: Mapping[str, str],
+        today: date,
     ) -> _Preview:
         """Return the preview with the entered values, and with samples for other fields.
 
@@ -316,6 +319,7 @@ class _Preview:
                 checked.values,
                 surface=exported.surface,
                 resolved=exported.resolved,
+                today=today,
             )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 

@@ -25,6 +25,7 @@ MAY_IMPORT = {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
+        "recipient_fields.domain.arguments",
         *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
     },
 }
@@ -36,7 +37,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     # The use cases of names. Other layers import them from their modules.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
-    *("domain.esp.preludes", "domain.esp.spans", "domain.esp.tags"),
+    *(f"domain.esp.{each}" for each in ("preludes", "spans", "system_codes", "tags")),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"

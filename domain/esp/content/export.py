@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from ...arguments import require_type
 from ...conditions import Condition, LocatedViolation
 from ...content import (
     Block,
@@ -18,14 +19,14 @@ from ...content import (
     Reference,
     Strict,
     Surface,
+    SystemReference,
     Text,
     WarningCode,
     WarningKind,
-    find_surface,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
-from ...content.resolution import FieldResolver
+from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...content.tree import comparisons, condition_keys
 from ...errors import Rule, Violation
 from ...fields.errors import FieldNotFound
@@ -35,14 +36,15 @@ from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings, shared_variable
 from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
-from ..dialects import DIALECTS, Esp
+from ..dialects import DIALECTS
 from ..errors import NotExpressible, NotInsertable
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
-from ..surfaces import SURFACE_RULES, ValueForm
+from ..surfaces import ValueForm
+from ..system_codes import Strength, find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -51,8 +53,11 @@ from .adjacent_text import (
     separate_start,
 )
 from .foreign_code import find_foreign_code, without_literals
+from .html_in_values import HtmlInValues
 from .markup import Markup
 from .quotes import with_other_quotes
+from .unsubscribing import find_missing_link
+from .web_version import with_email_only_links
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
@@ -65,7 +70,8 @@ _THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
 class ExportedContent:
     """Content for one ESP and surface.
 
-    `keys` are the keys of the fields in it, in the order of their first use. `resolved` has the
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it
+    means the ESP's own field because the organization has none with this key. `resolved` has the
     keys of references that mean a field with another key, and that key.
     """
 
@@ -103,11 +109,12 @@ def export_content(
     TypeError if the content is not parsed, ValueError if the target is the text of no ESP, or
     the surface that of no surface.
     """
+    require_type(FieldCodes, codes=codes)
+    require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    shown_at = find_surface(content, surface)
-    html = _HtmlInValues(codes.names.get_esp(target), shown_at, surface is not None, raw)
+    html = HtmlInValues.of(content, codes.names.get_esp(target), surface, raw=raw)
     export = _Export(content, resolver, html, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
@@ -118,9 +125,9 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
-        surface=shown_at,
+        surface=html.surface,
         warnings=tuple(_with_each_caveat_once(warnings)),
-        keys=tuple(dict.fromkeys(used.values())),
+        keys=tuple(key for key in dict.fromkeys(used.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in used.items() if key != actual},
     )
 
@@ -141,7 +148,10 @@ class _Resolver(FieldResolver):
     def find_code(self, key: str) -> FieldCode | None:
         """Return the code of the field that a reference with this key means, or None."""
         if key not in self._found:
-            self._found[key] = self._codes.find(key, self._target)
+            code = self._codes.find(key, self._target)
+            if code is None and key == EMAIL_KEY:
+                code = self._codes.get_own_email(self._target)
+            self._found[key] = code
         return self._found[key]
 
     def get_code(self, key: str) -> FieldCode:
@@ -168,41 +178,6 @@ class _Resolver(FieldResolver):
         return self._readings[condition]
 
 
-@frozen
-class _HtmlInValues:
-    """How an export shows HTML in the values of text fields.
-
-    A surface that nobody has chosen does not unescape values: the content can be a part of an email
-    in HTML.
-    """
-
-    esp: Esp
-    surface: Surface
-    is_chosen: bool
-    raw: bool
-
-    def find_form(self, code: FieldCode) -> ValueForm:
-        """Return the form in which the value of the field is shown."""
-        form = self._wanted(code)
-        return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
-
-    def find_caveat(self, code: FieldCode) -> str | None:
-        """Return what can be wrong with a value of the field, or None."""
-        if self.raw or code.data_type is not DataType.TEXT:
-            return None
-        if self.find_form(code) is not self._wanted(code):
-            return (
-                f"{DIALECTS[self.esp].title} can show & in a value as &amp; in plain text. Choose"
-                " the surface: text or html."
-            )
-        return SURFACE_RULES[self.esp].caveats.get(self.surface)
-
-    def _wanted(self, code: FieldCode) -> ValueForm:
-        if self.raw or code.data_type is not DataType.TEXT:
-            return ValueForm.USUAL
-        return SURFACE_RULES[self.esp].form(self.surface)
-
-
 class _Export:
     """One export. It collects all violations and warnings."""
 
@@ -210,7 +185,7 @@ class _Export:
         self,
         content: Content,
         resolver: _Resolver,
-        html: _HtmlInValues,
+        html: HtmlInValues,
         literals: Collection[str],
     ) -> None:
         esp = html.esp
@@ -219,7 +194,7 @@ class _Export:
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
-        self._html = html
+        self._html, self._surface = html, html.surface
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
@@ -231,8 +206,13 @@ class _Export:
     def run(self) -> str:
         """Return the exported content, preludes first."""
         self._warn_of_foreign_tags()
-        exported = self._render(self._content.nodes, in_block=False)
+        nodes = with_email_only_links(self._esp, self._content, self._markup)
+        exported = self._render(nodes, in_block=False)
         self._warn_of_names()
+        if self._surface is Surface.HTML:
+            message = find_missing_link(self._esp, self._content)
+            if message is not None:
+                self._warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
@@ -274,6 +254,8 @@ class _Export:
                     part = self._text(node, before, after, in_block=in_block)
                 case Reference():
                     part = self._reference(node)
+                case SystemReference():
+                    part = self._system_reference(node)
                 case Block():
                     part = self._block(node)
             length += len(part)
@@ -330,6 +312,23 @@ class _Export:
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
+
+    def _system_reference(self, reference: SystemReference) -> str:
+        value, start = reference.value, reference.start
+        tag = self._tag_at(start)
+        if tag is not None:
+            place = self._describe_place(tag)
+            self._refuse(start, f"This is inside code of {self._title}: {place}. Move it out.")
+        code = find_system_code(self._esp, value)
+        if isinstance(code, str):
+            self._refuse(start, code)
+            return ""
+        if code.strength is Strength.SECONDARY:
+            message = f"Only secondary sources establish the code of {self._title} for `{value}`."
+            self._warn(start, WarningCode.SECONDARY_SOURCES, message)
+        if code.caveat is not None:
+            self._warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, f"`{value}`: {code.caveat}")
+        return self._quoted(code.code, start)
 
     def _warn_of_value(self, code: FieldCode, reference: Reference, form: ValueForm) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
@@ -464,10 +463,7 @@ class _Export:
         return tag is not None and tag.end == offset
 
     def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
-        position = self._content.lines.position(tag.start)
-        place = (
-            f"`{' '.join(tag.opening.split())}` in line {position.line}, column {position.column}"
-        )
+        place = self._describe_place(tag)
         if tag.is_read:
             message = (
                 f"This is inside a tag of {self._title}: {place}. Write conditions as"
@@ -477,6 +473,10 @@ class _Export:
         else:
             message = f"{self._title} does not read code after {place}. Move this out of that part."
         self._refuse(offset, message)
+
+    def _describe_place(self, tag: Tag) -> str:
+        position, opening = self._content.lines.position(tag.start), " ".join(tag.opening.split())
+        return f"`{opening}` in line {position.line}, column {position.column}"
 
     def _require_length(self, length: int, offset: int) -> None:
         if length > MAX_EXPORTED_LENGTH:

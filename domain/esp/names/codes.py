@@ -9,6 +9,7 @@ from re import fullmatch
 
 from attrs import evolve, frozen
 
+from ...content.resolution import own_email
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
@@ -206,6 +207,19 @@ class FieldCodes:
         """Return the code that the key has at the target, or None if it means no field there."""
         field = self.names.find_field(key, target)
         return None if field is None else self.get(field, target)
+
+    def get_own_email(self, target: Target) -> FieldCode:
+        """Return the code of the ESP's own field for the address of the recipient."""
+        field, esp = own_email(), self.names.get_esp(target)
+        name = self.names.derive_name(field, target)
+        code = FieldCode(
+            field=field,
+            esp=esp,
+            integration_id=None if isinstance(target, Esp) else target,
+            name_from=name.name_from,
+            esp_name=name,
+        )
+        return _derived(code, name)
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""

@@ -52,7 +52,7 @@ def test_a_value_is_escaped_in_html_only(reader: Api) -> None:
 
 
 def test_look_alikes_are_warnings(reader: Api) -> None:
-    (warning,) = preview(reader, "{{recipients.city}}", {}).json["warnings"]
+    (warning,) = preview(reader, "{{Recipient.city}}", {}).json["warnings"]
     assert (warning["kind"], warning["code"]) == ("mistake", "reference_lookalike")
 
 
