@@ -98,6 +98,7 @@ def check(
     " does not exist.",
 )
 @_surface_option
+@option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
 @option(
     "--literal",
@@ -120,6 +121,7 @@ def export(
     content: BinaryIO,
     *,
     everywhere: bool,
+    raw: bool,
     strict: bool,
     strict_caveats: bool,
 ) -> None:
@@ -149,7 +151,13 @@ def export(
         parsed = parse_content(text)
         if target is not None:
             exported = core.content.export_content(
-                chosen.id, parsed, target, surface=surface, strict=strictness, literals=literals
+                chosen.id,
+                parsed,
+                target,
+                surface=surface,
+                raw=raw,
+                strict=strictness,
+                literals=literals,
             )
             print_bytes(mark + _reported(exported))
         elif folder is not None:
@@ -160,6 +168,7 @@ def export(
                 parsed,
                 integrations,
                 surface=surface,
+                raw=raw,
                 strict=strictness,
                 literals=literals,
             )
