@@ -261,7 +261,10 @@ class ContentService:
 
         An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
         InvalidContent that `export_content` raises.
+        Raises: InvalidContent if the content has violations.
         """
+        if content.violations:
+            raise InvalidContent(content.violations)
         codes = self.read_codes(organization_id)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:

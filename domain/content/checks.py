@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from ..arguments import require_type
 from ..conditions import InvalidCondition, LocatedViolation
@@ -23,9 +23,9 @@ _MAX_CONDITION_VIOLATIONS = 200
 def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
     """Check that the content can be shown to recipients who have these fields.
 
-    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a condition
-    does not fit the fields. Only the first 200 violations of conditions are reported. TypeError if
-    the content is not parsed.
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a condition does
+    not fit the fields, or if the content has violations. Only the first 200 violations of
+    conditions are reported. TypeError if the content is not parsed.
     """
     require_type(Iterable, fields=fields)
     require_fields(content, FieldResolver({str(field.key): field for field in fields}))
@@ -34,7 +34,9 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
 def require_fields(content: Content, resolver: FieldResolver) -> None:
     """Check the content. Raises: InvalidContent and TypeError, as `check_content` does."""
     require_content(content)
-    violations = list(islice(_violations(content, resolver), MAX_VIOLATIONS))
+    refused = {each.position for each in content.violations}
+    unfit = (each for each in _violations(content, resolver) if each.position not in refused)
+    violations = list(islice(chain(content.violations, unfit), MAX_VIOLATIONS))
     if violations:
         raise InvalidContent(violations)
 

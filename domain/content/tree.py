@@ -131,7 +131,8 @@ class Content:
     """Parsed content.
 
     `masked` is the source with spaces instead of references and of the tags of blocks. `warnings`
-    are the places that look like a reference or a block, but are not.
+    are the places that look like a reference or a block, but are not. `violations` are what
+    `read_content` found: then the nodes are those that could be read.
     """
 
     source: str
@@ -139,6 +140,7 @@ class Content:
     masked: str = field(repr=False)
     lines: Lines = field(repr=False, eq=False)
     warnings: tuple[ContentWarning, ...] = ()
+    violations: tuple[LocatedViolation, ...] = ()
 
     def references(self) -> Iterator[Reference]:
         """Yield the references, in order."""

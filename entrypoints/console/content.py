@@ -24,8 +24,8 @@ from recipient_fields.domain.content import (
     ContentWarning,
     InvalidContent,
     Surface,
-    parse_content,
     preview_content,
+    read_content,
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
@@ -92,7 +92,7 @@ class ContentView(Page):
         codes = self.core.content.read_codes(visit(req).organization.id)
         source, preview = form.text("content"), None
         try:
-            content = parse_content(source)
+            content = read_content(source)
             literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
             surface = _SURFACES.get(form.text("surface"))
             exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from types import GeneratorType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -256,8 +256,12 @@ def test_an_error_names_the_argument_of_a_wrong_type(name):
         (AllowedValues, ("text", ["gold"]), "data_type must be a DataType, not str."),
         (esp.code_warnings, (b"x", None), "insertion_code must be a str or None, not bytes."),
         (esp.derive_codes, ("braze", "tier"), "esp must be an Esp, not str."),
-        (partial(Author, API, id=b"x"), (), "id must be an int or a str or None, not bytes."),
-        (partial(Author, API, name=5), (), "name must be a str or None, not int."),
+        (
+            partial(cast(Any, Author), API, id=b"x"),
+            (),
+            "id must be an int or a str or None, not bytes.",
+        ),
+        (partial(cast(Any, Author), API, name=5), (), "name must be a str or None, not int."),
         (Membership, (ONE, 1), "role must be a Role or a str, not int."),
     ],
 )
