@@ -51,7 +51,8 @@ def content() -> None:
     """Check content with references to fields, export it for ESPs, and preview it.
 
     CONTENT is a UTF-8 file, by default standard input. Its references are
-    `{{recipient.KEY}}`, and its conditions `{{#if recipient.KEY is set}}…{{/if}}`.
+    `{{recipient.KEY}}`, its links are such as `{{link.unsubscribe}}`, and its conditions
+    `{{#if recipient.KEY is set}}…{{/if}}`.
     """
 
 
@@ -74,8 +75,7 @@ def check(
         open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = read_content(text)
-        core.content.check_content(chosen.id, parsed)
-    keys = parsed.keys()
+        keys = core.content.check_content(chosen.id, parsed)
     if as_json:
         print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
     else:
