@@ -166,6 +166,7 @@ class ContentExport:
     target: Target | tuple[IntegrationId, ...]
     strict: Strict
     surface: Surface | None = None
+    raw: bool = False
     literals: Collection[str] = ()
 
 
@@ -193,6 +194,13 @@ class ContentExportDocument:
         ),
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
+    raw: bool = field(
+        default=False,
+        metadata=described(
+            "Whether the ESP shows HTML in values as it does, without escaping or unescaping. The"
+            " default is `false`."
+        ),
+    )
     strict: Strict = field(
         default=False,
         metadata=described(
@@ -317,7 +325,7 @@ def parse_content_export(document: object) -> ContentExport:
     if violations:
         raise InvalidDocument(violations)
     surface = None if isinstance(members.surface, Unchanged) else members.surface
-    return ContentExport(content, target, members.strict, surface, literals)
+    return ContentExport(content, target, members.strict, surface, members.raw, literals)
 
 
 def parse_content_preview(document: object) -> ContentPreview:

@@ -20,15 +20,21 @@ _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""
 
 
-def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
+def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[str, ...]:
     """Check that the content can be shown to recipients who have these fields.
+
+    Return the keys of the fields in it, in the order of their first use. `email` is not one of them
+    if no field has this key: each recipient has an address.
 
     Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a condition does
     not fit the fields, or if the content has violations. Only the first 200 violations of
     conditions are reported. TypeError if the content is not parsed.
     """
     require_type(Iterable, fields=fields)
-    require_fields(content, FieldResolver({str(field.key): field for field in fields}))
+    by_key = {str(field.key): field for field in fields}
+    require_fields(content, FieldResolver(by_key))
+    used = content.keys()
+    return tuple(key for key in used if key in by_key)
 
 
 def require_fields(content: Content, resolver: FieldResolver) -> None:

@@ -51,7 +51,8 @@ def content() -> None:
     """Check content with references to fields, export it for ESPs, and preview it.
 
     CONTENT is a UTF-8 file, by default standard input. Its references are
-    `{{recipient.KEY}}`, and its conditions `{{#if recipient.KEY is set}}…{{/if}}`.
+    `{{recipient.KEY}}`, its links are such as `{{link.unsubscribe}}`, and its conditions
+    `{{#if recipient.KEY is set}}…{{/if}}`.
     """
 
 
@@ -74,8 +75,7 @@ def check(
         open_for_organization(storage, organization) as (core, chosen),
     ):
         parsed = read_content(text)
-        core.content.check_content(chosen.id, parsed)
-    keys = parsed.keys()
+        keys = core.content.check_content(chosen.id, parsed)
     if as_json:
         print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
     else:
@@ -98,6 +98,7 @@ def check(
     " does not exist.",
 )
 @_surface_option
+@option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
 @option(
     "--literal",
@@ -120,6 +121,7 @@ def export(
     content: BinaryIO,
     *,
     everywhere: bool,
+    raw: bool,
     strict: bool,
     strict_caveats: bool,
 ) -> None:
@@ -149,7 +151,13 @@ def export(
         parsed = read_content(text)
         if target is not None:
             exported = core.content.export_content(
-                chosen.id, parsed, target, surface=surface, strict=strictness, literals=literals
+                chosen.id,
+                parsed,
+                target,
+                surface=surface,
+                raw=raw,
+                strict=strictness,
+                literals=literals,
             )
             print_bytes(mark + _reported(exported))
         elif folder is not None:
@@ -160,6 +168,7 @@ def export(
                 parsed,
                 integrations,
                 surface=surface,
+                raw=raw,
                 strict=strictness,
                 literals=literals,
             )

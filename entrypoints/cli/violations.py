@@ -17,8 +17,8 @@ from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning
 from recipient_fields.domain.esp import UnnamedField
 
-from .esp.proposals import setting_command
 from .output import note, one_line, print_json
+from .proposals import setting_command
 
 _MAX_REPORTED = 100
 

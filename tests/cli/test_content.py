@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,11 @@ def test_a_check_prints_the_keys_of_the_fields(content):
         '{{recipient.shop}}{{#if recipient.fname = "A"}}{{/if}}{{recipient.shop}}', "check"
     )
     assert (run.status, run.table(), run.err) == (0, ["shop", "fname"], "")
+
+
+def test_a_check_leaves_out_the_address_that_is_no_field(content):
+    run = content("{{recipient.email}}{{recipient.shop}}{{link.unsubscribe}}", "check")
+    assert (run.status, run.table(), run.err) == (0, ["shop"], "")
 
 
 def test_a_check_as_json_has_fields_and_warnings(content):
@@ -320,6 +326,14 @@ def test_a_preview_shows_the_values_of_a_recipient(previewed):
     text = '{{recipient.fname | default: "you"}}: {{#if recipient.shop is set}}A{{else}}B{{/if}}\n'
     assert previewed(text, {"fname": "Ada", "shop": "Rome"}).out == "Ada: A\n"
     assert previewed(text, {}).out == "you: B\n"
+
+
+def test_a_preview_shows_links_the_sender_the_address_and_the_year(previewed):
+    text = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
+    year = datetime.now(UTC).year
+    shown = f"https://example.com/unsubscribe Example Company recipient@example.com {year}"
+    assert previewed(text, {}).out == shown
+    assert "ada@example.com" in previewed(text, {"email": "ada@example.com"}).out
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,20 @@ def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: s
     assert page.form().value("surface") == "subject"
 
 
+def test_the_preview_shows_links_the_sender_the_address_and_the_year(
+    console: Console, dana: Browser, path: str
+) -> None:
+    content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
+    page = export(dana, path, content, "iterable")
+    assert shown(page, "exported-title") == (
+        '{{unsubscribeUrl}} {{companyName}} {{email}} {{now format="yyyy"}}'
+    )
+    assert shown(page, "preview-title") == (
+        f"https://example.com/unsubscribe Example Company recipient@example.com"
+        f" {console.clock.now.year}"
+    )
+
+
 def test_the_sample_values_can_be_changed(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:

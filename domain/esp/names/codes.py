@@ -20,6 +20,7 @@ from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
 from ..recognition.vocabularies import WITH_ANY_NAME
+from ..surfaces import SURFACE_RULES, ValueForm
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
 __all__ = ["FieldCode", "FieldCodes"]
@@ -109,19 +110,23 @@ class FieldCode:
         """Whether the codes are those that a name derives, so that exported code has a guard."""
         return self._reference is not None
 
-    def require_insertion_code(self, default: str | None = None) -> str:
+    def require_insertion_code(
+        self, default: str | None = None, *, form: ValueForm = ValueForm.USUAL
+    ) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
 
-        Code that a name derives gets the guard of the ESP. Other code is inserted verbatim.
+        Code that a name derives gets the guard of the ESP, and shows the value in the `form`. Other
+        code is inserted verbatim.
 
         Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        has_guard = DIALECTS[self.esp].guarded_insertion is not None and self.is_derived
-        if default is None and not has_guard:
+        has_guard = DIALECTS[self.esp].guarded_insertion is not None
+        is_changed = (has_guard or form in SURFACE_RULES[self.esp].forms) and self.is_derived
+        if default is None and not is_changed:
             return self.insertion_code
-        return self._derive_code(default)
+        return self._derive_code(default, form)
 
     @property
     def insertion_code_with_default(self) -> str | None:
@@ -142,7 +147,7 @@ class FieldCode:
     def _refuse(self, reason: str | None) -> NotInsertable:
         return NotInsertable(f"{self.describe()} {reason}", self.proposal)
 
-    def _derive_code(self, default: str | None) -> str:
+    def _derive_code(self, default: str | None, form: ValueForm) -> str:
         if self._reference is None:
             raise self._refuse(
                 f"It can't have a default, because its insertion code is not the usual one of"
@@ -151,7 +156,12 @@ class FieldCode:
         name, standard = self._reference
         try:
             return derive_guarded_code(
-                self.esp, name, data_type=self.data_type, standard=standard, default=default
+                self.esp,
+                name,
+                data_type=self.data_type,
+                standard=standard,
+                default=default,
+                form=form,
             )
         except NoSafeForm as error:
             reasons = " ".join(violation.message for violation in error.violations)

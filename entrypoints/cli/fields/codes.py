@@ -13,10 +13,10 @@ from recipient_fields.domain.esp import DIALECTS, FieldCode, NameState
 from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
-from ..esp.proposals import setting_command
 from ..options import json_option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
+from ..proposals import setting_command
 
 
 @click.command("codes", cls=Command)
