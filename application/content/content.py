@@ -214,12 +214,14 @@ class ContentService:
             for esp in Esp
         )
 
-    def check_content(self, organization_id: OrganizationId, content: Content) -> None:
+    def check_content(self, organization_id: OrganizationId, content: Content) -> tuple[str, ...]:
         """Check the content against all fields of the organization, without an ESP.
+
+        Return the keys of the fields in it, in the order of their first use.
 
         Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
         """
-        check_content(content, self._fields_for(organization_id))
+        return check_content(content, self._fields_for(organization_id))
 
     def export_content(
         self,
@@ -261,7 +263,10 @@ class ContentService:
 
         An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
         InvalidContent that `export_content` raises.
+        Raises: InvalidContent if the content has violations.
         """
+        if content.violations:
+            raise InvalidContent(content.violations)
         codes = self.read_codes(organization_id)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:

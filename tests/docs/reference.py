@@ -1,8 +1,9 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
 And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
-`docs/internals/condition-codes.md`, the examples in `docs/embedding.md`, the methods and the cases
-of each group of ports, in `docs/storage-contract.md`, and the badges of the README.
+`docs/internals/condition-codes.md`, the links in `docs/content.md`, their codes and sources, in
+`docs/internals/system-values.md`, the examples in `docs/embedding.md`, the methods and the cases of
+each group of ports, in `docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -41,7 +42,12 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import parse_condition
-from recipient_fields.domain.content import Surface
+from recipient_fields.domain.content import (
+    Surface,
+    SystemValue,
+    parse_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import (
     DIALECTS,
     SURFACE_RULES,
@@ -52,6 +58,7 @@ from recipient_fields.domain.esp import (
     compile_condition,
     derive_codes,
 )
+from recipient_fields.domain.esp.system_codes import LINK_RULES, Strength, find_system_code
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
@@ -66,15 +73,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
     for name in (
-        *(
-            "cli.md",
-            "conditions.md",
-            "content.md",
-            "embedding.md",
-            "settings.md",
-            "storage-contract.md",
-        ),
-        "internals/condition-codes.md",
+        *("cli.md", "conditions.md", "content.md", "embedding.md", "settings.md"),
+        "storage-contract.md",
+        *("internals/condition-codes.md", "internals/system-values.md"),
     )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
@@ -313,6 +314,73 @@ def _engines() -> str:
     return _table(("ESP", "Engine", "Source"), rows)
 
 
+_SHOWN = {
+    SystemValue.UNSUBSCRIBE: "The address of the page to unsubscribe",
+    SystemValue.UNSUBSCRIBE_ALL: "The address of the page to refuse all emails",
+    SystemValue.PREFERENCES: "The address of the page with preferences",
+    SystemValue.VIEW_IN_BROWSER: "The address of the email as a web page",
+    SystemValue.SENDER_NAME: "The name of the company",
+    SystemValue.SENDER_ADDRESS: "The postal address of the company, on one line",
+    SystemValue.YEAR: "The year in which the ESP sends the email",
+}
+
+
+def _names_of_system_values() -> str:
+    """Return what each value shows, in an email and in the preview."""
+    shown = {str(value): description for value, description in _SHOWN.items()}
+    shown["{{recipient.email}}"] = "The address of the recipient, also without a field `email`"
+    previews = {code: f"`{preview_content(parse_content(code), [], {})}`" for code in shown}
+    previews[str(SystemValue.YEAR)] = "the current year"
+    rows = [(f"`{code}`", shown[code], preview) for code, preview in previews.items()]
+    return _table(("Write", "To show", "In the preview"), rows)
+
+
+_MARKS = {Strength.VENDOR: "vendor", Strength.SECONDARY: "third party"}
+
+
+def _system_values() -> str:
+    """Return which ESPs have each value, and who says so."""
+    codes = [[find_system_code(esp, value) for value in SystemValue] for esp in Esp]
+    rows = [
+        (DIALECTS[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
+        for esp, row in zip(Esp, codes, strict=True)
+    ]
+    return _table(("ESP", *(f"`{value.value}`" for value in SystemValue)), rows)
+
+
+def _system_codes() -> str:
+    """Return a section per value with its code at each ESP, and the source."""
+    return "\n\n".join(
+        f"### {value.value}\n\n"
+        + _table(
+            ("ESP", "Code", "Source"),
+            [(DIALECTS[esp].title, *_system_code(esp, value)) for esp in Esp],
+        )
+        for value in SystemValue
+    )
+
+
+def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
+    code = find_system_code(esp, value)
+    if isinstance(code, str):
+        return "none", code
+    source = f"{_address(code.source)} ({_MARKS[code.strength]})"
+    shown = code.code.replace("|", "\\|")
+    return f"`{shown}`", f"{source}. {code.caveat or ''}".strip()
+
+
+def _link_rules() -> str:
+    rows = [
+        (DIALECTS[esp].title, rule.message, f"{_address(rule.source)} ({_MARKS[rule.strength]})")
+        for esp, rule in LINK_RULES.items()
+    ]
+    return _table(("ESP", "Rule", "Source"), rows)
+
+
+def _address(source: str) -> str:
+    return source if " " in source else f"<https://{source}>"
+
+
 def _surfaces() -> str:
     """Return what each ESP does with HTML in values, and what the export adds to its code."""
     rows = []
@@ -411,6 +479,10 @@ _PARTS = {
     "engines": _engines,
     "surfaces": _surfaces,
     "condition codes": _condition_codes,
+    "names of system values": _names_of_system_values,
+    "system values": _system_values,
+    "system codes": _system_codes,
+    "link rules": _link_rules,
     "methods and cases": _methods_and_cases,
 }
 

@@ -2,7 +2,8 @@
 
 `IF:TAG`, `IFNOT:TAG`, `=`, `!=`, `ELSEIF:`, `ELSE:` and nesting:
 https://mandrill.zendesk.com/hc/en-us/articles/360039278713. `<`, `<=`, `>` and `>=` with a number
-are known only from https://mailchimp.com/help/use-conditional-merge-tag-blocks/. No page describes
+are known only from https://mailchimp.com/help/use-conditional-merge-tag-blocks/. The templates in
+https://github.com/mailchimp/email-blueprints have `IFNOT:ARCHIVE_PAGE`. No page describes
 `and`, `or`, quotes, escapes, or whether case, zeros and white space at the ends matter.
 """
 
@@ -11,14 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from recipient_fields.domain.esp import Esp
+
 from .errors import NotRendered
+from .system_values import SYSTEM_VALUES
 from .tags import Branch, Part, Renderer, Text, compile_tags
 from .truth import ORDER, Truth, equal_texts, in_order, negate
 
 _TAG = re.compile(r"\*\|(.*?)\|\*", re.DOTALL)
 _NAME = r"[A-Z][A-Z0-9_]{0,9}"
 _CONDITION = re.compile(
-    rf"(?:IFNOT:(?P<absent>{_NAME})|(?P<keyword>IF|ELSEIF):(?P<name>{_NAME})"
+    rf"(?:IFNOT:(?P<absent>{_NAME}|ARCHIVE_PAGE)|(?P<keyword>IF|ELSEIF):(?P<name>{_NAME})"
     r"(?:\s*(?P<symbol>!=|<=|>=|=|<|>)\s*(?P<literal>[^=<>!|*]*[^=<>!|*\s]))?)"
 )
 
@@ -31,7 +35,7 @@ def compile_template(template: str) -> Renderer:
 def _read(tag: str, values: Mapping[str, str]) -> Part:
     if tag in {"ELSE:", "END:IF"}:
         return Branch(tag[:-1].lower() if tag == "ELSE:" else "end")
-    if re.fullmatch(_NAME, tag):
+    if re.fullmatch(_NAME, tag) or tag in SYSTEM_VALUES[Esp.MAILCHIMP]:
         return Text(lambda: values.get(tag, ""))
     condition = _CONDITION.fullmatch(tag)
     if condition is None:

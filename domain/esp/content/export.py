@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from ...arguments import require_type
 from ...conditions import Condition, LocatedViolation
@@ -38,7 +38,7 @@ from ..conditions.compilation import compile_readings, shared_variable
 from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS
-from ..errors import NotExpressible, NotInsertable
+from ..errors import NameProposal, NotExpressible, NotInsertable
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
@@ -84,6 +84,13 @@ class ExportedContent:
     resolved: Mapping[str, str]
 
 
+@frozen
+class UnnamedField(LocatedViolation):
+    """A reference to a field that has no name at the integration, and a name to set."""
+
+    proposal: NameProposal = field(kw_only=True)
+
+
 def export_content(
     content: Content,
     codes: FieldCodes,
@@ -112,6 +119,7 @@ def export_content(
     the surface that of no surface.
     """
     require_type(FieldCodes, codes=codes)
+    require_type(bool | str, strict=strict)
     require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
@@ -311,7 +319,7 @@ class _Export:
             form = self._html.find_form(code, is_link=reference.start in self._links)
             inserted = self._insertion_code(code, reference.default, form)
         except NotInsertable as error:
-            self._refuse(reference.start, str(error))
+            self._refuse(reference.start, str(error), error.proposal)
             return ""
         if tag is not None:
             self._refuse_in_tag(reference.start, tag, reference.key)
@@ -404,7 +412,7 @@ class _Export:
         try:
             compiled = self._compile(condition, has_otherwise=bool(otherwise))
         except NotExpressible as error:
-            self._refuse(self._refused_place(branch, condition), str(error))
+            self._refuse(self._refused_place(branch, condition), str(error), error.proposal)
             return ""
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
@@ -512,8 +520,10 @@ class _Export:
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings[self._content.lines.warning(offset, code, message)] = None
 
-    def _refuse(self, offset: int, message: str) -> None:
+    def _refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
         violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
+        if proposal is not None:
+            violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
         self.violations.append(violation)
         if len(self.violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self.violations)

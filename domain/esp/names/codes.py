@@ -15,7 +15,7 @@ from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..derived_codes import derive_codes, derive_guarded_code, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
-from ..errors import NoSafeForm, NotInsertable
+from ..errors import NameProposal, NoSafeForm, NotInsertable
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
@@ -42,7 +42,8 @@ class FieldCode:
     `name_from` is FIELD for the field's own code, and None if the field has no ESP name. `esp_name`
     is None in the second case, and if its own code does not say which field of the ESP it inserts.
     For each code that is None, there is a refusal: sentences with the reason and what helps.
-    `preludes` contains code that must precede both codes, by the variable that it sets.
+    `proposal` is a name to set, if the field has none at an integration. `preludes` contains code
+    that must precede both codes, by the variable that it sets.
     """
 
     field: RecipientField
@@ -54,6 +55,7 @@ class FieldCode:
     insertion_refusal: str | None = None
     value_expression: str | None = None
     expression_refusal: str | None = None
+    proposal: NameProposal | None = None
     preludes: Mapping[str, str] = {}
 
     @property
@@ -143,7 +145,7 @@ class FieldCode:
         return self.value_expression
 
     def _refuse(self, reason: str | None) -> NotInsertable:
-        return NotInsertable(f"{self.describe()} {reason}")
+        return NotInsertable(f"{self.describe()} {reason}", self.proposal)
 
     def _derive_code(self, default: str | None, form: ValueForm) -> str:
         if self._reference is None:
@@ -248,8 +250,13 @@ class FieldCodes:
         if field.origin.integration_id is None and _has_own_code(code.esp, field):
             return self._own(code, target)
         if name is None:
-            reason = self.names.explain_absence(field, target)
-            return evolve(code, insertion_refusal=reason, expression_refusal=reason)
+            absent = self.names.explain_absence(field, target)
+            return evolve(
+                code,
+                insertion_refusal=absent.reason,
+                expression_refusal=absent.reason,
+                proposal=absent.proposal,
+            )
         source = field if field.origin.integration_id == target else name.counterpart
         if source is None or not (source.custom_insertion_code and source.custom_value_expression):
             return _derived(code, name)

@@ -238,8 +238,8 @@ def test_every_reason_is_reported_with_its_position(refusal, manual):
             "Line 2, column 2: The field long_name_of_a_field has no name at Mailchimp. The last"
             " sync found no field for the key long_name_of_a_field. Mailchimp has no safe form for"
             " the name LONG_NAME_OF_A_FIELD. A Mailchimp tag is 1 to 10 capital letters, digits and"
-            " underscores, and begins with a letter. Set a name for this field:"
-            " `integrations names 7 --set long_name_of_a_field=LONG_NAME`."
+            " underscores, and begins with a letter. Set a name for this field at integration 7,"
+            " such as LONG_NAME."
         ),
     ]
     assert refusal(Esp.BRAZE, "{{recipient.coded | expression}}", *fields) == [

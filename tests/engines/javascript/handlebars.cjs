@@ -48,7 +48,8 @@ class Checker extends Handlebars.Visitor {
   }
 
   Hash(hash) {
-    if (hash.pairs.length > 0) this.reject("named arguments");
+    const isYear = hash.pairs.every((pair) => pair.key === "format" && pair.value.value === "yyyy");
+    if (hash.pairs.length > 0 && !(isYear && "now" in this.helpers)) this.reject("named arguments");
   }
 
   UndefinedLiteral() {
@@ -222,6 +223,7 @@ const ITERABLE = {
   ifGte: helper((left, right) => AT_LEAST(left, right)),
   ifContainsStr: helper(ifContainsStr),
   defaultIfEmpty: helper(defaultIfEmpty),
+  now: (options) => String(options.hash.format === "yyyy" && new Date().getUTCFullYear()),
 };
 
 exports.sendgrid = engine(SENDGRID, ["length"]);
