@@ -351,9 +351,13 @@ class _Export:
         return self._quoted(code.code, start)
 
     def _warn_of_missing_value(self, inserted: str, reference: Reference) -> None:
-        """Warn of code that can stop the message, unless a default or a block guards it."""
+        """Warn of code that can stop the message, unless a default or a block guards it.
+
+        Each recipient of an email has an address.
+        """
         missing = DIALECTS[self._esp].missing_value
-        is_guarded = reference.default is not None or reference.start in self._guarded
+        has_default = reference.default is not None or reference.key == EMAIL_KEY
+        is_guarded = has_default or reference.start in self._guarded
         if missing is not None and not is_guarded and re.search(missing.pattern, inserted):
             self._warn(reference.start, WarningCode.MISSING_VALUE_STOPS, missing.message)
 
