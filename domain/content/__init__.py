@@ -1,8 +1,9 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, syntax, tree, warning_codes
+from . import checks, errors, filters, preview, syntax, tree, warning_codes
 from .checks import *
 from .errors import *
+from .filters import *
 from .preview import *
 from .syntax import *
 from .tree import *
@@ -11,6 +12,7 @@ from .warning_codes import *
 __all__ = [
     *checks.__all__,
     *errors.__all__,
+    *filters.__all__,
     *preview.__all__,
     *syntax.__all__,
     *tree.__all__,

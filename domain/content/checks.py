@@ -9,6 +9,7 @@ from ..conditions import InvalidCondition, LocatedViolation
 from ..errors import Rule
 from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
+from .filters import find_type_error
 from .resolution import FieldResolver
 from .syntax import located_violations
 from .tree import Branch, Content, comparisons
@@ -22,9 +23,9 @@ _MAX_CONDITION_VIOLATIONS = 200
 def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
     """Check that the content can be shown to recipients who have these fields.
 
-    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a condition
-    does not fit the fields. Only the first 200 violations of conditions are reported. TypeError if
-    the content is not parsed.
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a filter or a
+    condition does not fit the fields. Only the first 200 violations of conditions are reported.
+    TypeError if the content is not parsed.
     """
     require_fields(content, FieldResolver({str(field.key): field for field in fields}))
 
@@ -40,10 +41,13 @@ def require_fields(content: Content, resolver: FieldResolver) -> None:
 
 
 def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedViolation]:
-    """Yield the unknown keys, and the violations of conditions."""
+    """Yield the unknown keys, the filters of other types, and the violations of conditions."""
     for reference in content.references():
-        if resolver.find(reference.key) is None:
+        field = resolver.find(reference.key)
+        if field is None:
             yield _unknown_field(content, reference.start, reference.key, resolver)
+        elif (error := find_type_error(reference.filters, field.data_type)) is not None:
+            yield content.lines.violation(reference.start, Rule.TYPE, error)
     reported = 0
     for branch in content.branches():
         for violation in _condition_violations(content, branch, resolver):

@@ -12,6 +12,7 @@ from ..fields.field import RecipientField
 from ..instants import format_instant
 from .checks import require_fields
 from .errors import InvalidContent
+from .filters import apply_filters
 from .resolution import FieldResolver
 from .tree import Block, Content, Node, Reference, Text
 
@@ -79,7 +80,9 @@ def _value(reference: Reference, resolver: FieldResolver, values: Mapping[str, o
         return f"{{{{recipient.{reference.key} | expression}}}}"
     field = resolver.get(reference.key)
     value = read_value(str(field.key), field.data_type, values.get(str(field.key)))
-    return reference.default or "" if value is None else format_value(value)
+    if value is None:
+        return reference.default or ""
+    return format_value(apply_filters(value, reference.filters))
 
 
 def format_value(value: Value) -> str:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
 from ..errors import Rule, Violation
 from .errors import ContentWarning
+from .filters import Filter
 from .warning_codes import WarningCode
 
 __all__ = ["Block", "Branch", "Content", "Lines", "Node", "Reference", "Text"]
@@ -28,12 +29,13 @@ class Text:
 class Reference:
     """A reference to a field, by its key: `{{recipient.KEY}}`.
 
-    `default` is the text for recipients without a value. If `is_expression` is true, the field's
-    value expression is inserted instead of its insertion code. `start` is the offset of the
-    reference.
+    `filters` change the value, in order. `default` is the text for recipients without a value. If
+    `is_expression` is true, the field's value expression is inserted instead of its insertion code.
+    `start` is the offset of the reference.
     """
 
     key: str
+    filters: tuple[Filter, ...] = ()
     default: str | None = None
     is_expression: bool = False
     start: int

@@ -45,6 +45,8 @@ class WarningCode(Enum):
     SHOWN_FORM = "shown_form"
     VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
+    FILTER_DIFFERENCE = "filter_difference"
+    UNENCODED_VALUE = "unencoded_value"
 
     MISSING_NAME = "missing_name"
     UNKNOWN_NAME = "unknown_name"

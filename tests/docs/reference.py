@@ -1,7 +1,8 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
 And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
-`docs/internals/condition-codes.md`, the examples in `docs/embedding.md`, the methods and the cases
+`docs/internals/condition-codes.md`, the filters of each ESP, in `docs/internals/filter-codes.md`,
+the examples in `docs/embedding.md`, the methods and the cases
 of each group of ports, in `docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
@@ -41,15 +42,19 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.domain.content import DateStyle, Filter, FilterName
 from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     FieldCodes,
     IntegrationDraft,
     NotExpressible,
+    NotInsertable,
     compile_condition,
     derive_codes,
 )
+from recipient_fields.domain.esp.filtered_codes import filter_code
+from recipient_fields.domain.esp.filters import FILTERS, FilterRefusal
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
@@ -65,7 +70,7 @@ PAGES = tuple(
     ROOT / "docs" / name
     for name in (
         *("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md"),
-        "internals/condition-codes.md",
+        *("internals/condition-codes.md", "internals/filter-codes.md"),
     )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
@@ -304,6 +309,54 @@ def _engines() -> str:
     return _table(("ESP", "Engine", "Source"), rows)
 
 
+_FILTERS = {
+    Filter(FilterName.UPPER): DataType.TEXT,
+    Filter(FilterName.LOWER): DataType.TEXT,
+    Filter(FilterName.TITLE): DataType.TEXT,
+    Filter(FilterName.TRUNCATE, 20): DataType.TEXT,
+    Filter(FilterName.URL): DataType.TEXT,
+    Filter(FilterName.NUMBER, 2): DataType.NUMBER,
+    Filter(FilterName.DATE, DateStyle.LONG): DataType.DATETIME,
+}
+
+
+def _filter_support() -> str:
+    """Return the strength of the source of each filter, per ESP."""
+    rows = []
+    for esp, language in FILTERS.items():
+        cells = []
+        for each in _FILTERS:
+            form = language.forms[each.name]
+            refused = "refused: " if isinstance(form, FilterRefusal) else ""
+            cells.append(f"{refused}{form.strength.value}")
+        rows.append((DIALECTS[esp].title, *cells))
+    return _table(("", *(f"`{each}`" for each in _FILTERS)), rows)
+
+
+def _filter_codes() -> str:
+    """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
+    return "\n\n".join(
+        f"## {DIALECTS[esp].title}\n\n"
+        + _table(
+            ("Filter", "Code", "Source", "Differences"),
+            [_filter_row(esp, each, data_type) for each, data_type in _FILTERS.items()],
+        )
+        for esp in FILTERS
+    )
+
+
+def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
+    expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
+    source = FILTERS[esp].forms[shown.name].source
+    try:
+        code = filter_code(esp, expression, [shown], data_type)
+    except NotInsertable as refusal:
+        return f"`{shown}`", "refused", source, str(refusal).partition("is not possible. ")[2]
+    written_code = code.code.replace("|", "\\|")
+    differences = " ".join(code.differences).replace("|", "\\|")
+    return f"`{shown}`", f"`{written_code}`", source, differences
+
+
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
     IntegrationContract: (ApiKeyRepository, IntegrationRepository),
@@ -387,6 +440,8 @@ _PARTS = {
     "notes on conditions": _condition_notes,
     "engines": _engines,
     "condition codes": _condition_codes,
+    "support of filters": _filter_support,
+    "filter codes": _filter_codes,
     "methods and cases": _methods_and_cases,
 }
 

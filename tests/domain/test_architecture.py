@@ -37,6 +37,8 @@ FOR_THE_PROJECT = {
     # `domain.esp.names` exports what others need of them.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
     *("domain.esp.preludes", "domain.esp.tags"),
+    # The codes of filters. `FieldCode` returns them to the export.
+    *("domain.esp.filtered_codes", "domain.esp.filters"),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from ...conditions import Condition, LocatedViolation
+from ...conditions import Comparison, Condition, LocatedViolation, Operator
 from ...content import (
     Block,
     Branch,
     Content,
     ContentWarning,
+    FilterName,
     InvalidContent,
     Node,
     Reference,
@@ -47,7 +49,7 @@ from .adjacent_text import (
     separate_start,
 )
 from .foreign_code import find_foreign_code, without_literals
-from .markup import Markup
+from .markup import Markup, is_in_query
 from .quotes import with_other_quotes
 
 MAX_EXPORTED_LENGTH = 4_194_304
@@ -259,7 +261,10 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            inserted = self._insertion_code(code, reference.default)
+            if reference.filters:
+                inserted = self._filtered_code(code, reference)
+            else:
+                inserted = self._insertion_code(code, reference.default)
         except NotInsertable as error:
             self._refuse(reference.start, str(error))
             return ""
@@ -268,11 +273,45 @@ class _Export:
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
+        if self._is_unencoded_in_url(code, reference):
+            message = "A text in the query of a link must be encoded. Write `| url` after its key."
+            self._warn(reference.start, WarningCode.UNENCODED_VALUE, message)
+        if reference.filters:
+            return inserted
         self._warn_of_value(code, reference)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
+
+    def _filtered_code(self, code: FieldCode, reference: Reference) -> str:
+        """Return the code with the filters, in a block if it can't be for a missing value.
+
+        A default also requires a block, because the filters don't change it.
+        """
+        filtered = code.require_filtered_code(reference.filters)
+        default = code.require_default(reference.default) if reference.default else ""
+        if re.search(LANGUAGES[self._esp].inseparable, default) is not None:
+            message = "This default is not possible: add a space at its ends."
+            raise NotInsertable(message)
+        for difference in filtered.differences:
+            self._warn(reference.start, WarningCode.FILTER_DIFFERENCE, difference)
+        for name in filtered.secondary:
+            message = (
+                f"Only secondary sources establish the filter `{name.value}` of {self._title}."
+            )
+            self._warn(reference.start, WarningCode.SECONDARY_SOURCES, message)
+        shown = self._quoted(filtered.code, reference.start)
+        if not (filtered.needs_value or default):
+            return shown
+        position = self._content.lines.position(reference.start)
+        condition = Comparison(reference.key, Operator.IS_SET, position=position)
+        return self._condition(Branch(condition, (), reference.start), condition, shown, default)
+
+    def _is_unencoded_in_url(self, code: FieldCode, reference: Reference) -> bool:
+        is_text = code.field.data_type is DataType.TEXT
+        is_encoded = any(each.name is FilterName.URL for each in reference.filters)
+        return is_text and not is_encoded and is_in_query(self._content.masked, reference.start)
 
     def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
