@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from urllib.parse import quote
 
@@ -110,9 +110,8 @@ def _format_number(number: float, decimals: int) -> str:
 
 
 def _format_date(value: date, style: DateStyle) -> str:
-    """Return the date, or that of an instant in UTC."""
-    day = value.astimezone(UTC).date() if isinstance(value, datetime) else value
-    return _DATES[style](day)
+    """Return the date, or that of an instant, which is in UTC."""
+    return _DATES[style](value)
 
 
 @frozen

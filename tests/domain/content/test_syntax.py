@@ -169,6 +169,11 @@ def test_a_tilde_removes_the_white_space_at_its_side(source, shown, make_field):
     assert preview_content(parse_content(source), fields, {"x": 1}) == shown
 
 
+def test_the_text_after_a_tilde_starts_at_its_first_character():
+    content = parse_content("{{recipient.a~}} \n b {{~recipient.a}}")
+    assert content.nodes[1] == Text("b", 19)
+
+
 @pytest.mark.parametrize(
     "piece",
     [
