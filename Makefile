@@ -12,9 +12,11 @@ LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 # Build with the installed setuptools, whose hash was checked, as PEP 517 says: pip warns of other ways.
 BUILD_HERE := --no-build-isolation --use-pep517
-# Many tests wait for timeouts and other processes, so three workers keep two cores busy.
-WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
+# Many tests wait for timeouts and other processes, so two workers keep a core busy.
+WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 2)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
+# `make test-all` generates four times as many examples.
+BRIEFLY := --hypothesis-profile brief -m "not slow"
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -30,7 +32,7 @@ serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1
 test: install   ## run the test suite without its slowest parts
 	@echo "About 5 minutes on two cores, the first 30 seconds without output: pytest collects the tests."
 	@echo "\`make test-all\` also runs the slow tests."
-	$(BIN)/$(PYTEST) -m "not slow"
+	$(BIN)/$(PYTEST) $(BRIEFLY)
 
 test-all: install ## run the whole test suite, as continuous integration does
 	@echo "About 30 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
@@ -49,7 +51,7 @@ test-lowest:    ## run the tests of `make test` with the lowest versions that py
 	$(UV) pip compile $(LOWEST) --no-strip-extras --extra all --output-file build/lowest/package.txt pyproject.toml
 	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
 	rm -rf *.egg-info build/lib build/bdist.*
-	build/lowest/bin/$(PYTEST) -m "not slow"
+	build/lowest/bin/$(PYTEST) $(BRIEFLY)
 
 test-fresh:     ## follow the README in minimal roots of Debian: make test-fresh RELEASES="12 13 testing"; requires root
 	command -v mmdebstrap >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends mmdebstrap; }

@@ -28,14 +28,3 @@ def require_reference(reference: object) -> None:
         raise TypeError(
             f"reference must be a field's id or key, not {wrong}. Pass field.id or field.key."
         )
-
-
-def require_type(expected: type, **arguments: object) -> None:
-    """Require that each argument, such as `draft`, is an instance of the class.
-
-    Raises: TypeError if one is not.
-    """
-    for name, value in arguments.items():
-        if not isinstance(value, expected):
-            wrong, article = type(value).__name__, "an" if expected.__name__[0] in "AO" else "a"
-            raise TypeError(f"{name} must be {article} {expected.__name__}, not {wrong}.")

@@ -130,7 +130,7 @@ class Core:
                 organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
             administrators=administrators,
-            content=ContentService(fields=storage.fields, integrations=repository),
+            content=ContentService(fields=storage.fields, integrations=repository, clock=clock),
             validator=validator,
             clock=clock,
         )

@@ -41,9 +41,10 @@ from recipient_fields.domain import (
     plan_restoration,
     whole_milliseconds,
 )
+from recipient_fields.domain.arguments import require_type
 
 from .accounts.audit import OPERATOR, audit
-from .arguments import require_ids, require_reference, require_type
+from .arguments import require_ids, require_reference
 from .clock import system_clock
 from .fields.history_limits import ignore_change
 from .ports.clock import Clock

@@ -5,11 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import NoReturn
 
+from .arguments import require_type
+
 
 class Choice(Enum):
     """An enum that lists its values if it is called with the text of no member."""
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
+        require_type(cls | str, **{cls.__name__.lower(): value})
         values = ", ".join(each.value for each in cls)
         raise ValueError(f"{value!r} is no {cls.__name__}. Use one of {values}.")

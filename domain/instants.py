@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
+from .arguments import require_type
+
 __all__ = [
     "MILLISECOND",
     "epoch_milliseconds",
@@ -31,8 +33,9 @@ def whole_milliseconds(at: datetime) -> datetime:
 
     Raises: ValueError if it has no time zone.
     """
-    if at.tzinfo is UTC and at.microsecond % 1000 == 0:  # the usual case
-        return at
+    if isinstance(at, datetime) and at.tzinfo is UTC and at.microsecond % 1000 == 0:
+        return at  # the usual case
+    require_type(datetime, at=at)
     if at.utcoffset() is None:
         raise ValueError("an instant needs a time zone")
     at = at.astimezone(UTC)
@@ -41,11 +44,14 @@ def whole_milliseconds(at: datetime) -> datetime:
 
 def epoch_milliseconds(at: datetime) -> int:
     """Return the whole milliseconds from the Unix epoch to the instant."""
+    if not isinstance(at, datetime):
+        require_type(datetime, at=at)
     return (at - _EPOCH) // MILLISECOND
 
 
 def from_epoch_milliseconds(milliseconds: int) -> datetime:
     """Return the instant that is this many milliseconds after the Unix epoch."""
+    require_type(int, milliseconds=milliseconds)
     return _EPOCH + milliseconds * MILLISECOND
 
 
@@ -60,6 +66,8 @@ def parse_instant(text: str) -> datetime:
     Raises: ValueError if the text is not such a date-time; OverflowError if its year in UTC is
     not between 1 and 9999.
     """
+    if not isinstance(text, str):
+        require_type(str, text=text)
     if _RFC_3339.fullmatch(text) is None:
         raise ValueError("not an RFC 3339 date-time")
     return datetime.fromisoformat(text.upper()).astimezone(UTC)
@@ -67,6 +75,8 @@ def parse_instant(text: str) -> datetime:
 
 def parse_date(text: str) -> date:
     """Parse a date, `YYYY-MM-DD`. Raises: ValueError if the text is not such a date."""
+    if not isinstance(text, str):
+        require_type(str, text=text)
     if _DATE.fullmatch(text) is None:
         raise ValueError("not a date")
     return date.fromisoformat(text)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+from .arguments import require_type
+
 __all__ = ["closest_match"]
 
 _MAX_LENGTH = 64
@@ -22,6 +24,8 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
     another order, the search compares only the first few. For 1,000 known words, it takes at most
     about 10 ms.
     """
+    require_type(str, word=word)
+    require_type(Iterable, known=known)
     if len(word) > _MAX_LENGTH:
         return None
     matcher = SequenceMatcher(b=word.lower())

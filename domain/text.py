@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from .arguments import require_type
 from .errors import InvalidInput, Rule, Violation
 
 __all__ = ["MAX_LINE_LENGTH", "character_violation"]
@@ -27,6 +28,8 @@ _FORBIDDEN_IN_LINES = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 def character_violation(text: str) -> Violation | None:
     """Return a violation if no storage accepts the text: it contains U+0000 or a lone surrogate."""
+    if not isinstance(text, str):
+        require_type(str, text=text)
     if text.isprintable() or _UNSTORABLE.search(text) is None:  # `isprintable` is faster
         return None
     return Violation(
@@ -36,11 +39,13 @@ def character_violation(text: str) -> Violation | None:
 
 def replace_unstorable(text: str) -> str:
     """Replace each character that can't be stored or displayed with U+FFFD."""
+    require_type(str, text=text)
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def to_line(text: str, *, max_length: int) -> str:
     """Return the text without line breaks and control characters, cut to `max_length`."""
+    require_type(str, text=text)
     return _FORBIDDEN_IN_LINES.sub("", text)[:max_length]
 
 
@@ -62,6 +67,7 @@ def parse_name(text: str, *, max_length: int, error: type[InvalidInput]) -> str:
     Raises: `error`, with the path `name`, unless the name is one line of 1 to `max_length`
     code points.
     """
+    require_type(str, name=text)
     name = normalize_line(text)
     violation = line_violation(name, max_length=max_length)
     if violation is not None:

@@ -28,6 +28,7 @@ from .support.redaction import KeyDetector
 
 # The time of an example depends on what else the machine does.
 settings.register_profile("suite", deadline=None)
+settings.register_profile("brief", settings.get_profile("suite"), max_examples=25)
 settings.load_profile("suite")
 
 _keys = KeyDetector()

@@ -21,8 +21,9 @@ from recipient_fields.domain import (
     PlainKey,
     grant_key,
 )
+from recipient_fields.domain.arguments import require_type
 
-from ..arguments import require_ids, require_type
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..ports.clock import Clock
 from ..ports.keys import ApiKeyRepository

@@ -44,8 +44,9 @@ from recipient_fields.domain import (
     require_remaining_admin,
     require_unshared,
 )
+from recipient_fields.domain.arguments import require_type
 
-from ..arguments import require_ids, require_type
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..extras import MissingExtra
 from ..ports.administrators import AdministratorRepository, AdministratorsCheck

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import field, frozen
 
 from recipient_fields.domain import FieldKey, IntegrationId
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import FieldCode, NameFrom, NameState
+from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState
 
 from ..documents.schemas import described, render_document
 from .content import ListedCodes

@@ -21,13 +21,18 @@ from recipient_fields.domain.content import (
     Content,
     InvalidContent,
     Strict,
+    Surface,
     check_content,
     preview_content,
+    require_known_keys,
 )
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
+    EspNames,
     ExportedContent,
+    FieldCode,
+    FieldCodes,
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
@@ -36,9 +41,10 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names import EspNames, FieldCode, FieldCodes
 
 from ..arguments import require_ids
+from ..clock import system_clock
+from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
@@ -95,6 +101,7 @@ class ContentService:
 
     _fields: FieldRepository = field(alias="fields")
     _integrations: IntegrationRepository | None = field(alias="integrations")
+    _clock: Clock = field(default=system_clock, alias="clock")
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
         """Return the integrations that can be targets, by ascending id.
@@ -220,18 +227,22 @@ class ContentService:
         content: Content,
         target: Target,
         *,
+        surface: Surface | str | None = None,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        There are no warnings about `literals`, which are texts that must stay as they are.
+        Without a `surface`, content with an HTML tag is `html`, and other content `text`. There are
+        no warnings about `literals`, which are texts that must stay as they are.
 
         Raises: InvalidContent if the content can't be exported, or if there are warnings that
         `strict` rejects.
         """
         codes = self.read_codes(organization_id)
-        return export_content(content, codes, target, strict=strict, literals=literals)
+        return export_content(
+            content, codes, target, surface=surface, strict=strict, literals=literals
+        )
 
     def export_for_integrations(
         self,
@@ -239,6 +250,7 @@ class ContentService:
         content: Content,
         integration_ids: Iterable[IntegrationId],
         *,
+        surface: Surface | str | None = None,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> Iterator[IntegrationExport]:
@@ -252,7 +264,12 @@ class ContentService:
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
                 exported = export_content(
-                    content, codes, integration_id, strict=strict, literals=literals
+                    content,
+                    codes,
+                    integration_id,
+                    surface=surface,
+                    strict=strict,
+                    literals=literals,
                 )
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
@@ -261,14 +278,23 @@ class ContentService:
         return map(export, integration_ids)
 
     def preview_content(
-        self, organization_id: OrganizationId, content: Content, values: Mapping[str, object]
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        values: Mapping[str, object],
+        *,
+        surface: Surface | str | None = None,
     ) -> str:
         """Return the content for a recipient with these values, by the keys of the fields.
 
+        Without a `surface`, content with an HTML tag is `html`, and other content `text`. In HTML,
+        the values are escaped.
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
-        has another type than its field.
+        has no field, or another type than its field.
         """
-        return preview_content(content, self._fields_for(organization_id), values)
+        fields, today = self._fields_for(organization_id), self._clock().date()
+        require_known_keys(values, fields)
+        return preview_content(content, fields, values, surface=surface, today=today)
 
     def _read_catalog(
         self, organization_id: OrganizationId

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -24,8 +24,10 @@ from recipient_fields.domain.content import (
     ContentWarning,
     InvalidContent,
     Strict,
+    Surface,
     WarningCode,
     WarningKind,
+    find_surface,
     parse_content,
 )
 from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
@@ -33,10 +35,10 @@ from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, Ex
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import Schema, described, render_document
-from ..documents.value_schemas import ID
+from ..documents.value_schemas import ID, RECIPIENT
 from .content import Target
 
-__all__ = ["ConditionCompilation", "ContentExport"]
+__all__ = ["ConditionCompilation", "ContentExport", "ContentPreview"]
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
@@ -134,6 +136,28 @@ class CompiledConditionDocument:
     )
 
 
+_CONTENT = described(
+    "Content with references and conditions: docs/content.md.", maxLength=MAX_CONTENT_LENGTH
+)
+_SURFACE = described(
+    "Where the email shows the content. By default, content with an HTML tag is `html`, and other"
+    " content `text`."
+)
+_KEYS = described(
+    "The keys of the fields in it, in the order of their first use.",
+    {"type": "array", "items": FieldKey},
+)
+
+
+@frozen
+class ContentPreview:
+    """Content, and the values of the recipient for whom it is shown, by the keys of fields."""
+
+    content: Content
+    recipient: Mapping[str, object]
+    surface: Surface
+
+
 @frozen
 class ContentExport:
     """Content, and the target of its code, or several integrations with one export each."""
@@ -141,6 +165,7 @@ class ContentExport:
     content: Content
     target: Target | tuple[IntegrationId, ...]
     strict: Strict
+    surface: Surface | None = None
     literals: Collection[str] = ()
 
 
@@ -151,11 +176,7 @@ class ContentExportDocument:
     Members that were not sent are UNCHANGED: none can be null.
     """
 
-    content: str = field(
-        metadata=described(
-            "Content with references and conditions: docs/content.md.", maxLength=MAX_CONTENT_LENGTH
-        )
-    )
+    content: str = field(metadata=_CONTENT)
     esp: Esp | Unchanged = field(default=UNCHANGED, metadata=_TARGET_ESP)
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
@@ -171,6 +192,7 @@ class ContentExportDocument:
             uniqueItems=True,
         ),
     )
+    surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
     strict: Strict = field(
         default=False,
         metadata=described(
@@ -208,13 +230,33 @@ class ExportedContentDocument:
     """Content as code of an ESP."""
 
     content: str = field(metadata=described("The content with the code of the ESP."))
+    surface: Surface
     warnings: Sequence[ContentWarningDocument]
-    fields: Sequence[str] = field(
-        metadata=described(
-            "The keys of the fields in it, in the order of their first use.",
-            {"type": "array", "items": FieldKey},
-        )
+    fields: Sequence[str] = field(metadata=_KEYS)
+
+
+@frozen(kw_only=True)
+class ContentPreviewDocument:
+    """Content to show for a recipient.
+
+    Members that were not sent are UNCHANGED: none can be null.
+    """
+
+    content: str = field(metadata=_CONTENT)
+    recipient: Mapping[str, object] = field(metadata=described(schema=RECIPIENT))
+    surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
+
+
+@frozen(kw_only=True)
+class PreviewedContentDocument:
+    """What the recipient reads."""
+
+    content: str = field(
+        metadata=described("The content with the values. In HTML, the values are escaped.")
     )
+    surface: Surface
+    warnings: Sequence[ContentWarningDocument]
+    fields: Sequence[str] = field(metadata=_KEYS)
 
 
 def parse_condition_compilation(document: object) -> ConditionCompilation:
@@ -272,7 +314,38 @@ def parse_content_export(document: object) -> ContentExport:
             literals = _parse_literals(members.literals)
     if violations:
         raise InvalidDocument(violations)
-    return ContentExport(content, target, members.strict, literals)
+    surface = None if isinstance(members.surface, Unchanged) else members.surface
+    return ContentExport(content, target, members.strict, surface, literals)
+
+
+def parse_content_preview(document: object) -> ContentPreview:
+    """Return the input of `{"content", "recipient", "surface"}`.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = bad_characters(document)
+    if violations:
+        raise InvalidDocument(violations)
+    with violations.collect():
+        members = parse_document(document, ContentPreviewDocument)
+        with violations.collect("content"):
+            content = _parse_content(members.content)
+    if violations:
+        raise InvalidDocument(violations)
+    surface = None if isinstance(members.surface, Unchanged) else members.surface
+    return ContentPreview(content, members.recipient, find_surface(content, surface))
+
+
+def render_content_preview(preview: ContentPreview, text: str) -> dict[str, object]:
+    """Return the document of a preview with this text."""
+    return render_document(
+        PreviewedContentDocument(
+            content=text,
+            surface=preview.surface,
+            warnings=tuple(map(_warning, preview.content.warnings)),
+            fields=preview.content.keys(),
+        )
+    )
 
 
 def _parse_literals(literals: list[str] | Unchanged) -> Collection[str]:
@@ -299,6 +372,7 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
     """Return the document of exported content."""
     return ExportedContentDocument(
         content=exported.content,
+        surface=exported.surface,
         warnings=tuple(map(_warning, exported.warnings)),
         fields=exported.keys,
     )

@@ -46,7 +46,7 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.conditions import Operator
-from recipient_fields.domain.content import Strict
+from recipient_fields.domain.content import Strict, Surface
 from recipient_fields.domain.esp import Esp
 
 __all__ = ["InvalidDocument"]
@@ -223,6 +223,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     Operator: _enum_member,
     RecordedOperation: _enum_member,
     Source: _enum_member,
+    Surface: _enum_member,
     ValueExpression: _constructed,
 }
 """How a JSON value is converted to each type."""

@@ -35,9 +35,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator, TextPosition
-from recipient_fields.domain.content import Strict, WarningCode, WarningKind
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import NameFrom, NameState
+from recipient_fields.domain.content import Strict, Surface, WarningCode, WarningKind
+from recipient_fields.domain.esp import Esp, NameFrom, NameState
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
 
@@ -231,6 +230,7 @@ _TYPES: Mapping[object, object] = {
     RecordedOperation: _enumeration(RecordedOperation, "What the change did to the field."),
     Source: _enumeration(Source, _MEMBERS["source"].description),
     Strict: {"oneOf": [{"type": "boolean"}, {"type": "string", "const": "mistakes"}]},
+    Surface: _enumeration(Surface, "Where an email shows content."),
     TextPosition: NamedSchema(
         "TextPosition",
         {

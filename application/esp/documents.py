@@ -8,8 +8,7 @@ from datetime import datetime
 from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId, format_instant
-from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
-from recipient_fields.domain.esp.names import EspName
+from recipient_fields.domain.esp import Esp, EspField, EspName, Integration, SyncPlan
 
 from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document

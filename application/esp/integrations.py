@@ -25,21 +25,23 @@ from recipient_fields.domain import (
     RecordedOperation,
     Source,
 )
+from recipient_fields.domain.arguments import require_type
 from recipient_fields.domain.esp import (
     Esp,
     Integration,
     IntegrationChanged,
     IntegrationDraft,
+    IntegrationNotFound,
     ReportedField,
     SetName,
     SyncPlan,
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names import set_names
+from recipient_fields.domain.esp.names.setting import set_names
 
 from ..accounts.audit import OPERATOR_AUTHOR, audit
-from ..arguments import require_ids, require_type
+from ..arguments import require_ids
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
 from ..ports.clock import Clock
@@ -231,10 +233,12 @@ class IntegrationService:
         at = self._clock() if began_at is None else began_at
         run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
         if dry_run:
-            integration = self._integrations.get(organization_id, integration_id)
             catalog, integrations = self._integrations.read_catalog(organization_id)
+            by_id = {each.id: each for each in integrations}
+            if integration_id not in by_id:
+                raise IntegrationNotFound
             return run.plan(
-                integration,
+                by_id[integration_id],
                 catalog.fields,
                 integrations=integrations,
                 size_limit=self._size_limit,
@@ -363,4 +367,5 @@ def _audit_name(
     if new is None:
         audit(subject, "removed", by=by, name=old and old.name)
     else:
-        audit(subject, "set", by=by, name=new.name, before=old and old.name)
+        before = {} if old is None else {"before": old.name}
+        audit(subject, "set", by=by, name=new.name, **before)

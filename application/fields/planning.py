@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     view_of,
 )
 from recipient_fields.domain.esp import Integration
-from recipient_fields.domain.esp.names import NamesPlan, plan_names, plan_saved_names
+from recipient_fields.domain.esp.names.plans import NamesPlan, plan_names, plan_saved_names
 
 from ..clock import system_clock
 from .fields_as_code import CatalogDocument, render_definition

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from recipient_fields.domain import IntegrationId
+from recipient_fields.domain.esp import EspNames
 
 from ..ports.recipients import UnreadableFile
 
@@ -25,3 +28,18 @@ def require_different(place: str, texts: Sequence[str], message: str) -> None:
         first = columns.setdefault(text, column)
         if first != column:
             raise UnreadableFile(f"{place}: Columns {first} and {column} {message}, {text}.")
+
+
+def find_esp_names(names: EspNames, integration: int | None) -> Mapping[str, str]:
+    """Return the keys of the fields by what they are called at the integration, if there is one.
+
+    Raises: UnreadableFile if no field has a name there.
+    """
+    if integration is None:
+        return {}
+    keys = names.keys_by_name(IntegrationId(integration))
+    if not keys:
+        raise UnreadableFile(
+            f"Integration {integration} has no fields. Check its id, or sync it first."
+        )
+    return keys

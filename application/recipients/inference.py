@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 
 from attrs import frozen
 
@@ -11,13 +11,13 @@ from recipient_fields.domain import (
     MAX_BATCH_OPERATIONS,
     FieldInference,
     ProposedField,
-    RecipientField,
     TextFormats,
     column_name,
 )
+from recipient_fields.domain.esp import EspNames
 
 from ..ports.recipients import ColumnReader, RecipientReader, Row, TextReader, UnreadableFile
-from .columns import require_names
+from .columns import find_esp_names, require_names
 
 
 @frozen(kw_only=True)
@@ -31,22 +31,26 @@ class InferredFields:
 
 def infer_fields(
     reader: RecipientReader,
-    fields: Collection[RecipientField] = (),
-    definitions: Mapping[str, str] | None = None,
+    names: EspNames | None = None,
     *,
     formats: TextFormats,
+    integration: int | None = None,
     max_allowed_values: int = DEFAULT_MAX_PROPOSED_VALUES,
     on_first_skipped: Callable[[Row], None] = lambda _row: None,
 ) -> InferredFields:
-    """Propose a field for each column of the file that is not one of these fields.
+    """Propose a field for each column of the file that is not a field of the organization.
 
-    `definitions` are those of `match_columns`. `formats` apply to values that are texts. A text
-    field gets allowed values if its column has at most `max_allowed_values` different values.
+    `names` are those of the organization, if there is one. The header can also contain the ESP's
+    names of the fields at `integration`. `formats` apply to values that are texts. A text field
+    gets allowed values if its column has at most `max_allowed_values` different values.
     `on_first_skipped` is called with the first row that is no recipient.
 
     Raises: UnreadableFile if the file can't be read, if its columns have no names or equal names,
-    if it has no recipients, or if a batch can't create so many fields.
+    if it has no recipients, if a batch can't create so many fields, or if no field has a name at
+    the integration.
     """
+    names = EspNames((), ()) if names is None else names
+    esp_names = find_esp_names(names, integration)
     if isinstance(reader, ColumnReader):
         require_names(reader.header_place, [column_name(title) for title in reader.header])
     inference = FieldInference(
@@ -69,5 +73,7 @@ def infer_fields(
     if not recipients:
         raise UnreadableFile(f"{reader.name} has no recipients.")
     return InferredFields(
-        proposed=inference.propose(fields, definitions), recipients=recipients, skipped=skipped
+        proposed=inference.propose(names.fields, names.definitions, esp_names),
+        recipients=recipients,
+        skipped=skipped,
     )

@@ -12,7 +12,6 @@ from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
     DataType,
-    IntegrationId,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -34,7 +33,7 @@ from ..ports.recipients import (
     UnreadableFile,
 )
 from ..wording import counted
-from .columns import require_different, require_names
+from .columns import find_esp_names, require_different, require_names
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
@@ -283,13 +282,7 @@ def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
 def _with_keys(reader: ColumnReader, names: EspNames, options: ListOptions) -> ColumnReader:
     """Return the reader with the keys of its columns."""
     require_names(reader.header_place, reader.header)
-    esp_names: Mapping[str, str] = {}
-    if options.integration is not None:
-        esp_names = names.keys_by_name(IntegrationId(options.integration))
-        if not esp_names:
-            raise UnreadableFile(
-                f"Integration {options.integration} has no fields. Check its id, or sync it first."
-            )
+    esp_names = find_esp_names(names, options.integration)
     found = find_columns(reader.header, names.fields, names.definitions, esp_names)
     keys = {title: keys[0] for title, keys in found.items() if len(keys) == 1}
     others = [title for title in reader.header if title not in keys]

@@ -8,6 +8,7 @@ from enum import Enum
 
 from attrs import Attribute, evolve, field, frozen
 
+from ..arguments import require_type
 from ..choices import Choice
 from ..errors import InvalidAdministrator, Rule, Violation
 from ..fields.queries import fold_case
@@ -53,6 +54,7 @@ LINK_LIFETIME = timedelta(hours=24)
 
 
 def _parse_email(text: str) -> str:
+    require_type(str, text=text)
     email = normalize_line(text)
     violation = length_violation(email, max_length=MAX_EMAIL_LENGTH) or _form_violation(email)
     if violation is not None:
@@ -125,6 +127,7 @@ def _require_order(
     _attribute: Attribute[tuple[Membership, ...]],
     memberships: tuple[Membership, ...],
 ) -> None:
+    require_type(tuple, memberships=memberships)
     ids = [each.organization_id for each in memberships]
     if not ids or ids != sorted(set(ids)):
         raise ValueError("an administrator has one or more memberships by ascending organization")
@@ -222,6 +225,7 @@ def require_remaining_admin(
 
     Raises: LastAdministrator if it does.
     """
+    require_type(tuple, before=before, after=after)
 
     def has_admin(administrators: tuple[Administrator, ...]) -> bool:
         return any(each.role_in(organization_id) is Role.ADMIN for each in administrators)
@@ -237,6 +241,7 @@ def require_unshared(administrator: Administrator) -> None:
     a link that sets another password.
     Raises: AdministratorShared if the account belongs to several organizations.
     """
+    require_type(Administrator, administrator=administrator)
     if len(administrator.memberships) > 1:
         raise AdministratorShared
 
@@ -246,6 +251,7 @@ def normalize_password(text: str) -> str:
 
     Keyboards can encode the same character in different ways.
     """
+    require_type(str, text=text)
     return normalize_nfc(text) if len(text) <= MAX_PASSWORD_LENGTH else text
 
 

@@ -13,6 +13,7 @@ from zlib import crc32
 from attrs import asdict, evolve, field, frozen
 from attrs.converters import optional
 
+from ..arguments import require_type
 from ..choices import Choice
 from ..errors import InvalidApiKey, Rule, Violation
 from ..identity import ApiKeyId, OrganizationId
@@ -348,6 +349,9 @@ def grant_key(
     Raises: InvalidApiKey if the name (1 to 100 characters) or the lifetime is invalid, ValueError
     if `access` is the text of no access.
     """
+    require_type(PlainKey, key=key)
+    require_type(timedelta | None, lifetime=lifetime)
+    require_type(datetime, at=at)
     if lifetime is not None and not MIN_LIFETIME <= lifetime <= MAX_LIFETIME:
         message = "A key expires after 1 second to 366 days, or never."
         raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("expires_in",))])
@@ -365,6 +369,7 @@ def grant_key(
 
 def redact_keys(text: str) -> str:
     """Replace every API key in the text, even a mistyped or truncated one, with `[API key]`."""
+    require_type(str, text=text)
     return _KEY_OR_PART.sub("[API key]", text)
 
 

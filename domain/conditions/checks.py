@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 
+from ..arguments import require_type
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..fields.values import DataType, Scalar
@@ -63,6 +64,7 @@ def check_condition(condition: Condition, fields: Iterable[RecipientField]) -> N
     condition is deeper than 12 levels or has more than 200 comparisons. TypeError if it is not
     parsed.
     """
+    require_type(Iterable, fields=fields)
     check_with_keys(condition, {str(field.key): field for field in fields})
 
 

@@ -26,4 +26,7 @@ class InvalidCondition(InvalidInput):
 
 
 class InvalidRecipient(InvalidInput):
-    """A recipient has a value of another type than the field. The path is the key of the field."""
+    """A recipient has a value without a field, or of another type than the field.
+
+    The path of a violation is the key.
+    """

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
+from ..arguments import require_type
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..fields.values import DataType
@@ -49,6 +50,8 @@ def evaluate(
     Raises: InvalidRecipient if a value that is compared has another type than its field, TypeError
     if the condition is not parsed.
     """
+    require_type(Iterable, fields=fields)
+    require_type(Mapping, values=values)
     require_condition(condition)
     data_types = {str(field.key): field.data_type for field in fields}
 
@@ -90,6 +93,7 @@ def read_value(key: str, data_type: DataType, value: object) -> Value | None:
 
     Raises: InvalidRecipient if the value has another type than the field.
     """
+    require_type(DataType, data_type=data_type)
     if value is None or value == "":
         return None
     read = _READERS[data_type].get(type(value))

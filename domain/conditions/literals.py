@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+from ..arguments import require_type
 from ..errors import Rule, Violation
 from ..fields.values import Scalar, canonical_number
 from ..instants import format_instant, parse_date, parse_instant
@@ -19,6 +20,7 @@ def text_literal(text: str) -> str:
 
     Raises: InvalidCondition if it has line breaks, control characters, or over 255 characters.
     """
+    require_type(str, text=text)
     text = normalize_nfc(text)
     violation = control_character_violation(text)
     if violation is None and len(text) > MAX_LINE_LENGTH:
@@ -45,6 +47,7 @@ def date_literal(text: str) -> date | datetime:
 
     Raises: InvalidCondition if the text is neither `YYYY-MM-DD` nor an RFC 3339 date-time.
     """
+    require_type(str, text=text)
     try:
         return parse_instant(text) if "T" in text.upper() else parse_date(text)
     except (ValueError, OverflowError):

@@ -9,10 +9,21 @@ from decimal import Decimal
 
 from attrs import frozen
 
+from ..arguments import require_type
 from ..errors import Rule, Violation
 from .errors import InvalidCondition
 from .literals import date_literal, number_literal, text_literal, to_scalar
-from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition, Value
+from .tree import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Not,
+    Operator,
+    TextPosition,
+    Value,
+    require_condition,
+)
 
 __all__ = ["MAX_DEPTH", "format_condition", "parse_condition"]
 
@@ -43,6 +54,8 @@ def parse_condition(text: str, *, start: TextPosition = _START) -> Condition:
     Raises: InvalidCondition if the text is not a condition. The message contains the line, the
     column, and what was expected there.
     """
+    require_type(str, text=text)
+    require_type(TextPosition, start=start)
     parser = _Parser(text, start)
     condition = parser.disjunction(0)
     if parser.token.kind != "end":
@@ -52,6 +65,7 @@ def parse_condition(text: str, *, start: TextPosition = _START) -> Condition:
 
 def format_condition(condition: Condition) -> str:
     """Return the condition as text, on one line, with as few parentheses as possible."""
+    require_condition(condition)
     match condition:
         case AnyOf(conditions):
             return " or ".join(_format_inside(each, AnyOf) for each in conditions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from ..arguments import require_type
 from ..conditions import InvalidCondition, LocatedViolation
 from ..errors import Rule
 from ..fields.field import RecipientField
@@ -27,6 +28,7 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
     condition does not fit the fields. Only the first 200 violations of conditions are reported.
     TypeError if the content is not parsed.
     """
+    require_type(Iterable, fields=fields)
     require_fields(content, FieldResolver({str(field.key): field for field in fields}))
 
 

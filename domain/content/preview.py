@@ -5,21 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from html import escape
 
-from ..conditions import Value, evaluate, read_value
-from ..errors import Rule
+from attrs import frozen
+
+from ..arguments import require_type
+from ..conditions import InvalidRecipient, Value, evaluate, read_value
+from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..instants import format_instant
+from ..suggestions import closest_match
 from .checks import require_fields
 from .errors import InvalidContent
 from .filters import apply_filters
-from .resolution import FieldResolver
-from .tree import Block, Content, Node, Reference, Text
+from .resolution import EMAIL_KEY, FieldResolver, own_email
+from .surfaces import Surface, find_surface
+from .system_values import SystemValue
+from .tree import Block, Content, Node, Reference, SystemReference, Text
 
-__all__ = ["MAX_PREVIEW_LENGTH", "preview_content"]
+__all__ = ["MAX_PREVIEW_LENGTH", "preview_content", "require_known_keys"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
+_MAX_SUGGESTIONS = 20
+"""Violations of a recipient. The search for a suggestion takes up to 10 ms."""
+
+_EMAIL = "recipient@example.com"
+_STAND_INS: Mapping[SystemValue, str] = {
+    SystemValue.UNSUBSCRIBE: "https://example.com/unsubscribe",
+    SystemValue.UNSUBSCRIBE_ALL: "https://example.com/unsubscribe-all",
+    SystemValue.PREFERENCES: "https://example.com/preferences",
+    SystemValue.VIEW_IN_BROWSER: "https://example.com/view-in-browser",
+    SystemValue.SENDER_NAME: "Example Company",
+    SystemValue.SENDER_ADDRESS: "1 Example Street, Example City, EX 12345, Example Country",
+}
+"""What the preview shows instead of values that only the ESP knows."""
 
 
 def preview_content(
@@ -27,22 +47,39 @@ def preview_content(
     fields: Iterable[RecipientField],
     values: Mapping[str, object],
     *,
+    surface: Surface | str | None = None,
     resolved: Mapping[str, str] | None = None,
+    today: date | None = None,
 ) -> str:
     """Return the content for a recipient with these values, by the keys of the fields.
 
-    `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
-    ESP can evaluate them. `resolved` is that of the ExportedContent whose preview this is, if any.
+    In HTML, the values are escaped, so that a reader sees them. Without a `surface`, content with
+    an HTML tag is `html`, and other content `text`. Defaults are written as they are, like the rest
+    of the content. `values` has the form that `evaluate` accepts. Expressions stay as they are,
+    because only the ESP can evaluate them. Links, the sender and a missing address have stand-ins,
+    such as `https://example.com/unsubscribe`. `resolved` is that of the ExportedContent whose
+    preview this is, if any. `today` is the day of the year that `{{today.year}}` shows: without it,
+    this stays.
 
     Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
     InvalidRecipient if a value has another type than its field; TypeError if the content is not
-    parsed.
+    parsed; ValueError if there is no such surface.
     """
+    require_type(Iterable, fields=fields)
+    require_type(Mapping, values=values)
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
+    if resolver.find(EMAIL_KEY) is own_email():
+        values = {EMAIL_KEY: _EMAIL, **values}
+    recipient = _Recipient(
+        resolver=resolver,
+        values=values,
+        year=str(SystemValue.YEAR) if today is None else f"{today.year:04}",
+        escapes=find_surface(content, surface) is Surface.HTML,
+    )
     parts: list[str] = []
     length = 0
-    for part in _render(content.nodes, resolver, values):
+    for part in recipient.read(content.nodes):
         length += len(part)
         if length > MAX_PREVIEW_LENGTH:
             message = f"The preview would have more than {MAX_PREVIEW_LENGTH:,} characters."
@@ -51,38 +88,67 @@ def preview_content(
     return "".join(parts)
 
 
-def _render(
-    nodes: Iterable[Node], resolver: FieldResolver, values: Mapping[str, object]
-) -> Iterator[str]:
-    for node in nodes:
-        match node:
-            case Text():
-                yield node.text
-            case Reference():
-                yield _value(node, resolver, values)
-            case Block():
-                yield from _render(_shown(node, resolver, values), resolver, values)
+def require_known_keys(values: Mapping[str, object], fields: Iterable[RecipientField]) -> None:
+    """Check that each value belongs to a field, or is the address of the recipient.
+
+    Raises: InvalidRecipient with a violation for each other key.
+    """
+    known = {EMAIL_KEY, *(str(field.key) for field in fields)}
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        message = "There is no recipient field with this key."
+        raise InvalidRecipient(
+            Violation(
+                Rule.UNKNOWN_FIELD,
+                message,
+                (key,),
+                closest_match(key, known) if index < _MAX_SUGGESTIONS else None,
+            )
+            for index, key in enumerate(unknown)
+        )
 
 
-def _shown(block: Block, resolver: FieldResolver, values: Mapping[str, object]) -> tuple[Node, ...]:
-    """Return the nodes of the first branch whose condition is true."""
-    for branch in block.branches:
-        condition = branch.condition
-        if condition is None or evaluate(
-            resolver.resolve(condition), resolver.fields_of(condition), values
-        ):
-            return branch.nodes
-    return ()
+@frozen(kw_only=True)
+class _Recipient:
+    """A reader of the content."""
 
+    resolver: FieldResolver
+    values: Mapping[str, object]
+    year: str
+    escapes: bool
 
-def _value(reference: Reference, resolver: FieldResolver, values: Mapping[str, object]) -> str:
-    if reference.is_expression:
-        return f"{{{{recipient.{reference.key} | expression}}}}"
-    field = resolver.get(reference.key)
-    value = read_value(str(field.key), field.data_type, values.get(str(field.key)))
-    if value is None:
-        return reference.default or ""
-    return format_value(apply_filters(value, reference.filters))
+    def read(self, nodes: Iterable[Node]) -> Iterator[str]:
+        """Yield the parts of the content that the recipient reads."""
+        for node in nodes:
+            match node:
+                case Text():
+                    yield node.text
+                case Reference():
+                    yield self._value(node)
+                case SystemReference():
+                    yield self.year if node.value is SystemValue.YEAR else _STAND_INS[node.value]
+                case Block():
+                    yield from self.read(self._shown(node))
+
+    def _shown(self, block: Block) -> tuple[Node, ...]:
+        """Return the nodes of the first branch whose condition is true."""
+        for branch in block.branches:
+            condition = branch.condition
+            if condition is None or evaluate(
+                self.resolver.resolve(condition), self.resolver.fields_of(condition), self.values
+            ):
+                return branch.nodes
+        return ()
+
+    def _value(self, reference: Reference) -> str:
+        if reference.is_expression:
+            return f"{{{{recipient.{reference.key} | expression}}}}"
+        field = self.resolver.get(reference.key)
+        value = read_value(str(field.key), field.data_type, self.values.get(str(field.key)))
+        if value is None:
+            return reference.default or ""
+        text = format_value(apply_filters(value, reference.filters))
+        return escape(text) if self.escapes else text
 
 
 def format_value(value: Value) -> str:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final
 
 from attrs import evolve
 
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
 from ..fields.errors import FieldNotFound
-from ..fields.field import RecipientField
+from ..fields.field import FieldDraft, RecipientField
+from ..fields.origins import API
+from ..fields.values import DataType
+from ..identity import FieldId, OrganizationId
 from ..suggestions import closest_match
 from .tree import condition_keys
 
@@ -16,10 +22,26 @@ _MAX_SUGGESTIONS = 20
 """The search for a similar key is slow if there are thousands of fields."""
 
 
+EMAIL_KEY: Final = "email"
+"""The key that means the address of the recipient, also if no field has it."""
+
+
+@cache
+def own_email() -> RecipientField:
+    """Return the field that `{{recipient.email}}` means if no field has this key.
+
+    It is not stored: ESPs have a field for the address of the recipient. Its ids are 0.
+    """
+    draft = FieldDraft(name="Email", data_type=DataType.TEXT, key=EMAIL_KEY)
+    definition = draft.define(by=API, at=datetime.fromtimestamp(0, UTC))
+    return definition.with_id(FieldId(0), OrganizationId(0))
+
+
 class FieldResolver:
     """The fields of an organization, by the keys of references.
 
-    `resolved` contains the keys that no field has, but that mean a field with another key.
+    `resolved` contains the keys that no field has, but that mean a field with another key. The key
+    `email` means the address of the recipient if no field has it.
     """
 
     def __init__(
@@ -30,7 +52,8 @@ class FieldResolver:
 
     def find(self, key: str) -> RecipientField | None:
         """Return the field that a reference with this key means, or None."""
-        return self._fields.get(self._resolved.get(key, key))
+        field = self._fields.get(self._resolved.get(key, key))
+        return own_email() if field is None and key == EMAIL_KEY else field
 
     def get(self, key: str) -> RecipientField:
         """Return the field that a reference with this key means.

@@ -8,13 +8,25 @@ from operator import itemgetter
 
 from attrs import Factory, define, evolve
 
+from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
 from ..errors import Rule, Violation
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
-from .tree import Block, Branch, Content, Lines, Node, Reference, Text, comparisons
+from .system_values import SystemValue
+from .tree import (
+    Block,
+    Branch,
+    Content,
+    Lines,
+    Node,
+    Reference,
+    SystemReference,
+    Text,
+    comparisons,
+)
 from .warning_codes import WarningCode
 
 __all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content"]
@@ -36,6 +48,7 @@ def parse_content(source: str) -> Content:
     of the blocks is invalid, if there are too many conditions, or if the content contains U+0000
     or a lone surrogate.
     """
+    require_type(str, source=source)
     lines = Lines(source)
     violation = character_violation(source)
     if violation is not None:
@@ -62,6 +75,7 @@ _TAG = re.compile(
     r"""
     \{\{~?(?:
         \s*+recipient\.(?P<key>\w++)(?P<after>\s*+(?:~?\}\}|\|))
+      | \s*+(?P<path>[a-z]++\.[a-z_]++)\s*+~?\}\}
       | (?P<comment>!(?:--)?)
       | \s*+(?P<else>\#?(?i:else|else?if|elif))(?=[\s~}])
       | \s*+(?P<open>[#^](?P<name>[\w.-]++))
@@ -71,6 +85,7 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
+_SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
     rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+))\s*+)?)"
@@ -155,6 +170,8 @@ class _Parser:
         while (tag := _TAG.search(self.source, offset)) is not None:
             if tag["key"]:
                 offset = self._reference(tag)
+            elif tag["path"]:
+                offset = self._system_reference(tag)
             elif tag["comment"]:
                 offset = self._comment(tag)
             elif tag["open"]:
@@ -187,9 +204,24 @@ class _Parser:
                 message = _EXPECTED_FILTER if unquoted is None else _EXPECTED_QUOTES
                 self._refuse(start, Rule.FORMAT, message)
                 end = rest.end()
-        elif self.source[start - 1 : start] == "{" and self.source[end : end + 1] == "}":
+        else:
+            self._note_outer_braces(start, end)
+        return self._add_reference(reference, end)
+
+    def _system_reference(self, tag: re.Match[str]) -> int:
+        start, end = tag.span()
+        value = _SYSTEM_VALUES.get(tag["path"])
+        if value is None:  # It is code of an ESP.
+            return end
+        self._note_outer_braces(start, end)
+        return self._add_reference(SystemReference(value, start), end)
+
+    def _note_outer_braces(self, start: int, end: int) -> None:
+        if self.source[start - 1 : start] == "{" and self.source[end : end + 1] == "}":
             self.lookalikes.append((start, WarningCode.OUTER_BRACES))
-        self._add_text(start)
+
+    def _add_reference(self, reference: Reference | SystemReference, end: int) -> int:
+        self._add_text(reference.start)
         self.blocks[-1].nodes.append(reference)
         return self._end_tag(end)
 

@@ -8,13 +8,24 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from ..arguments import require_type
 from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 from .filters import Filter
+from .system_values import SystemValue
 from .warning_codes import WarningCode
 
-__all__ = ["Block", "Branch", "Content", "Lines", "Node", "Reference", "Text"]
+__all__ = [
+    "Block",
+    "Branch",
+    "Content",
+    "Lines",
+    "Node",
+    "Reference",
+    "SystemReference",
+    "Text",
+]
 
 
 @frozen
@@ -38,6 +49,17 @@ class Reference:
     filters: tuple[Filter, ...] = ()
     default: str | None = None
     is_expression: bool = False
+    start: int
+
+
+@frozen
+class SystemReference:
+    """A reference to a link, the sender or the year: `{{link.unsubscribe}}`.
+
+    `start` is its offset.
+    """
+
+    value: SystemValue
     start: int
 
 
@@ -66,7 +88,7 @@ class Block:
         return self.branches[0].start
 
 
-Node: TypeAlias = Text | Reference | Block
+Node: TypeAlias = Text | Reference | SystemReference | Block
 """A part of content."""
 
 
@@ -74,6 +96,7 @@ class Lines:
     """The lines of a text. They end with a line feed."""
 
     def __init__(self, text: str) -> None:
+        require_type(str, text=text)
         self._starts = [0]
         offset = text.find("\n")
         while offset >= 0:
@@ -123,6 +146,10 @@ class Content:
         """Yield the references, in order."""
         return (part for part in _parts(self.nodes) if isinstance(part, Reference))
 
+    def system_references(self) -> Iterator[SystemReference]:
+        """Yield the references to links, the sender and the year, in order."""
+        return (part for part in _parts(self.nodes) if isinstance(part, SystemReference))
+
     def branches(self) -> Iterator[Branch]:
         """Yield the branches of the blocks, in order."""
         return (part for part in _parts(self.nodes) if isinstance(part, Branch))
@@ -149,18 +176,18 @@ def comparisons(condition: Condition) -> Iterator[Comparison]:
                 yield from comparisons(each)
 
 
-def _parts(nodes: Iterable[Node]) -> Iterator[Reference | Branch]:
+def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Branch]:
     for node in nodes:
-        if isinstance(node, Reference):
-            yield node
-        elif isinstance(node, Block):
+        if isinstance(node, Block):
             for branch in node.branches:
                 yield branch
                 yield from _parts(branch.nodes)
+        elif not isinstance(node, Text):
+            yield node
 
 
-def _keys(part: Reference | Branch) -> Iterator[str]:
+def _keys(part: Reference | SystemReference | Branch) -> Iterator[str]:
     if isinstance(part, Reference):
         yield part.key
-    elif part.condition is not None:
+    elif isinstance(part, Branch) and part.condition is not None:
         yield from condition_keys(part.condition)

@@ -53,6 +53,9 @@ class WarningCode(Enum):
     ASSUMED_NAME = "assumed_name"
     OTHER_DATA_TYPE = "other_data_type"
 
+    SYSTEM_VALUE_DIFFERS = "system_value_differs"
+    UNSUBSCRIBE_LINK_MISSING = "unsubscribe_link_missing"
+
     SECONDARY_SOURCES = "secondary_sources"
     CASE_INSENSITIVE = "case_insensitive"
     UNKNOWN_CASE = "unknown_case"

@@ -8,6 +8,7 @@ from . import (
     dialects,
     errors,
     integrations,
+    names,
     recognition,
     restoration,
     sync,
@@ -19,25 +20,23 @@ from .derived_codes import *
 from .dialects import *
 from .errors import *
 from .integrations import *
-from .names import EspName, EspNames, FieldCode, FieldCodes, NameChange, NameFrom, NameState
+from .names.changes import *
+from .names.codes import *
+from .names.esp_names import *
 from .recognition import *
 from .restoration import *
 from .sync import *
 
 __all__ = [
-    "EspName",
-    "EspNames",
-    "FieldCode",
-    "FieldCodes",
-    "NameChange",
-    "NameFrom",
-    "NameState",
     *checks.__all__,
     *conditions.__all__,
     *content.__all__,
     *dialects.__all__,
     *errors.__all__,
     *integrations.__all__,
+    *names.changes.__all__,
+    *names.codes.__all__,
+    *names.esp_names.__all__,
     *recognition.__all__,
     *restoration.__all__,
     *derived_codes.__all__,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from ..arguments import require_type
 from ..fields.field import RecipientField
 from ..fields.origins import Source
 
@@ -22,6 +23,7 @@ class CodeWarning(Enum):
 
 def field_warnings(field: RecipientField) -> tuple[CodeWarning, ...]:
     """Return the warnings for an API or manual field. Synced fields have none."""
+    require_type(RecipientField, field=field)
     if field.origin.source is Source.INTEGRATION:
         return ()
     return code_warnings(field.custom_insertion_code, field.custom_value_expression)
@@ -34,6 +36,7 @@ def code_warnings(
 
     Without an insertion code there are none.
     """
+    require_type(str | None, insertion_code=insertion_code, value_expression=value_expression)
     if insertion_code is None:
         return ()
     warnings = []

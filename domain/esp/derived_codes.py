@@ -10,6 +10,7 @@ from unicodedata import name as unicode_name
 
 from attrs import frozen
 
+from ..arguments import require_type
 from ..errors import Rule, Violation, Violations
 from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
@@ -55,6 +56,9 @@ def derive_codes(
     Raises: NoSafeForm, with all violations, at `name` or `default`, if the dialect has no safe form
     for them.
     """
+    if not (isinstance(esp, Esp) and isinstance(name, str)):
+        require_type(Esp, esp=esp)
+        require_type(str, name=name)
     dialect = DIALECTS[esp]
     slots = {
         "NAME": name,
@@ -69,6 +73,7 @@ def derive_codes(
         prelude = dialect.prelude and _fill(dialect, dialect.prelude, slots)
     with violations.collect("default"):
         if default is not None:
+            require_type(str, default=default)
             _require_safe_default(dialect, default, data_type)
         template = dialect.insertion if default is None else dialect.insertion_with_default
         code = _fill(dialect, template, {"EXPRESSION": "", **slots})
@@ -102,6 +107,8 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
 
     Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
+    require_type(Esp, esp=esp)
+    require_type(Iterable, names=names)
     if DIALECTS[esp].prelude is None:
         return ()
     spellings: dict[str, str] = {}

@@ -11,7 +11,8 @@ from ..content import DateStyle, Filter, FilterName
 from ..fields.values import DataType
 from .dialects import DIALECTS, Esp
 from .errors import NotInsertable
-from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal, Strength
+from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal
+from .sources import Strength
 
 _SLOT = re.compile("VALUE|ARGUMENT|LESS|ZEROS")
 

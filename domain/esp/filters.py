@@ -7,21 +7,12 @@ filter, LESS the number before it, and ZEROS as many zeros.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 
 from attrs import evolve, frozen
 
 from ..content import DateStyle, FilterName
 from .dialects import Esp
-
-
-class Strength(Enum):
-    """How well a source establishes what an ESP does with a filter."""
-
-    VENDOR = "vendor's page"
-    ENGINE = "engine that the vendor names"
-    SECONDARY = "secondary source"
-    NONE = "no source"
+from .sources import Strength
 
 
 @frozen(kw_only=True)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
+from ..arguments import require_type
 from ..fields.field import RecipientField
 from ..fields.origins import Channel, sync_channel
 from ..identity import FieldId, IntegrationId, OrganizationId
@@ -29,10 +30,12 @@ def parse_integration_name(text: str) -> str:
 
 
 def _to_names(names: Iterable[str]) -> frozenset[str]:
+    require_type(Iterable, refused_names=names)
     return frozenset(names)
 
 
 def _to_mapping(names: Mapping[FieldId, SetName]) -> Mapping[FieldId, SetName]:
+    require_type(Mapping, names=names)
     return MappingProxyType(dict(sorted(names.items())))
 
 

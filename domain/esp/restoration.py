@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from ..arguments import require_type
 from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields.field import RecipientField
 from .dialects import DIALECTS
@@ -35,6 +36,9 @@ def plan_restorations(
     if another one has its key; EspFieldTaken if the integration has another field for the same
     field of its ESP; CatalogTooLarge if the list would exceed its limit.
     """
+    require_type(Integration, integration=integration)
+    require_type(Iterable, catalog=catalog, removed=removed)
+    require_type(int | None, size_limit=size_limit)
     fields = tuple(catalog)
     holders = {each.key: each for each in fields}
     counterparts = {_place(integration, each): each for each in integration.filter_fields(fields)}

@@ -31,7 +31,8 @@ from .derived_codes import derive_codes, variable_clashes
 from .dialects import DIALECTS
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
-from .names import EspNames, NameChange, plan_name_changes
+from .names.changes import NameChange, plan_name_changes
+from .names.esp_names import EspNames
 
 __all__ = [
     "EspField",
@@ -130,6 +131,7 @@ class SyncPlan:
             [each.version_tag for each in self.removed],
             [(each.before.version_tag, _members(each.after)) for each in self.changes.updated],
             [(each.origin, _members(each)) for each in self.created],
+            [each.effect for each in self.name_changes],
         )
         return sha256(repr(effect).encode()).hexdigest()
 

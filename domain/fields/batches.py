@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from attrs import fields, frozen
 
+from ..arguments import require_type
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId, OrganizationId
 from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable, require_room
@@ -378,6 +379,7 @@ def view_of(catalog: Catalog) -> CatalogView:
 
     Its next id is the greatest one.
     """
+    require_type(Catalog, catalog=catalog)
     return _ReadCatalog(catalog)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, runtime_check
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
+from ..arguments import require_type
 from ..errors import InvalidField, Rule, Violation, Violations
 from ..identity import FieldId, OrganizationId
 from ..instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
@@ -266,7 +267,12 @@ class FieldDefinition:
     created_at: datetime = field(converter=whole_milliseconds)
 
     def __attrs_post_init__(self) -> None:
-        if self.allowed_values is not None and self.allowed_values.data_type is not self.data_type:
+        if self.allowed_values is None:
+            return
+        if not isinstance(self.allowed_values, AllowedValues):
+            require_type(AllowedValues, allowed_values=self.allowed_values)
+        if self.allowed_values.data_type is not self.data_type:
+            require_type(DataType, data_type=self.data_type)
             raise InvalidField([_other_type(self.data_type).prefixed("allowed_values")])
 
     def with_id(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
@@ -405,11 +411,13 @@ class Catalog:
 
 def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:
     """Return the version tag of an organization's catalog at this revision."""
+    require_type(int, revision=revision)
     return f"{organization_id}-{revision:x}"
 
 
 def immutable_violation(member: str) -> Violation:
     """Return the violation of an input that assumes another value of an immutable member."""
+    require_type(str, member=member)
     message = f"The {member.replace('_', ' ')} of a field can't be changed."
     return Violation(Rule.IMMUTABLE, message, (member,))
 

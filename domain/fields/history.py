@@ -15,6 +15,7 @@ from typing import cast
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
+from ..arguments import require_type
 from ..errors import Rule
 from ..identity import FieldId, OrganizationId
 from ..instants import whole_milliseconds
@@ -28,8 +29,8 @@ from .query_members import (
     invalid_member,
     possible_ids,
     possible_keys,
+    require_member_type,
     require_safe_integer,
-    require_type,
 )
 from .values import FieldKey
 
@@ -62,8 +63,17 @@ class RecordedOperation(Enum):
     RESTORED = "restored"
 
 
-def _storable(value: int | str | None) -> int | str | None:
-    return replace_unstorable(value) if isinstance(value, str) else value
+def _channel(channel: Channel) -> Channel:
+    require_type(Channel, channel=channel)
+    return channel
+
+
+def _storable_text(text: str | None) -> str | None:
+    return replace_unstorable(text) if isinstance(text, str) else text
+
+
+def _storable_id(author_id: int | str | None) -> int | str | None:
+    return replace_unstorable(author_id) if isinstance(author_id, str) else author_id
 
 
 @frozen
@@ -77,18 +87,18 @@ class Author:
     Raises: ValueError if the id is not that of the channel's integration.
     """
 
-    channel: Channel
+    channel: Channel = field(converter=_channel)
     id: int | str | None = field(
-        converter=_storable,
+        converter=_storable_id,
         default=Factory(lambda self: self.channel.integration_id, takes_self=True),
         kw_only=True,
     )
-    name: str | None = field(converter=optional(replace_unstorable), default=None, kw_only=True)
-    request_id: str | None = field(
-        converter=optional(replace_unstorable), default=None, kw_only=True
-    )
+    name: str | None = field(converter=_storable_text, default=None, kw_only=True)
+    request_id: str | None = field(converter=_storable_text, default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
+        require_type(int | str | None, id=self.id)
+        require_type(str | None, name=self.name, request_id=self.request_id)
         if self.channel.integration_id not in {None, self.id}:
             raise ValueError("the author of a sync has the id of its integration")
 
@@ -107,6 +117,8 @@ class RecordedChange:
     after: RecipientField | None
 
     def __attrs_post_init__(self) -> None:
+        require_type(RecordedOperation, operation=self.operation)
+        require_type(RecipientField | None, before=self.before, after=self.after)
         if (self.before is not None, self.after is not None) != _HAS_STATES[self.operation]:
             raise ValueError(f"{self.operation.value}: wrong states of the field")
 
@@ -205,6 +217,7 @@ class OldRecord:
 
 def records_to_free(oldest: Iterable[OldRecord], excess: int) -> Iterator[OldRecord]:
     """Yield the first of the oldest records whose removal frees `excess` bytes, or all of them."""
+    require_type(Iterable, oldest=oldest)
     for record in oldest:
         if excess <= 0:
             return
@@ -214,6 +227,7 @@ def records_to_free(oldest: Iterable[OldRecord], excess: int) -> Iterator[OldRec
 
 def records_before(oldest: Iterable[OldRecord], before: datetime) -> Iterator[OldRecord]:
     """Yield those of the oldest records that occurred before this time."""
+    require_type(Iterable, oldest=oldest)
     return takewhile(lambda record: record.occurred_at < before, oldest)
 
 
@@ -225,6 +239,7 @@ def undo(
     `fields` are all fields of the organization now. `records` contains at least the first record of
     each field that was changed since, in any order.
     """
+    require_type(Iterable, records=records, fields=fields)
     by_id = {each.id: each for each in fields}
     for record in sorted(records, key=lambda each: each.sequence, reverse=True):
         if record.before is None:
@@ -239,14 +254,14 @@ def _sequence(value: int) -> int:
 
 
 def _limit(value: int) -> int:
-    if 1 <= require_type(int, value, "limit") <= MAX_HISTORY_PAGE:
+    if 1 <= require_member_type(int, value, "limit") <= MAX_HISTORY_PAGE:
         return value
     message = f"The limit must be between 1 and {MAX_HISTORY_PAGE:,}."
     raise invalid_member(Rule.OUT_OF_RANGE, message, "limit")
 
 
 def _descending(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return require_type(bool, value, "descending")
+    return require_member_type(bool, value, "descending")
 
 
 def _field_ids(values: Iterable[FieldId]) -> frozenset[FieldId]:

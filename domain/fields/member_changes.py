@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from ..arguments import require_type
 from .field import RecipientField
 from .members import FIELD_MEMBERS, member_reader
 
@@ -49,6 +50,7 @@ def changed_members(
     If a field is None, the members of the other one that are not null differ. The id and the times
     are not compared.
     """
+    require_type(RecipientField | None, before=before, after=after)
     old = {} if before is None else _compared(before)
     new = {} if after is None else _compared(after)
     changes = [MemberChange(name, old.get(name), new.get(name)) for name in {**old, **new}]

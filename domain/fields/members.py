@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ..arguments import require_type
 from ..identity import FieldId, IntegrationId
 from ..instants import format_instant
 from ..text import MAX_LINE_LENGTH
@@ -209,6 +210,7 @@ def member_reader(members: Iterable[FieldMember]) -> Callable[[object], dict[str
 
     The values have the types of JSON, except that a list is a tuple.
     """
+    require_type(Iterable, members=members)
     members = tuple(members)
     names = tuple(each.name for each in members)
     # One call of `attrgetter` for all members is twice as fast as one for each.

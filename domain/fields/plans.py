@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ..arguments import require_type
 from ..permissions import Denied, Operation, decide
 from .batches import Batch, BatchOperation, CreateField, DeleteField, UpdateField
 from .catalog_changes import FieldUpdate
@@ -84,6 +85,8 @@ def plan_fields(
 
     Raises: InvalidField if the data type of a draft does not permit its allowed values.
     """
+    require_type(Catalog, catalog=catalog)
+    require_type(Iterable, drafts=drafts)
     stored = {each.key: each for each in catalog.fields}
     planned = [
         _plan_field(stored.pop(draft.key, None), draft, replaceable)

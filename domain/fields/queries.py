@@ -15,6 +15,7 @@ from typing import TypeAlias
 from attrs import Factory, field, frozen
 from attrs.converters import optional
 
+from ..arguments import require_type
 from ..errors import InvalidQuery, Rule
 from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
@@ -29,8 +30,8 @@ from .query_members import (
     invalid_member,
     possible_ids,
     possible_keys,
+    require_member_type,
     require_safe_integer,
-    require_type,
 )
 from .values import MAX_SAFE_INTEGER, DataType, FieldKey
 
@@ -90,11 +91,11 @@ def _integration_ids(values: Iterable[IntegrationId]) -> frozenset[IntegrationId
 
 
 def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return require_type(bool, value, "insertable")
+    return require_member_type(bool, value, "insertable")
 
 
 def _text(value: str) -> str:
-    return require_type(str, value, "text")
+    return require_member_type(str, value, "text")
 
 
 def _sort(value: SortKey | str) -> SortKey:
@@ -102,18 +103,18 @@ def _sort(value: SortKey | str) -> SortKey:
 
 
 def _descending(value: bool) -> bool:  # noqa: FBT001
-    return require_type(bool, value, "descending")
+    return require_member_type(bool, value, "descending")
 
 
 def _limit(value: int) -> int:
-    if require_type(int, value, "limit") < 1:
+    if require_member_type(int, value, "limit") < 1:
         message = "The limit must be at least 1. Omit it to get all fields."
         raise invalid_member(Rule.OUT_OF_RANGE, message, "limit")
     return min(value, MAX_SAFE_INTEGER)
 
 
 def _after(value: Position) -> Position:
-    return require_type(Position, value, "after")
+    return require_member_type(Position, value, "after")
 
 
 @frozen
@@ -246,6 +247,8 @@ class FieldPage:
 
 def fold_case(text: str) -> str:
     """Fold the case of the text. Texts that differ only in case have the same result."""
+    if not isinstance(text, str):
+        require_type(str, text=text)
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 

@@ -20,7 +20,7 @@ def enum_member(enum: type[E], value: E | str, member: str) -> E:
     """Return the member of the enum with this value, or the value itself if it is a member."""
     if isinstance(value, enum):
         return value
-    name = require_type(str, value, member)
+    name = require_member_type(str, value, member)
     names = [each.value for each in enum]
     if name in names:
         return enum(name)
@@ -38,26 +38,26 @@ def possible_keys(values: Iterable[str], member: str) -> frozenset[FieldKey]:
     keys = set()
     for each in _items(values, member):
         with suppress(InvalidField):
-            keys.add(FieldKey(require_type(str, each, member)))
+            keys.add(FieldKey(require_member_type(str, each, member)))
     return frozenset(keys)
 
 
 def possible_ids(values: Iterable[int], member: str) -> frozenset[int]:
     """Return the ids without those that no storage assigns."""
-    ids = [require_type(int, each, member) for each in _items(values, member)]
+    ids = [require_member_type(int, each, member) for each in _items(values, member)]
     return frozenset(each for each in ids if 1 <= each <= MAX_SAFE_INTEGER)
 
 
 def require_safe_integer(value: object, member: str) -> int:
     """Return the value. Raises: InvalidQuery if it is not an integer within ±(2^53-1)."""
-    number = require_type(int, value, member)
+    number = require_member_type(int, value, member)
     if abs(number) > MAX_SAFE_INTEGER:
         message = f"This must be between -{MAX_SAFE_INTEGER} and {MAX_SAFE_INTEGER}."
         raise invalid_member(Rule.OUT_OF_RANGE, message, member)
     return number
 
 
-def require_type(expected: type[T], value: object, member: str) -> T:
+def require_member_type(expected: type[T], value: object, member: str) -> T:
     """Return the value. Raises: InvalidQuery if it does not have this type."""
     is_bool = isinstance(value, bool)
     if isinstance(value, expected) and is_bool is (expected is bool):  # True is an int

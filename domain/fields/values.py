@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 
 from attrs import frozen
 
+from ..arguments import require_type
 from ..errors import InvalidField, Rule, Violation
 from ..instants import format_instant, parse_date, parse_instant
 from ..suggestions import closest_match
@@ -100,6 +101,8 @@ class FieldName(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):  # already validated
             return text
+        if not isinstance(text, str):
+            require_type(str, text=text)
         text = normalize_line(text)
         _require(line_violation(text, max_length=MAX_LINE_LENGTH))
         return super().__new__(cls, text)
@@ -113,6 +116,8 @@ class FieldKey(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
+        if not isinstance(text, str):
+            require_type(str, text=text)
         _require(_key_violation(text))
         return super().__new__(cls, text)
 
@@ -143,6 +148,8 @@ class InsertionCode(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
+        if not isinstance(text, str):
+            require_type(str, text=text)
         _require(verbatim_violation(text, max_length=MAX_INSERTION_CODE_LENGTH))
         return super().__new__(cls, text)
 
@@ -155,6 +162,8 @@ class ValueExpression(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
+        if not isinstance(text, str):
+            require_type(str, text=text)
         _require(verbatim_violation(text, max_length=MAX_VALUE_EXPRESSION_LENGTH))
         return super().__new__(cls, text)
 
@@ -173,6 +182,8 @@ class AllowedValues:
     values: tuple[Scalar, ...]
 
     def __init__(self, data_type: DataType, values: Sequence[object]) -> None:
+        if not isinstance(data_type, DataType):
+            require_type(DataType, data_type=data_type)
         self.__attrs_init__(data_type, _canonical_values(data_type, values))
 
     def require_size(self) -> Self:
@@ -197,6 +208,8 @@ def derive_key(name: str) -> str:
     The result is empty if the name has no letter or digit, or if one of them has no ASCII form: a
     key without that letter would be misleading (`st_rrelse` for `Størrelse`).
     """
+    if not isinstance(name, str):
+        require_type(str, name=name)
     letters = name.lower() if name.isascii() else _without_accents(name)
     if _NON_ASCII_LETTER.search(letters) is not None:
         return ""
@@ -231,6 +244,7 @@ def require_boolean(value: object) -> bool:
 
 def item_count_violation(values: Sequence[object]) -> Violation | None:
     """Return a violation unless the list has 1 to 1,000 allowed values."""
+    require_type(Sequence, values=values)
     if not values:
         return Violation(Rule.EMPTY, "List at least one value, or use null for no restriction.")
     if len(values) > MAX_ALLOWED_VALUES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, count
 
+from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import RecipientField
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
@@ -18,6 +19,7 @@ def column_name(title: str) -> str:
 
     Line breaks and repeated white space become one space, and control characters are removed.
     """
+    require_type(str, title=title)
     line = normalize_nfc(to_line(" ".join(title.split()), max_length=MAX_LINE_LENGTH))
     return to_line(" ".join(line.split()), max_length=MAX_LINE_LENGTH).strip()
 
@@ -35,6 +37,9 @@ def find_columns(
     by ESP name. `definitions` are the keys of the fields that stand for others, by the keys of
     these: their names mean the field that stands for them.
     """
+    require_type(Iterable, titles=titles)
+    require_type(Collection, fields=fields)
+    require_type(Mapping | None, definitions=definitions, esp_names=esp_names)
     definitions, esp_names = definitions or {}, esp_names or {}
     by_key = {str(field.key): field.key for field in fields}
     defined: dict[str, dict[FieldKey, None]] = {}
@@ -58,14 +63,13 @@ def match_columns(
     titles: Iterable[str],
     fields: Collection[RecipientField],
     definitions: Mapping[str, str] | None = None,
+    esp_names: Mapping[str, str] | None = None,
 ) -> Mapping[str, FieldKey]:
     """Return the keys of the columns that are recipient fields, by title.
 
-    The title of such a column is the key of a field, or else the name of exactly one field, of
-    which API and manual fields have precedence. `definitions` are the keys of the fields that stand
-    for others, by the keys of these.
+    Such a title means exactly one field. The arguments are those of `find_columns`.
     """
-    found = find_columns(titles, fields, definitions)
+    found = find_columns(titles, fields, definitions, esp_names)
     return {title: keys[0] for title, keys in found.items() if len(keys) == 1}
 
 
@@ -76,6 +80,7 @@ def propose_keys(titles: Collection[str], taken: Collection[str] = ()) -> Mappin
     derived key is reserved, it gets the prefix `field_`. If there is none, the key has the number
     of the column, such as `field_3`.
     """
+    require_type(Collection, titles=titles, taken=taken)
     valid = {title: _find_key(title) for title in titles}
     keys = {title: key for title, key in valid.items() if key is not None and key not in taken}
     used = {*taken, *keys.values()}

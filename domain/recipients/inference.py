@@ -8,6 +8,7 @@ from enum import Enum
 
 from attrs import field, frozen, mutable
 
+from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import FieldDraft, RecipientField
 from ..fields.origins import API
@@ -94,6 +95,7 @@ class FieldInference:
     @_check.default
     def _check_as_every_type(self) -> Callable[..., CheckedRecipient]:
         schema = _schema_of_every_type()
+        require_type(TextFormats | None, formats=self.formats)
         if self.formats is None:
             return schema.check
         return RecipientTexts(schema, self.formats).check
@@ -120,12 +122,13 @@ class FieldInference:
         self,
         fields: Collection[RecipientField] = (),
         definitions: Mapping[str, str] | None = None,
+        esp_names: Mapping[str, str] | None = None,
     ) -> tuple[ProposedField, ...]:
         """Return a proposal for each column that is not one of these fields.
 
-        `definitions` are those of `match_columns`.
+        `definitions` and `esp_names` are those of `find_columns`.
         """
-        known = match_columns(self._columns, fields, definitions)
+        known = match_columns(self._columns, fields, definitions, esp_names)
         titles = [title for title in self._columns if title not in known]
         keys = propose_keys(titles, {str(each.key) for each in fields})
         return tuple(self._columns[title].propose(title, keys[title]) for title in titles)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from ..arguments import require_type
 from ..errors import Violation
 from ..fields.values import AllowedValues, DataType
 from .schema import ValueCheck
@@ -52,6 +53,8 @@ class RecipientRows:
 
     @_acceptances.default
     def _acceptances_by_column(self) -> Sequence[_Acceptance]:
+        require_type(RecipientTexts, texts=self.texts)
+        require_type(Sequence, keys=self.keys)
         remembered: dict[_Rule, _PermittedTexts] = {}
         return [self._acceptance(key, remembered) for key in self.keys]
 

@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from attrs import field, frozen
 
+from ..arguments import require_type
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..fields.values import AllowedValues, DataType, canonical_function, canonical_value
@@ -72,6 +73,7 @@ class RecipientSchema:
 
     @_checks.default
     def _checks_by_key(self) -> Mapping[str, ValueCheck[object]]:
+        require_type(Mapping, fields=self.fields)
         return {
             key: value_check(each, canonical_function(each.data_type))
             for key, each in self.fields.items()

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
+from ..arguments import require_type
 from ..errors import InvalidInput, Rule, Violation
 from ..fields.values import DataType, canonical_function, canonical_number
 from .schema import CheckedRecipient, RecipientSchema, ValueCheck, value_check
@@ -39,6 +40,7 @@ _EXAMPLE_DATE = {"YYYY": "2026", "MM": "11", "M": "11", "DD": "20", "D": "20"}
 
 
 def _lower(words: Collection[str]) -> tuple[str, ...]:
+    require_type(Collection, words=words)
     return tuple(word.lower() for word in words)
 
 
@@ -60,6 +62,7 @@ class TextFormats:
     false: tuple[str, ...] = field(default=("false",), converter=_lower)
 
     def __attrs_post_init__(self) -> None:
+        require_type(str, date_format=self.date_format)
         parts = sorted(part[0] for part in _DATE_PART.findall(self.date_format))
         separators = _DATE_PART.sub("", self.date_format)
         if parts != ["D", "M", "Y"] or len(separators) < 2 or any(map(str.isalnum, separators)):
@@ -110,6 +113,8 @@ class RecipientTexts:
 
     @_checks.default
     def _checks_by_key(self) -> Mapping[str, ValueCheck[str]]:
+        require_type(RecipientSchema, schema=self.schema)
+        require_type(TextFormats, formats=self.formats)
         conversions: Mapping[DataType, ValueCheck[str]] = {
             DataType.NUMBER: self.formats.number_check(),
             DataType.DATE: self.formats.date_check(),

@@ -16,13 +16,13 @@ from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
-from recipient_fields.domain.content import InvalidContent, parse_content
+from recipient_fields.domain.content import InvalidContent, Surface, parse_content
 from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, Integration
 from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options
-from .options import json_option, option
+from .options import OneOf, json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_bytes, print_json, print_line
 from .output_files import complete_outputs
@@ -38,6 +38,12 @@ from .violations import (
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
 _content_argument = click.argument("content", type=click.File("rb"), default="-")
+_surface_option = option(
+    "--surface",
+    type=OneOf(Surface),
+    help="Where the email shows CONTENT. By default, content with an HTML tag is html, and other"
+    " content text.",
+)
 
 
 @click.group(cls=CommandGroup)
@@ -91,6 +97,7 @@ def check(
     help="With --all, write one file per integration to this folder. The command creates it if it"
     " does not exist.",
 )
+@_surface_option
 @strict_options
 @option(
     "--literal",
@@ -108,6 +115,7 @@ def export(
     esp: Esp | None,
     integration: int | None,
     out: str | None,
+    surface: Surface | None,
     literals: tuple[str, ...],
     content: BinaryIO,
     *,
@@ -141,14 +149,19 @@ def export(
         parsed = parse_content(text)
         if target is not None:
             exported = core.content.export_content(
-                chosen.id, parsed, target, strict=strictness, literals=literals
+                chosen.id, parsed, target, surface=surface, strict=strictness, literals=literals
             )
             print_bytes(mark + _reported(exported))
         elif folder is not None:
             suffix = Path(name_of(content)).suffix
             integrations = _integrations(core, chosen.id)
             exports = core.content.export_for_integrations(
-                chosen.id, parsed, integrations, strict=strictness, literals=literals
+                chosen.id,
+                parsed,
+                integrations,
+                surface=surface,
+                strict=strictness,
+                literals=literals,
             )
             _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
 
@@ -234,9 +247,16 @@ def _slug(name: str) -> str:
     metavar="FILE",
     help="A JSON object with the values of a recipient, by the keys of the fields.",
 )
+@_surface_option
 @_content_argument
 @click.pass_obj
-def preview(storage: str, organization: str, recipient: BinaryIO, content: BinaryIO) -> None:
+def preview(
+    storage: str,
+    organization: str,
+    recipient: BinaryIO,
+    surface: Surface | None,
+    content: BinaryIO,
+) -> None:
     """Show CONTENT as one recipient would read it.
 
     CONTENT is a UTF-8 file, by default standard input. Only the ESP can evaluate expressions:
@@ -251,7 +271,8 @@ def preview(storage: str, organization: str, recipient: BinaryIO, content: Binar
         if not isinstance(values, dict):
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
-        shown = core.content.preview_content(chosen.id, parse_content(text), values)
+        parsed = parse_content(text)
+        shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     print_bytes(mark + shown.encode())
 
 

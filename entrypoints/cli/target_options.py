@@ -78,15 +78,6 @@ def optional_target_options(command: F) -> F:
     return optional_organization_option(_url_option(command))
 
 
-@contextmanager
-def open_fields(
-    ctx: click.Context, organization: str | None, url: str | None, **settings: Any
-) -> Iterator[tuple[RecipientFields, OrganizationId]]:
-    """Open the fields of `open_target`, for a command that needs nothing else."""
-    with open_target(ctx, organization, url, **settings) as target:
-        yield target.fields, target.organization_id
-
-
 def open_target(
     ctx: click.Context, organization: str | None, url: str | None, **settings: Any
 ) -> AbstractContextManager[FieldTarget]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 
 import falcon
@@ -22,6 +23,7 @@ from recipient_fields.domain.content import (
     Content,
     ContentWarning,
     InvalidContent,
+    Surface,
     parse_content,
     preview_content,
 )
@@ -49,6 +51,8 @@ SHOWN_VALUES = 50
 """Sample values that can be changed. A multipart form has at most 64 inputs."""
 _VALUE = "value."
 """The names of the inputs for sample values begin with this, and end with the key of a field."""
+_SURFACES = {surface.value: surface for surface in Surface}
+"""The surfaces by the values of their options. Another option lets the export find the surface."""
 _SAMPLES: Mapping[DataType, str] = {
     DataType.NUMBER: "3",
     DataType.BOOLEAN: "true",
@@ -88,10 +92,12 @@ class ContentView(Page):
         try:
             content = parse_content(source)
             literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
-            exports = [_Export.of(content, codes, target, literals) for target in chosen]
+            surface = _SURFACES.get(form.text("surface"))
+            exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
-                preview = _Preview.of(content, written, codes, _entered_values(form))
+                entered, today = _entered_values(form), self.core.clock().date()
+                preview = _Preview.of(content, written, codes, entered, today)
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
             self._show(req, resp, targets, places=places)
@@ -131,6 +137,7 @@ class ContentView(Page):
             targets=targets.values(),
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
+            surface=form.text("surface"),
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -182,11 +189,16 @@ class _Export:
 
     @classmethod
     def of(
-        cls, content: Content, codes: FieldCodes, target: _Target, literals: Sequence[str]
+        cls,
+        content: Content,
+        codes: FieldCodes,
+        target: _Target,
+        surface: Surface | None,
+        literals: Sequence[str],
     ) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(content, codes, target.id, literals=literals)
+            exported = export_content(content, codes, target.id, surface=surface, literals=literals)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))
@@ -283,6 +295,7 @@ class _Preview:
         exported: ExportedContent,
         codes: FieldCodes,
         entered: Mapping[str, str],
+        today: date,
     ) -> _Preview:
         """Return the preview with the entered values, and with samples for other fields.
 
@@ -301,7 +314,12 @@ class _Preview:
         text = None
         if not errors.errors:
             text = preview_content(
-                content, by_key.values(), checked.values, resolved=exported.resolved
+                content,
+                by_key.values(),
+                checked.values,
+                surface=exported.surface,
+                resolved=exported.resolved,
+                today=today,
             )
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 

@@ -19,7 +19,12 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .content.resources import ConditionCompilations, ContentExports, FieldCodes
+from .content.resources import (
+    ConditionCompilations,
+    ContentExports,
+    ContentPreviews,
+    FieldCodes,
+)
 from .esp.resources import IntegrationCollection
 from .fields.resources import (
     BatchCollection,
@@ -122,6 +127,7 @@ def create_app(
     app.add_route("/api/v1/recipient_checks", RecipientChecks(core.content, heavy))
     app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.content, heavy))
     app.add_route("/api/v1/content_exports", ContentExports(core.content, heavy))
+    app.add_route("/api/v1/content_previews", ContentPreviews(core.content, heavy))
     app.add_route("/api/v1/integrations", IntegrationCollection(core.content))
     app.add_route("/openapi.json", OpenApiDocument(app.routes))
     app.add_route("/docs", ReferencePage())

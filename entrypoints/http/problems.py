@@ -46,7 +46,7 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
-from recipient_fields.domain.conditions import InvalidCondition
+from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.content import InvalidContent
 from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 
@@ -117,6 +117,7 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidField: "validation_failed",
     InvalidCondition: "validation_failed",
     InvalidContent: "validation_failed",
+    InvalidRecipient: "validation_failed",
     IntegrationNotFound: "validation_failed",
     IntegrationRequired: "validation_failed",
     NotExpressible: "not_expressible",
@@ -448,6 +449,8 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _details([v.prefixed("condition") for v in error.violations])
         case InvalidContent():
             return _details([v.prefixed("content") for v in error.violations])
+        case InvalidRecipient():
+            return _details([v.prefixed("recipient") for v in error.violations])
         case NotExpressible():
             return _details([Violation(Rule.NOT_APPLICABLE, str(error), (error.member,))])
         case IntegrationNotFound():

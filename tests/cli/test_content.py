@@ -73,6 +73,20 @@ def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(cont
     assert failure == f"{file}: The document is not JSON: line 1, column 2."
 
 
+def test_a_preview_escapes_values_in_html_only(content, previewed, tmp_path):
+    assert previewed("<p>{{recipient.shop}}</p>", {"shop": "A & B"}).out == "<p>A &amp; B</p>"
+    assert previewed("{{recipient.shop}}", {"shop": "A & B"}).out == "A & B"
+    file = tmp_path / "recipient.json"
+    html = content("{{recipient.shop}}", "preview", "--recipient", file, "--surface", "html")
+    assert html.out == "A &amp; B"
+
+
+def test_a_value_without_a_field_is_reported(previewed):
+    run = previewed("{{recipient.shop}}", {"shopp": "A"})
+    assert (run.status, run.out) == (INVALID, "")
+    assert "shopp: There is no recipient field with this key. Did you mean shop?" in run.err
+
+
 def test_a_check_prints_the_keys_of_the_fields(content):
     run = content(
         '{{recipient.shop}}{{#if recipient.fname = "A"}}{{/if}}{{recipient.shop}}', "check"
@@ -121,6 +135,11 @@ def test_only_a_part_of_a_long_line_is_shown(content):
 def test_control_characters_of_a_line_are_escaped(content):
     run = content("\x1b[31m{{recipient.fnam}}", "check")
     assert run.err.splitlines()[1] == r"    \x1b[31m{{recipient.fnam}}"
+
+
+def test_the_surface_of_an_export_is_an_option(exported):
+    assert exported("Dear {{recipient.fname}}", "--surface", "subject").out == "Dear *|FNAME|*"
+    assert "Did you mean subject?" in exported("Dear", "--surface", "subjekt").err
 
 
 def test_an_export_replaces_references_and_nothing_else(

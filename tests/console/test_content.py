@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import unescape
+from html import escape, unescape
 from typing import Any
 
 import pytest
@@ -73,6 +73,16 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert "Fields first_name visits" in page.text
     assert page.form().value("content") == LETTER.replace("\n", "\r\n")
     assert page.form().value("target") == braze
+
+
+def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str) -> None:
+    assert "Exported content Text" in export(dana, path, "Hello", "braze").text
+    assert "Exported content HTML" in export(dana, path, "<p>Hello</p>", "braze").text
+
+    page = export(dana, path, "<p>Hello</p>", "braze", surface="subject")
+
+    assert "Exported content Subject" in page.text
+    assert page.form().value("surface") == "subject"
 
 
 def test_the_sample_values_can_be_changed(
@@ -178,7 +188,8 @@ def test_each_integration_and_each_other_esp_is_a_target(
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    assert options == ["all", "1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
+    others = [esp.value for esp in DIALECTS if esp is not Esp.BRAZE]
+    assert options == ["all", "1", "2", *others, "", "html", "text", "subject"]
     assert (
         "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"
         in page.text
@@ -301,8 +312,9 @@ def test_hostile_texts_are_only_shown(
     page = export(dana, path, f"{LETTER} {text}", braze)
     previewed = dana.submit(page, {"value.first_name": text})
 
+    value = escape(text) if "Exported content HTML" in page.text else text
     assert shown(page, "preview-title") == f"Hello First name.\n {text}"
-    assert shown(previewed, "preview-title") == f"Hello {text}.\n {text}"
+    assert shown(previewed, "preview-title") == f"Hello {value}.\n {text}"
     tags = [tag for tag, _ in harmless.tags]
     assert [tag for tag, _ in page.tags][: len(tags) // 2] == tags[: len(tags) // 2]
     for each in (page, previewed):

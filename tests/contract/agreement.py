@@ -48,13 +48,14 @@ from recipient_fields.domain import (
     RecipientFieldsError,
 )
 from recipient_fields.domain.esp import (
+    EspName,
     Integration,
     IntegrationChanged,
     IntegrationDraft,
+    NameChange,
     SetName,
     SyncPlan,
 )
-from recipient_fields.domain.esp.names import EspName, NameChange
 
 from .assertions import attempt, exact
 from .examples import (

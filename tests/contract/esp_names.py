@@ -24,7 +24,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names import set_names
+from recipient_fields.domain.esp.names.setting import set_names
 
 from .assertions import attempt, exact
 from .concurrency import ConcurrentCall, ConcurrentLoad, race

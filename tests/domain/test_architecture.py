@@ -25,7 +25,8 @@ MAY_IMPORT = {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
-        "recipient_fields.domain.esp.names",
+        "recipient_fields.domain.arguments",
+        *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
     },
 }
 LANGUAGES = (esp_conditions, esp_content)
@@ -34,11 +35,11 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    # `domain.esp.names` exports what others need of them.
+    # The use cases of names. Other layers import them from their modules.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
-    *("domain.esp.preludes", "domain.esp.tags"),
+    *(f"domain.esp.{each}" for each in ("preludes", "spans", "system_codes", "tags")),
     # The codes of filters. `FieldCode` returns them to the export.
-    *("domain.esp.filtered_codes", "domain.esp.filters"),
+    *("domain.esp.filtered_codes", "domain.esp.filters", "domain.esp.sources"),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"

@@ -23,6 +23,7 @@ RECIPIENT_SCHEMA = "/api/v1/recipient_schema"
 RECIPIENT_CHECKS = "/api/v1/recipient_checks"
 CONDITION_COMPILATIONS = "/api/v1/condition_compilations"
 CONTENT_EXPORTS = "/api/v1/content_exports"
+CONTENT_PREVIEWS = "/api/v1/content_previews"
 INTEGRATIONS = "/api/v1/integrations"
 MEGABYTE = 1024 * 1024
 

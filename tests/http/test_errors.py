@@ -49,7 +49,6 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.esp import (
     EmptyReport,
     EspFieldTaken,
@@ -123,7 +122,6 @@ NOT_OVER_HTTP = {
     ListNotChecked,
     InvalidOrganization,
     InvalidQuery,
-    InvalidRecipient,
     InvalidStorageUrl,
     InvitationNotFound,
     NotInsertable,
@@ -135,7 +133,6 @@ NOT_OVER_HTTP = {
     IntegrationChanged,
     InvalidIntegration,
     InvalidNames,
-    InvalidRecipient,
     InvalidSettings,
     KeyRefused,
     LastAdministrator,

@@ -73,7 +73,7 @@ DOCUMENT_TESTS = (
         "batches", "changing", "creating", "history", "members", "replacing",
     )),
     *(f"tests/http/content/test_{topic}.py" for topic in (
-        "condition_compilations", "content_exports",
+        "condition_compilations", "content_exports", "content_previews",
     )),
     "tests/http/esp/test_integrations.py",
     "tests/http/recipients/test_recipients.py",

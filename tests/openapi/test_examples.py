@@ -44,6 +44,7 @@ REQUESTS = {
     "check_recipients": ("POST", "/api/v1/recipient_checks"),
     "compile_condition": ("POST", CONDITIONS),
     "export_content": ("POST", "/api/v1/content_exports"),
+    "preview_content": ("POST", "/api/v1/content_previews"),
     "apply_recipient_field_batch": ("POST", BATCHES),
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),

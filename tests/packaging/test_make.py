@@ -43,7 +43,7 @@ def test_serve_installs_exactly_the_requirements_of_the_service() -> None:
 
 
 def test_make_test_skips_slow_tests_and_test_all_runs_them(clone: Path) -> None:
-    assert '--dist loadfile -m "not slow"' in commands(clone, "test")
+    assert '--dist loadfile --hypothesis-profile brief -m "not slow"' in commands(clone, "test")
     test_all = commands(clone, "test-all")
     assert '--dist loadfile -m "not slow"' in test_all
     assert "python -m pytest -m slow" in test_all

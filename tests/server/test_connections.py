@@ -234,6 +234,7 @@ class TestFiles:
             eventually(lambda: server.has_connections(0))
         assert caplog.records == []
 
+    @pytest.mark.slow
     def test_a_client_that_reads_fast_has_turns_with_the_others(self) -> None:
         with running_server() as server, ThreadPoolExecutor(1) as pool:
             fast = server.connect()

@@ -72,6 +72,7 @@ class PostgresServer:
             *("initdb", "--pgdata", server.data, "--username", "postgres"),
             *("--auth", "scram-sha-256", "--pwfile", password_file),
             *("--encoding", "UTF8", "--locale", "C", "--no-sync"),
+            *("--set", "scram_iterations=1"),  # The tests connect thousands of times.
         )
         server.configure(_SETTINGS)
         server.start()

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from ...arguments import require_type
 from ...conditions import Condition, TextPosition
 from ...conditions.tree import require_condition
 from ...content import WarningCode, WarningKind
 from ...content.tree import comparisons
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
-from ..names import FieldCode, FieldCodes, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import Target
 from ..names.warnings import name_warnings
 from .code_parts import Caveat
 from .formulas import atoms
@@ -74,6 +76,8 @@ def compile_condition(
     is no such integration; TypeError if the condition is not parsed; ValueError if the target is
     the text of no ESP.
     """
+    require_type(FieldCodes, codes=codes)
+    require_type(str, then=then, otherwise=otherwise)
     require_condition(condition)
     target = codes.names.resolve_target(target)
     found = find_codes(condition, codes, target)
@@ -88,6 +92,7 @@ def check_condition_for(condition: Condition, codes: FieldCodes, target: Target 
 
     Raises: InvalidCondition, as `check_condition` does; the other errors of `compile_condition`.
     """
+    require_type(FieldCodes, codes=codes)
     target = codes.names.resolve_target(target)
     find_readings(condition, find_codes(condition, codes, target), codes.names.by_key)
 

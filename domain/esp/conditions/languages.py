@@ -53,6 +53,14 @@ _DJANGO = Language(
     },
 )
 
+_ORDER_WITH_OPPOSITES = {
+    Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
+    Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
+    Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
+    Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
+}
+"""The order in languages that have no `not`, or whose `not` negates only the first operand."""
+
 _LIQUID_IS_SET = (
     Atom("{operand} != nil", "{operand} == nil"),
     Atom('{operand} != ""', '{operand} == ""'),
@@ -69,12 +77,7 @@ _LIQUID = Language(
     },
     booleans=_TEXT_BOOLEANS,
     true=_IS_TRUE_TEXT,
-    order={
-        Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
-        Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
-        Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
-        Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
-    },
+    order=_ORDER_WITH_OPPOSITES,
     contains=Atom("{operand} contains {value}"),
 )
 
@@ -255,12 +258,7 @@ LANGUAGES: Mapping[Esp, Language] = {
         decimal_literals=True,  # pongo2 compares integers, unless one side is a decimal
         equal_by_order=True,
         missing_number=Missing.IS_ZERO_OR_FAILS,
-        order={
-            Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
-            Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
-            Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
-            Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
-        },
+        order=_ORDER_WITH_OPPOSITES,
         # `not` before a comparison negates only its first operand in pongo2.
         contains=Atom(
             "{value} in {operand}",

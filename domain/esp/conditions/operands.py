@@ -11,7 +11,8 @@ from ...conditions.checks import check_with_keys
 from ...content.tree import condition_keys
 from ...fields.field import RecipientField
 from ...fields.values import DataType
-from ..names import FieldCode, FieldCodes, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import Target
 
 
 @frozen

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from ...arguments import require_type
 from ...conditions import Comparison, Condition, LocatedViolation, Operator
 from ...content import (
     Block,
@@ -19,13 +20,16 @@ from ...content import (
     Node,
     Reference,
     Strict,
+    Surface,
+    SystemReference,
     Text,
     WarningCode,
     WarningKind,
+    find_surface,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
-from ...content.resolution import FieldResolver
+from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...content.tree import comparisons, condition_keys
 from ...errors import Rule, Violation
 from ...fields.errors import FieldNotFound
@@ -37,10 +41,13 @@ from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from ..names import FieldCode, FieldCodes, NameFrom, Target
+from ..names.codes import FieldCode, FieldCodes
+from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
+from ..sources import Strength
+from ..system_codes import find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -51,6 +58,8 @@ from .adjacent_text import (
 from .foreign_code import find_foreign_code, without_literals
 from .markup import Markup, is_in_query
 from .quotes import with_other_quotes
+from .unsubscribing import find_missing_link
+from .web_version import with_email_only_links
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
@@ -61,13 +70,15 @@ _THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
 
 @frozen(kw_only=True)
 class ExportedContent:
-    """Content for one ESP.
+    """Content for one ESP and surface.
 
-    `keys` are the keys of the fields in it, in the order of their first use. `resolved` has the
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it
+    means the ESP's own field because the organization has none with this key. `resolved` has the
     keys of references that mean a field with another key, and that key.
     """
 
     content: str
+    surface: Surface
     warnings: tuple[ContentWarning, ...]
     keys: tuple[str, ...]
     resolved: Mapping[str, str]
@@ -78,25 +89,31 @@ def export_content(
     codes: FieldCodes,
     target: Target | str,
     *,
+    surface: Surface | str | None = None,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
     """Return the content with the codes of the target instead of references and blocks.
 
-    The target is an integration, or an ESP: then its only integration, if there is one. The other
-    text does not change. The preludes of the fields are inserted before it, once each. `literals`
-    are texts that must stay as they are: there are no warnings about them.
+    The target is an integration, or an ESP: then its only integration, if there is one. Without a
+    `surface`, content with an HTML tag is `html`, and other content `text`. The other text does not
+    change. The preludes of the fields are inserted before it, once each. `literals` are texts that
+    must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
     a condition; also if there are warnings that `strict` rejects. IntegrationRequired if there are
     several integrations with the ESP, IntegrationNotFound if there is no such integration.
-    TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
+    TypeError if the content is not parsed, ValueError if the target is the text of no ESP, or
+    the surface that of no surface.
     """
+    require_type(FieldCodes, codes=codes)
+    require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    export = _Export(content, resolver, codes.names.get_esp(target), literals)
+    surface = find_surface(content, surface)
+    export = _Export(content, resolver, codes.names.get_esp(target), surface, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -106,8 +123,9 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
+        surface=surface,
         warnings=tuple(_with_each_caveat_once(warnings)),
-        keys=tuple(dict.fromkeys(used.values())),
+        keys=tuple(key for key in dict.fromkeys(used.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in used.items() if key != actual},
     )
 
@@ -128,7 +146,10 @@ class _Resolver(FieldResolver):
     def find_code(self, key: str) -> FieldCode | None:
         """Return the code of the field that a reference with this key means, or None."""
         if key not in self._found:
-            self._found[key] = self._codes.find(key, self._target)
+            code = self._codes.find(key, self._target)
+            if code is None and key == EMAIL_KEY:
+                code = self._codes.get_own_email(self._target)
+            self._found[key] = code
         return self._found[key]
 
     def get_code(self, key: str) -> FieldCode:
@@ -159,13 +180,19 @@ class _Export:
     """One export. It collects all violations and warnings."""
 
     def __init__(
-        self, content: Content, resolver: _Resolver, esp: Esp, literals: Collection[str]
+        self,
+        content: Content,
+        resolver: _Resolver,
+        esp: Esp,
+        surface: Surface,
+        literals: Collection[str],
     ) -> None:
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
+        self._surface = surface
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
@@ -177,8 +204,13 @@ class _Export:
     def run(self) -> str:
         """Return the exported content, preludes first."""
         self._warn_of_foreign_tags()
-        exported = self._render(self._content.nodes, in_block=False)
+        nodes = with_email_only_links(self._esp, self._content, self._markup)
+        exported = self._render(nodes, in_block=False)
         self._warn_of_names()
+        if self._surface is Surface.HTML:
+            message = find_missing_link(self._esp, self._content)
+            if message is not None:
+                self._warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
     def _warn_of_foreign_tags(self) -> None:
@@ -220,6 +252,8 @@ class _Export:
                     part = self._text(node, before, after, in_block=in_block)
                 case Reference():
                     part = self._reference(node)
+                case SystemReference():
+                    part = self._system_reference(node)
                 case Block():
                     part = self._block(node)
             length += len(part)
@@ -312,6 +346,23 @@ class _Export:
         is_text = code.field.data_type is DataType.TEXT
         is_encoded = any(each.name is FilterName.URL for each in reference.filters)
         return is_text and not is_encoded and is_in_query(self._content.masked, reference.start)
+
+    def _system_reference(self, reference: SystemReference) -> str:
+        value, start = reference.value, reference.start
+        tag = self._tag_at(start)
+        if tag is not None:
+            place = self._describe_place(tag)
+            self._refuse(start, f"This is inside code of {self._title}: {place}. Move it out.")
+        code = find_system_code(self._esp, value)
+        if isinstance(code, str):
+            self._refuse(start, code)
+            return ""
+        if code.strength is Strength.SECONDARY:
+            message = f"Only secondary sources establish the code of {self._title} for `{value}`."
+            self._warn(start, WarningCode.SECONDARY_SOURCES, message)
+        if code.caveat is not None:
+            self._warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, f"`{value}`: {code.caveat}")
+        return self._quoted(code.code, start)
 
     def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
@@ -437,10 +488,7 @@ class _Export:
         return tag is not None and tag.end == offset
 
     def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
-        position = self._content.lines.position(tag.start)
-        place = (
-            f"`{' '.join(tag.opening.split())}` in line {position.line}, column {position.column}"
-        )
+        place = self._describe_place(tag)
         if tag.is_read:
             message = (
                 f"This is inside a tag of {self._title}: {place}. Write conditions as"
@@ -450,6 +498,10 @@ class _Export:
         else:
             message = f"{self._title} does not read code after {place}. Move this out of that part."
         self._refuse(offset, message)
+
+    def _describe_place(self, tag: Tag) -> str:
+        position, opening = self._content.lines.position(tag.start), " ".join(tag.opening.split())
+        return f"`{opening}` in line {position.line}, column {position.column}"
 
     def _require_length(self, length: int, offset: int) -> None:
         if length > MAX_EXPORTED_LENGTH:

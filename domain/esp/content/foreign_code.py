@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
+from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode
+from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
 from ..recognition.delimiters import Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import read_tag
 from ..recognition.vocabularies import VOCABULARIES
+from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
-from .literal_places import LiteralPlaces
+from .literal_places import find_literal_places
 
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
 """The number of tags, and of characters in them, that are examined: this takes about 1 s."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
+_SYSTEM_NAME = re.compile(r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)")
+_STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
 
@@ -43,7 +49,7 @@ def find_foreign_code(
     found = find_raw_tags(without_literals(text, literals), esp)
     tags = list(islice(found, _MAX_TAGS + 1))
     local_names = {name for tag in tags for name in names_set_by(esp, tag)}
-    places = LiteralPlaces(text)
+    places = find_literal_places(text)
     characters = 0
     for index, tag in enumerate(tags):
         characters += len(tag.text)
@@ -74,6 +80,10 @@ def _warning(
     local_names: Collection[str],
 ) -> TagWarning | None:
     title = DIALECTS[esp].title
+    system_name = _SYSTEM_NAME.match(tag.text)
+    if system_name is not None and system_name["root"] not in local_names:
+        message = _describe_system_name(system_name["path"])
+        return TagWarning(tag.start, WarningCode.REFERENCE_LOOKALIKE, message)
     name = _NAME.fullmatch(tag.text)
     key = None if name is None or name[1] in local_names else find_key(name[1])
     vocabulary = VOCABULARIES[esp]
@@ -98,6 +108,17 @@ def _warning(
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
 
 
+def _describe_system_name(path: str) -> str:
+    """Return what is wrong with `{{link.…}}` or `{{today.…}}`, which would be shown or removed."""
+    values = {value.value: value for value in SystemValue}
+    if path in values:
+        return f"Write only the name between the braces: `{values[path]}`."
+    suggestion = closest_match(path, values)
+    if suggestion is not None:
+        return f"Content has no `{path}`. Did you mean `{values[suggestion]}`?"
+    return f"Content has no `{path}`. It has {', '.join(values)}."
+
+
 def _describe(title: str, finding: Finding) -> str:
     others = titles(finding.dialects)
     if finding.reason is Reason.DELIMITER:
@@ -112,9 +133,12 @@ def _describe(title: str, finding: Finding) -> str:
 
 
 def _own_form(tag: RawTag, finding: Finding, find_key: Callable[[str], str | None]) -> str:
-    """Return how content refers to the field in the tag, or an empty text."""
+    """Return how content refers to what the tag shows, or an empty text."""
     if not finding.dialects:
         return ""
+    value = _find_system_value(tag, finding.dialects)
+    if value is not None:
+        return f"Write `{value}`."
     reading = read_tag(finding.dialects[0], tag)
     if reading is None or not reading.names:
         return ""
@@ -124,3 +148,31 @@ def _own_form(tag: RawTag, finding: Finding, find_key: Callable[[str], str | Non
     if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
         return ""
     return f"Write `{{{{recipient.{key}}}}}`."
+
+
+def _find_system_value(tag: RawTag, dialects: Collection[Esp]) -> SystemValue | None:
+    """Return what the tag shows by itself in one of the dialects, or None."""
+    if _CONDITION.match(tag.text) is not None:
+        return None
+    statement = _STATEMENT.match(tag.text)
+    for esp in dialects:
+        reading = read_tag(esp, tag)
+        for name in () if reading is None else reading.system_names:
+            if statement is None or statement[1] == name:
+                value = _values_by_name(esp).get(name.casefold())
+                if value is not None:
+                    return value
+    return None
+
+
+@cache
+def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
+    """Return the system values by their names in the dialect, in small letters."""
+    values: dict[str, SystemValue] = {}
+    for value, code in SYSTEM_CODES[esp].items():
+        if isinstance(code, SystemCode):
+            readings = (read_tag(esp, tag) for tag in find_raw_tags(code.code))
+            names = (name for each in readings if each is not None for name in each.system_names)
+            for name in (*names, *code.also):
+                values.setdefault(name.casefold(), value)
+    return values

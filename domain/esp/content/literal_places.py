@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Iterator
+
+from ..spans import Spans
 
 _OPENING = re.compile(r"<(?P<element>script|style|template)\b|<!--(?!\[if\b|-?>)", re.IGNORECASE)
 """Conditional comments are left out: Outlook shows their content as HTML."""
@@ -18,19 +20,14 @@ _ENDS = {
 }
 
 
-class LiteralPlaces:
-    """The places in a text at which code of any language can be meant as it is."""
+def find_literal_places(text: str) -> Spans:
+    """Return the places in a text at which code of any language can be meant as it is."""
+    return Spans(_literal_places(text))
 
-    def __init__(self, text: str) -> None:
-        self._spans: list[tuple[int, int]] = []
-        offset = 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            end = _ENDS[(opening["element"] or "").lower()].search(text, opening.end())
-            offset = len(text) if end is None else end.start()
-            self._spans.append((opening.end(), offset))
 
-    def contain(self, offset: int) -> bool:
-        """Return whether the offset is in such a place."""
-        index = bisect_right(self._spans, (offset, offset)) - 1
-        candidates = self._spans[max(index, 0) : index + 2]
-        return any(start <= offset < end for start, end in candidates)
+def _literal_places(text: str) -> Iterator[tuple[int, int]]:
+    offset = 0
+    while (opening := _OPENING.search(text, offset)) is not None:
+        end = _ENDS[(opening["element"] or "").lower()].search(text, opening.end())
+        offset = len(text) if end is None else end.start()
+        yield opening.end(), offset

@@ -13,6 +13,8 @@ from ...identity import FieldId, IntegrationId
 from ..integrations import Integration
 from .esp_names import EspName, EspNames
 
+__all__ = ["NameChange"]
+
 
 @frozen(kw_only=True)
 class NameChange:
@@ -22,6 +24,11 @@ class NameChange:
     integration_id: IntegrationId
     before: EspName | None
     after: EspName | None
+
+    @property
+    def effect(self) -> object:
+        """What users see of the change. Equal changes have the same effect."""
+        return self.field.id, self.integration_id, _shown(self.before), _shown(self.after)
 
 
 def plan_name_changes(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from re import fullmatch
 
 from attrs import evolve, frozen
 
 from ...content import Filter
+from ...content.resolution import own_email
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
@@ -25,15 +27,16 @@ from ..filtered_codes import FilteredCode, filter_code
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
+from ..recognition.vocabularies import WITH_ANY_NAME
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+
+__all__ = ["FieldCode", "FieldCodes"]
 
 _STATES = {
     NameState.FOUND: "the last sync found it",
     NameState.MISSING: "the last sync did not find it",
     NameState.UNKNOWN: "no sync has found it yet",
 }
-_HANDLEBARS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
-"""The dialects whose paths, such as `loyalty.tier`, can be variables in other dialects."""
 
 DEFAULT_PLACEHOLDER = "DEFAULT"
 """The default in codes that people and programs complete with their own."""
@@ -191,7 +194,7 @@ class FieldCode:
         except NoSafeForm as error:
             raise self._refuse_default(error) from None
 
-    @property
+    @cached_property
     def _reference(self) -> tuple[str, bool] | None:
         """The name that derives the codes, and whether it is a standard field's, or None."""
         reference = find_reference(self.esp, self.value_expression or "")
@@ -233,6 +236,19 @@ class FieldCodes:
         """Return the code that the key has at the target, or None if it means no field there."""
         field = self.names.find_field(key, target)
         return None if field is None else self.get(field, target)
+
+    def get_own_email(self, target: Target) -> FieldCode:
+        """Return the code of the ESP's own field for the address of the recipient."""
+        field, esp = own_email(), self.names.get_esp(target)
+        name = self.names.derive_name(field, target)
+        code = FieldCode(
+            field=field,
+            esp=esp,
+            integration_id=None if isinstance(target, Esp) else target,
+            name_from=name.name_from,
+            esp_name=name,
+        )
+        return _derived(code, name)
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
@@ -368,7 +384,7 @@ def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
     if is_reference(esp, expression) or fullmatch(WORD, expression):
         return False
     dialects = {other for other in Esp if is_reference(other, expression)}
-    return not dialects <= _HANDLEBARS
+    return not dialects <= WITH_ANY_NAME
 
 
 def _expression_in(esp: Esp, insertion_code: str) -> str:

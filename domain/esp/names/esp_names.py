@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from ...arguments import require_type
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ...fields.values import derive_key
@@ -21,6 +22,8 @@ from ..dialects import DIALECTS, Esp
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
+
+__all__ = ["EspName", "EspNames", "NameFrom", "NameState"]
 
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
@@ -73,6 +76,7 @@ class EspNames:
     def __init__(
         self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
     ) -> None:
+        require_type(Iterable, fields=fields, integrations=integrations)
         self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
         self.integrations: Mapping[IntegrationId, Integration] = {
             each.id: each for each in integrations
@@ -92,6 +96,7 @@ class EspNames:
         """
         if isinstance(target, str):
             target = Esp(target)
+        require_type(Esp | int, target=target)
         if not isinstance(target, Esp):
             self._index(target)
             return target
@@ -131,6 +136,10 @@ class EspNames:
         if counterpart is not None:
             return index.name_of(counterpart)
         return index.find_by_convention(derived_key(field))
+
+    def derive_name(self, field: RecipientField, target: Target) -> EspName:
+        """Return the name by the convention of the ESP, also if it is set for another field."""
+        return self._index(target).derive_name(derived_key(field))
 
     def get_esp(self, target: Target) -> Esp:
         """Return the ESP of the target. Raises: IntegrationNotFound if it does not exist."""
@@ -401,6 +410,17 @@ class _Index:
             if not is_set and has_safe_form(self.esp, name, standard=standard):
                 return self._with_state(name, NameFrom.CONVENTION, standard=standard)
         return None
+
+    def derive_name(self, key: str) -> EspName:
+        """Return the name by the convention of the ESP. It is not checked."""
+        convention = self._convention
+        name = convention.standard_fields.get(key) or convention.derive_name(key)
+        return EspName(
+            name=name,
+            standard=self._is_standard_name(name),
+            name_from=NameFrom.CONVENTION,
+            state=NameState.UNKNOWN,
+        )
 
     def name_of(self, counterpart: RecipientField) -> EspName:
         """Return the name of a synced field, as the ESP name of another field."""

@@ -77,7 +77,7 @@ def _changed_names(
         for field_id, name in integration.names.items()
         if field_id in known or name not in chosen
     }
-    return {i: name for i, name in sorted({**kept, **changed}.items()) if name is not None}
+    return {i: name for i, name in {**kept, **changed}.items() if name is not None}
 
 
 def _holders(

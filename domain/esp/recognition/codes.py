@@ -8,10 +8,9 @@ from ..dialects import Esp
 from ..tags import Delimiters
 from .delimiters import ENCLOSED
 from .recognizing import recognize_dialects
-from .vocabularies import VOCABULARIES
+from .vocabularies import WITH_ANY_NAME
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
-_HANDLEBARS_ESPS = frozenset(esp for esp in Esp if VOCABULARIES[esp].any_name)
 _WITH_VARIABLES = frozenset(
     esp for esp in Esp if esp not in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
 )
@@ -50,6 +49,4 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     variable = _VARIABLE.fullmatch(code.strip()) if esp in _WITH_VARIABLES else None
     if variable is None:
         return True
-    return variable["path"] is not None and not _HANDLEBARS_ESPS.issuperset(
-        recognize_dialects(code)
-    )
+    return variable["path"] is not None and not WITH_ANY_NAME.issuperset(recognize_dialects(code))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
@@ -11,6 +10,7 @@ from functools import cache
 from attrs import frozen
 
 from ..dialects import Esp
+from ..spans import Spans
 from ..tags import Delimiters, unread_parts
 from .vocabulary import Syntax
 
@@ -91,6 +91,7 @@ _IN_URL = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
+"""The parts of a text in which a percent sign begins no tag."""
 _PERCENT = {Delimiter.PERCENT_TAG, Delimiter.PERCENT_CONDITION}
 
 
@@ -102,7 +103,7 @@ def find_raw_tags(text: str, target: Esp | None = None) -> Iterator[RawTag]:
     """
     opening, closings = _patterns(target)
     offset, unclosed = 0, set[str]()
-    urls = _Spans(text)
+    urls: Spans | None = None  # searched for the first percent sign
     while (match := opening.search(text, offset)) is not None:
         delimiter, closing = closings[(match.lastindex or 0) - 1]
         offset = match.end()
@@ -117,28 +118,17 @@ def find_raw_tags(text: str, target: Esp | None = None) -> Iterator[RawTag]:
         if delimiter is Delimiter.FEED and _FEED_PATH.match(match[0]) is None:
             offset = match.start() + 2
             continue
-        if delimiter in _PERCENT and urls.contain(match.start()):
-            offset = match.start() + 1
-            continue
+        if delimiter in _PERCENT:
+            if urls is None:
+                urls = Spans(each.span() for each in _IN_URL.finditer(text))
+            if urls.contain(match.start()):
+                offset = match.start() + 1
+                continue
         code = text[match.start() : offset]
         if delimiter is Delimiter.EXPRESSION and _is_cut(code) and text.startswith("}", offset):
             offset += 1
             code += "}"
         yield RawTag(delimiter, match.start(), offset, code)
-
-
-class _Spans:
-    """The parts of a text in which a percent sign begins no tag. They are searched when needed."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._spans: list[tuple[int, int]] | None = None
-
-    def contain(self, offset: int) -> bool:
-        if self._spans is None:
-            self._spans = [match.span() for match in _IN_URL.finditer(self._text)]
-        index = bisect_right(self._spans, (offset, len(self._text))) - 1
-        return index >= 0 and offset < self._spans[index][1]
 
 
 def _is_cut(code: str) -> bool:

@@ -175,19 +175,11 @@ class _Judge:
 
     def _calls(self) -> Iterator[Finding]:
         for call in self.expression.calls:
-            if call not in self.local_names and not self._has_function(self.vocabulary, call):
-                owners = tuple(
-                    esp for esp in _WITH_BRACES if self._has_function(VOCABULARIES[esp], call)
-                )
+            if call not in self.local_names and not self.vocabulary.is_function(call):
+                owners = tuple(esp for esp in _WITH_BRACES if VOCABULARIES[esp].is_function(call))
                 is_mistake = bool(owners)
                 reason = Reason.WORD if owners else Reason.UNKNOWN
                 yield Finding(reason, f"{call}()", owners, is_mistake=is_mistake)
-
-    def _has_function(self, vocabulary: Vocabulary, call: str) -> bool:
-        return any(
-            call == each or (each.endswith("*") and call.startswith(each[:-1]))
-            for each in vocabulary.functions
-        )
 
     def _filters(self) -> Iterator[Finding]:
         syntax = self.vocabulary.syntax

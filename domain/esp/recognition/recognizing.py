@@ -8,6 +8,7 @@ from itertools import islice
 
 from attrs import frozen
 
+from ...arguments import require_type
 from ..dialects import Esp
 from .delimiters import Delimiter, RawTag, find_raw_tags
 from .foreign import Reason, judge_tag
@@ -61,6 +62,8 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
     If `esp` is given, each tag is read as the ESP reads it, if it can. The time is proportional to
     the length of the text.
     """
+    require_type(str, text=text)
+    require_type(Esp | None, esp=esp)
     for tag in find_raw_tags(text, esp):
         dialects = _dialects(tag)
         reader = esp if esp is not None and has_delimiter(esp, tag) else next(iter(dialects), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 
 from attrs import frozen
 
@@ -32,7 +33,8 @@ class Vocabulary:
     """The words of one dialect, from the documentation of its vendor and from public templates.
 
     A root is the first part of a path: `person` in `{{ person.City }}`. To add a word, write it
-    into the set that says what it shows.
+    into the set that says what it shows. In `events`, `system` and `functions`, a word that ends
+    with `*` stands for all names with that beginning.
     """
 
     syntax: Syntax
@@ -49,8 +51,7 @@ class Vocabulary:
     nested: frozenset[str] = _NONE
     """Roots of objects and lists, such as the company of a contact."""
     system: frozenset[str] = _NONE
-    """Names of links, and of data of the sender, the account and the message. Those that end with
-    `*` stand for all names with that beginning."""
+    """Names of links, and of data of the sender, the account and the message."""
     common: frozenset[str] = _NONE
     """Names and roots of the other sets that data of any kind can have in other dialects. They are
     never certain signs of this dialect."""
@@ -67,13 +68,17 @@ class Vocabulary:
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
-        return _contains(self.system, name)
+        return _is_among(name, self.system)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""
-        return _contains(self.events, name)
+        return _is_among(name, self.events)
 
-    @property
+    def is_function(self, name: str) -> bool:
+        """Return whether the name is one of the functions."""
+        return _is_among(name, self.functions)
+
+    @cached_property
     def roots(self) -> frozenset[str]:
         """All roots, and the names of fields and event data without a root."""
         return (
@@ -85,5 +90,6 @@ class Vocabulary:
         )
 
 
-def _contains(names: frozenset[str], name: str) -> bool:
-    return name in names or any(each.endswith("*") and name.startswith(each[:-1]) for each in names)
+def _is_among(name: str, words: frozenset[str]) -> bool:
+    """Return whether the name is one of the words, or begins with one that ends with `*`."""
+    return name in words or any(each.endswith("*") and name.startswith(each[:-1]) for each in words)

@@ -23,6 +23,7 @@ from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organiza
 from recipient_fields.domain.esp import (
     EmptyReport,
     Esp,
+    EspName,
     EspRefused,
     Integration,
     ReportedField,
@@ -30,7 +31,6 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
-from recipient_fields.domain.esp.names import EspName
 
 from ...service.selection import esp_variables, open_field_source, storage_kind
 from ..accounts.audit_log import audit_log_option

@@ -10,8 +10,8 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import DIALECTS, Integration, SetName
-from recipient_fields.domain.esp.names import FieldCode, FieldCodes, explain_creation
+from recipient_fields.domain.esp import DIALECTS, FieldCode, FieldCodes, Integration, SetName
+from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
 from ..fields.codes import is_missing, name_cells

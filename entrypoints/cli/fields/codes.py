@@ -7,8 +7,8 @@ import click
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.application.content.content import ListedCodes
 from recipient_fields.application.fields.references import parse_reference
-from recipient_fields.domain.esp import DIALECTS
-from recipient_fields.domain.esp.names import FieldCode, NameState, explain_creation
+from recipient_fields.domain.esp import DIALECTS, FieldCode, NameState
+from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
 from ..options import json_option

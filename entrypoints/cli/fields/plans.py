@@ -40,7 +40,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp.names import NamesPlan, NameStep
+from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
 
 from ..accounts.audit_log import audit_log_option
 from ..command_group import Command, larger_catalogs

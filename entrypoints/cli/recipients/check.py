@@ -22,11 +22,11 @@ from recipient_fields.domain import DataType, TextFormats
 
 from ...service.selection import open_recipients
 from ..command_group import Command
-from ..options import Identifier, InputFile, option
+from ..options import InputFile, option
 from ..output import note, one_line, print_line, print_table
 from ..output_files import OutputFiles, complete_outputs
 from ..target_options import open_target, target_options
-from .options import file_options
+from .options import file_options, integration_option, require_columns
 
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
@@ -50,11 +50,7 @@ _PROGRESS_ROWS = 1_000
 @click.command(cls=Command)
 @click.argument("file", type=InputFile())
 @target_options
-@option(
-    "--integration",
-    type=Identifier(),
-    help="The columns can have the names of the fields at this integration.",
-)
+@integration_option
 @file_options
 @option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
 @option("--out", type=_OUTPUT, help="Write the valid rows to this file.")
@@ -97,8 +93,7 @@ def check(
     file_format = FileFormat.of(file.name)
     if spreadsheet_safe and not (file_format is FileFormat.CSV and rejects):
         raise click.UsageError("--spreadsheet-safe requires a CSV file and --rejects.")
-    if integration is not None and file_format is FileFormat.JSON_LINES:
-        raise click.UsageError("--integration requires a file with columns.")
+    require_columns(file.name, integration)
     file_options = FileOptions(
         encoding=encoding, delimiter=delimiter, spreadsheet_safe=spreadsheet_safe
     )

@@ -18,7 +18,6 @@ from recipient_fields.domain import (
     ProposedField,
     TextFormats,
 )
-from recipient_fields.domain.esp import EspNames
 
 from ...service.selection import open_recipients
 from ..command_group import Command
@@ -26,7 +25,7 @@ from ..fields.export import print_document
 from ..options import InputFile, json_option, option
 from ..output import note, one_line
 from ..target_options import open_target, optional_target_options
-from .options import file_options
+from .options import file_options, integration_option, require_columns
 
 _NOTES = {
     Doubt.EMPTY: "It has no values, so its data type is a guess.",
@@ -49,6 +48,7 @@ _NOTES = {
 @click.command(cls=Command)
 @click.argument("file", type=InputFile())
 @optional_target_options
+@integration_option
 @file_options
 @option(
     "--max-allowed-values",
@@ -65,6 +65,7 @@ def infer(
     file: BinaryIO,
     organization: str | None,
     url: str | None,
+    integration: int | None,
     delimiter: str | None,
     encoding: str | None,
     formats: TextFormats,
@@ -79,10 +80,13 @@ def infer(
     it. Messages on standard error name the fields to review. With --organization or --url, the
     command omits columns that are already fields of the organization.
     """
-    names = EspNames((), ())
+    require_columns(file.name, integration)
+    names = None
     if organization is not None or url is not None:
         with open_target(ctx, organization, url) as target:
             names = target.read_names()
+    elif integration is not None:
+        raise click.UsageError("--integration requires --organization or --url.")
     reader = ctx.with_resource(
         open_recipients(file, file.name, FileOptions(encoding=encoding, delimiter=delimiter))
     )
@@ -93,9 +97,9 @@ def infer(
 
     inferred = infer_fields(
         reader,
-        names.fields,
-        names.definitions,
+        names,
         formats=formats,
+        integration=integration,
         max_allowed_values=max_allowed_values,
         on_first_skipped=note_skipped,
     )

@@ -9,9 +9,10 @@ from typing import TypeVar, cast
 
 import click
 
+from recipient_fields.application.ports.recipients import FileFormat
 from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
 
-from ..options import option
+from ..options import Identifier, Option, option
 
 T = TypeVar("T")
 
@@ -84,6 +85,19 @@ _false_option = option(
     show_default=True,
     help="A word for false in a CSV file, such as nein. The option can be repeated.",
 )
+
+
+integration_option: Option = option(
+    "--integration",
+    type=Identifier(),
+    help="The columns can have the names of the fields at this integration.",
+)
+
+
+def require_columns(file: str, integration: int | None) -> None:
+    """Check that only a file with columns has their names. Raises: click.UsageError if not."""
+    if integration is not None and FileFormat.of(file) is FileFormat.JSON_LINES:
+        raise click.UsageError("--integration requires a file with columns.")
 
 
 def file_options(command: Callable[..., T]) -> Callable[..., T]:

@@ -47,6 +47,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationChanged,
     InvalidIntegration,
+    NameChange,
     NoFieldSource,
     RefusedField,
     ReportedField,
@@ -55,7 +56,6 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
-from recipient_fields.domain.esp.names import NameChange
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences

@@ -9,8 +9,15 @@ from attrs import frozen
 
 from recipient_fields.application import Core
 from recipient_fields.domain import IntegrationId, RecipientField, Rule
-from recipient_fields.domain.esp import DIALECTS, Integration, InvalidNames, SetName
-from recipient_fields.domain.esp.names import EspName, EspNames, NameFrom
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    EspName,
+    EspNames,
+    Integration,
+    InvalidNames,
+    NameFrom,
+    SetName,
+)
 
 from ..fields.codes import ShownState, shown_state
 from ..form_errors import NO_ERRORS, FormError, FormErrors

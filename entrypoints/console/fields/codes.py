@@ -8,15 +8,16 @@ from enum import Enum
 from attrs import frozen
 
 from recipient_fields.domain import RecipientField
-from recipient_fields.domain.esp import DIALECTS, Integration
-from recipient_fields.domain.esp.names import (
+from recipient_fields.domain.esp import (
+    DIALECTS,
     EspName,
     FieldCode,
     FieldCodes,
+    Integration,
     NameFrom,
     NameState,
-    explain_creation,
 )
+from recipient_fields.domain.esp.names.creation import explain_creation
 
 
 class ShownState(Enum):

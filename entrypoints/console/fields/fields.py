@@ -36,8 +36,7 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import DIALECTS, CodeWarning, Integration, field_warnings
-from recipient_fields.domain.esp.names import EspNames
+from recipient_fields.domain.esp import DIALECTS, CodeWarning, EspNames, Integration, field_warnings
 
 from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit

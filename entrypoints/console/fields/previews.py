@@ -19,8 +19,7 @@ from recipient_fields.domain.conditions import (
     format_condition,
 )
 from recipient_fields.domain.content import WarningCode
-from recipient_fields.domain.esp import ConditionCode, NotExpressible, compile_condition
-from recipient_fields.domain.esp.names import FieldCodes
+from recipient_fields.domain.esp import ConditionCode, FieldCodes, NotExpressible, compile_condition
 
 from .codes import CodeRow
 

@@ -14,7 +14,7 @@ from recipient_fields.application.content.documents import (
 )
 from recipient_fields.application.documents.schemas import described, render_document
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
-from recipient_fields.domain.content import InvalidContent
+from recipient_fields.domain.content import InvalidContent, Surface
 from recipient_fields.domain.esp import IntegrationNotFound
 
 from ..problems import FailureDocument, failure_document
@@ -26,6 +26,7 @@ class IntegrationExportDocument:
 
     integration_id: IntegrationId
     content: str | None = field(metadata=described("null if the export failed."))
+    surface: Surface | None = field(default=None, metadata=described("null if the export failed."))
     warnings: Sequence[ContentWarningDocument] = ()
     fields: Sequence[str] = field(
         default=(),
@@ -73,6 +74,7 @@ def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExpo
             yield IntegrationExportDocument(
                 integration_id=export.integration_id,
                 content=document.content,
+                surface=document.surface,
                 warnings=document.warnings,
                 fields=document.fields,
             )

@@ -14,11 +14,15 @@ from recipient_fields.application.content.documents import (
     CompiledConditionDocument,
     ConditionCompilationDocument,
     ContentExportDocument,
+    ContentPreviewDocument,
     ExportedContentDocument,
+    PreviewedContentDocument,
     exported_content_document,
     parse_condition_compilation,
     parse_content_export,
+    parse_content_preview,
     render_condition_code,
+    render_content_preview,
 )
 from recipient_fields.application.documents.schemas import render_document
 from recipient_fields.application.documents.strict_json import render_json
@@ -157,6 +161,7 @@ class ContentExports(Resource):
             examples={
                 "tier": {
                     "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
+                    "surface": "text",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
                 },
@@ -165,6 +170,7 @@ class ContentExports(Resource):
                         {
                             "integration_id": 1,
                             "content": "Dear *|FNAME|*",
+                            "surface": "text",
                             "warnings": [],
                             "fields": ["first_name"],
                             "error": None,
@@ -172,6 +178,7 @@ class ContentExports(Resource):
                         {
                             "integration_id": 2,
                             "content": None,
+                            "surface": None,
                             "warnings": [],
                             "fields": [],
                             "error": {
@@ -226,6 +233,7 @@ class ContentExports(Resource):
                     organization_id,
                     export.content,
                     export.target,
+                    surface=export.surface,
                     strict=export.strict,
                     literals=export.literals,
                 )
@@ -235,8 +243,61 @@ class ContentExports(Resource):
                     organization_id,
                     export.content,
                     export.target,
+                    surface=export.surface,
                     strict=export.strict,
                     literals=export.literals,
                 )
                 document = render_document(exported_content_document(exported))
             resp.data = render_json(document)
+
+
+@frozen
+class ContentPreviews(Resource):
+    """`/api/v1/content_previews`."""
+
+    max_body_size: ClassVar[int] = 4 * MEBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @operation(
+        "preview_content",
+        _TAG,
+        Result(
+            description="What the recipient reads.",
+            document=PreviewedContentDocument,
+            examples={
+                "tier": {
+                    "content": "<p>Your tier: gold.</p>",
+                    "surface": "html",
+                    "warnings": [],
+                    "fields": ["loyalty_tier"],
+                }
+            },
+        ),
+        body=Body(
+            document=ContentPreviewDocument,
+            examples={
+                "tier": {
+                    "content": "<p>Your tier: {{recipient.loyalty_tier}}.</p>",
+                    "recipient": {"loyalty_tier": "gold"},
+                }
+            },
+        ),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Preview content.
+
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
+        value without a field is a violation, too. Read-only API keys can send this request.
+        """
+        preview = parse_content_preview(read_json(req, self))
+        with self.heavy.reading_catalog(credential(req)):
+            text = self.service.preview_content(
+                credential(req).organization_id,
+                preview.content,
+                preview.recipient,
+                surface=preview.surface,
+            )
+            resp.data = render_json(render_content_preview(preview, text))

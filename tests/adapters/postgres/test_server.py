@@ -26,6 +26,7 @@ def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
         server.remove()
 
 
+@pytest.mark.slow
 def test_a_run_without_a_reachable_temporary_folder_ends_with_a_message(
     tmp_path: Path,
 ) -> None:

@@ -33,6 +33,7 @@ from recipient_fields.domain.esp import (
     InvalidIntegration,
     RefusedField,
     RemovalsNotConfirmed,
+    SetName,
     SyncOvertaken,
     SyncPlanChanged,
 )
@@ -367,6 +368,16 @@ class TestAConfirmation:
             integrations.sync_fields(acme, mailchimp.id, reported("CITY"), confirmed=shown.digest)
         assert keys(changed.value.plan.created) == [f"city_{mailchimp.id}"]
         assert catalog() == before
+
+    def test_is_not_valid_if_names_change_in_another_way(
+        self, integrations, mailchimp, acme, service
+    ):
+        service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
+        shown = integrations.sync_fields(acme, mailchimp.id, reported("CITY"), dry_run=True)
+        assert [each.field.key for each in shown.name_changes] == ["city"]
+        integrations.set_names(acme, mailchimp.id, {"city": SetName("TOWN")})
+        with pytest.raises(SyncPlanChanged):
+            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), confirmed=shown.digest)
 
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_can_be_required_for_an_empty_report(

@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
+from recipient_fields.domain.esp import EspField, SetName
 
 from ...support.command_line import CommandLine, Run
 
@@ -130,6 +131,45 @@ def test_columns_that_are_fields_already_are_left_out(
     inferred = run(acme, "recipients", "infer", tmp_path / "list.csv", "--json")
     assert list(inferred.document()["fields"]) == ["age"]
     assert inferred.messages() == "Proposed 1 field for 1 recipient.\n"
+
+
+def test_columns_with_the_names_of_an_integration_are_left_out(
+    run: Callable[..., Run], core: Core, acme: OrganizationId, tmp_path: Path
+) -> None:
+    shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
+    report = [EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")]
+    core.integrations.sync_fields(acme, shop.id, report)
+    path = tmp_path / "list.csv"
+    path.write_text("TIER,Age\ngold,30\n")
+    inferred = run(acme, "recipients", "infer", path, "--integration", shop.id, "--json")
+    assert list(inferred.document()["fields"]) == ["age"]
+    unsynced = run(acme, "recipients", "infer", path, "--integration", 99).failure()
+    assert unsynced == "Integration 99 has no fields. Check its id, or sync it first."
+
+
+def test_the_names_of_an_integration_require_an_organization(
+    infer: Callable[..., Run],
+) -> None:
+    usage = infer("TIER\ngold\n", "--integration", "1").usage_error()
+    assert usage == "--integration requires --organization or --url."
+
+
+def test_columns_with_names_that_were_set_are_left_out(
+    cli: CommandLine, core: Core, acme: OrganizationId, tmp_path: Path
+) -> None:
+    core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
+    shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
+    core.integrations.set_names(acme, shop.id, {"loyalty_tier": SetName("TIER")})
+    path = tmp_path / "list.csv"
+    path.write_text("TIER,Age\ngold,30\n")
+    target = ("--organization", acme, "--integration", shop.id)
+    inferred = cli("recipients", "infer", path, *target, "--json")
+    assert list(inferred.document()["fields"]) == ["age"]
+
+
+def test_the_names_of_an_integration_require_columns(infer: Callable[..., Run]) -> None:
+    usage = infer("{}", "--integration", "1", name="list.jsonl").usage_error()
+    assert usage == "--integration requires a file with columns."
 
 
 def test_a_file_without_recipients_is_a_failure(infer: Callable[..., Run]) -> None:

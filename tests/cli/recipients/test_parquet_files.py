@@ -122,6 +122,7 @@ class TestCheck:
             "The module pyarrow is missing. Install recipient-fields[parquet]."
         )
 
+    @pytest.mark.slow
     def test_repeated_large_values_need_little_memory(
         self, script: Script, acme: OrganizationId, path: Path
     ) -> None:

@@ -105,7 +105,7 @@ def test_the_change_has_its_author_in_the_audit_log(
 
     submit(dana, dana.get(path), "loyalty_tier", "TIER")
 
-    assert "Name of loyalty_tier at integration 1 set: by dana@acme.example, name TIER" in (
+    assert "Name of loyalty_tier at integration 1 set: by dana@acme.example, name TIER\n" in (
         caplog.text
     )
 

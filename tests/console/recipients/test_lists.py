@@ -272,6 +272,7 @@ def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     assert "The check takes longer than 15 s of CPU time." in upload("tier\n" + "x\n" * 100).text
 
 
+@pytest.mark.slow
 def test_a_process_checks_one_list_at_a_time(console: Console, upload: Upload) -> None:
     other = _upload_as(console, console.signed_in("erin@acme.example"))
     thread = Thread(target=upload, args=("tier\n" + "x\n" * 1_000_000,))

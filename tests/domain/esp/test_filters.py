@@ -20,7 +20,8 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
-from recipient_fields.domain.esp.filters import FILTERS, FilterForm, FilterRefusal, Strength
+from recipient_fields.domain.esp.filters import FILTERS, FilterForm, FilterRefusal
+from recipient_fields.domain.esp.sources import Strength
 
 TYPES = {
     "city": DataType.TEXT,

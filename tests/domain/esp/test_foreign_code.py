@@ -16,18 +16,23 @@ from .native_tags import NATIVE
 MISTAKE = WarningCode.FOREIGN_CODE
 CAVEAT = WarningCode.POSSIBLY_FOREIGN_CODE
 UNKNOWN = WarningCode.UNKNOWN_WORD
+OURS = {"{{ sender.name }}"}
+"""Code of Brevo that content also has, so that the export reads it as content."""
 PAIRS = [
     (esp, tag)
     for esp, tags in NATIVE.items()
     for tag, *_ in tags
     if not tag.startswith(("{{#if", "{{else"))  # the parser of content reads these
+    and tag not in OURS
 ]
 
 
 def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str, ...] = ()):
     codes = FieldCodes.of(fields)
     exported = export_content(parse_content(source), codes, esp, literals=literals)
-    return list(exported.warnings)
+    return [
+        each for each in exported.warnings if each.code is not WarningCode.UNSUBSCRIBE_LINK_MISSING
+    ]
 
 
 def codes(esp: Esp, source: str) -> list[WarningCode]:
@@ -57,7 +62,12 @@ def test_no_tag_passes_silently_where_the_esp_lacks_its_delimiters(esp, tag):
 
 @pytest.mark.parametrize(
     ("esp", "tag"),
-    [(esp, tag) for esp, tags in NATIVE.items() for tag, role, _ in tags if role == "system"],
+    [
+        (esp, tag)
+        for esp, tags in NATIVE.items()
+        for tag, role, _ in tags
+        if role == "system" and tag not in OURS
+    ],
 )
 def test_no_system_tag_passes_silently(esp, tag):
     for other in set(Esp) - {esp}:

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import (
@@ -718,7 +718,6 @@ def shape(field):
     return field.name, field.data_type, field.allowed_values, field.custom_insertion_code
 
 
-@settings(max_examples=300)
 @given(sync_histories())
 def test_a_run_stores_the_reported_fields_and_changes_no_others(account_and_history):
     account, history = account_and_history
@@ -752,7 +751,6 @@ def test_a_run_stores_the_reported_fields_and_changes_no_others(account_and_hist
         assert [FieldKey(key) for key in keys] == keys
 
 
-@settings(max_examples=300)
 @given(sync_histories())
 def test_a_second_run_changes_nothing(account_and_history):
     account, history = account_and_history
@@ -766,7 +764,6 @@ def test_a_second_run_changes_nothing(account_and_history):
         assert account.catalog == before
 
 
-@settings(max_examples=300)
 @given(sync_histories(), st.randoms(use_true_random=False))
 def test_a_field_keeps_its_key_for_any_order_of_the_report(account_and_history, random):
     account, history = account_and_history
@@ -780,7 +777,6 @@ def test_a_field_keeps_its_key_for_any_order_of_the_report(account_and_history, 
         assert account.catalog == before
 
 
-@settings(max_examples=200)
 @given(st.lists(reports(Esp.SALESFORCE, FIRST_NAMES), min_size=1, max_size=4))
 def test_no_two_fields_have_the_same_salesforce_variable(history):
     account = Account(Esp.SALESFORCE)

@@ -49,9 +49,17 @@ def test_the_response_has_the_content_and_the_keys_of_the_fields(reader: Api):
             "Dear {{custom_attribute.${loyalty_tier}}}"
             '{% if custom_attribute.${loyalty_tier} == "gold" %}!{% endif %}'
         ),
+        "surface": "text",
         "warnings": [],
         "fields": ["loyalty_tier"],
     }
+
+
+def test_the_response_names_the_surface(reader: Api):
+    assert export(reader, f"<p>{GREETING}</p>").json["surface"] == "html"
+    assert export(reader, GREETING, surface="subject").json["surface"] == "subject"
+    response = export(reader, GREETING, surface="body")
+    assert response.violations == ["/surface: unknown_value"]
 
 
 def test_a_key_means_the_field_of_the_integration(

@@ -53,10 +53,11 @@ def test_each_integration_has_one_export_in_the_order_of_the_request(
     reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
 ):
     first, second = exports(reader, "Dear {{recipient.fname}} *|A|*", [mailchimp, klaviyo])
-    assert list(first) == ["integration_id", "content", "warnings", "fields", "error"]
+    assert list(first) == ["integration_id", "content", "surface", "warnings", "fields", "error"]
     assert first == {
         "integration_id": mailchimp,
         "content": "Dear *|FNAME|* *|A|*",
+        "surface": "text",
         "warnings": [],
         "fields": ["fname"],
         "error": None,

@@ -145,6 +145,7 @@ def test_a_small_batch_adds_little_to_the_history_of_large_fields(
     assert last.after.allowed_values.values[:-1] == VALUES.values[:-1]
 
 
+@pytest.mark.slow
 def test_a_small_batch_adds_little_to_a_sqlite_file(folder: Path):
     file = folder / "growth.db"
     harness = Harness.open(f"sqlite:{file}")

@@ -31,3 +31,6 @@ VOCABULARIES: Mapping[Esp, Vocabulary] = {
     Esp.BREVO: brevo.VOCABULARY,
     Esp.ACTIVECAMPAIGN: activecampaign.VOCABULARY,
 }
+
+WITH_ANY_NAME = frozenset(esp for esp, vocabulary in VOCABULARIES.items() if vocabulary.any_name)
+"""The ESPs whose values can have any name. Their paths can be variables in other dialects."""

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import (
     Esp,
     EspField,
+    EspNames,
     IntegrationDraft,
     NoSafeForm,
     RefusedField,
@@ -30,7 +31,6 @@ from recipient_fields.domain.esp import (
     SyncRun,
     derive_codes,
 )
-from recipient_fields.domain.esp.names import EspNames
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORGANIZATION = OrganizationId(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, IntegrationId
-from recipient_fields.domain.esp import Esp, NotInsertable
-from recipient_fields.domain.esp.names import FieldCodes
+from recipient_fields.domain.esp import Esp, FieldCodes, NotInsertable, derive_codes
+from recipient_fields.domain.esp.names import codes as names_of_codes
 
 from .catalogs import Organization
 
@@ -252,3 +252,21 @@ def test_the_codes_of_a_field_are_those_of_its_integrations_and_of_the_other_esp
     assert [each.integration_id for each in listed] == [1, 2, 3, *[None] * 8]
     assert [each.esp for each in listed[:3]] == [Esp.KLAVIYO, Esp.BRAZE, Esp.KLAVIYO]
     assert {each.esp for each in listed[3:]} == set(Esp) - {Esp.KLAVIYO, Esp.BRAZE}
+
+
+def test_the_name_behind_a_code_is_found_once_however_often_the_code_is_inserted(monkeypatch):
+    organization = Organization()
+    organization.define("tier")
+    derivations = []
+
+    def count(*arguments, **options):
+        derivations.append(arguments)
+        return derive_codes(*arguments, **options)
+
+    code = get(organization, "tier", Esp.KLAVIYO)
+    monkeypatch.setattr(names_of_codes, "derive_codes", count)
+    for _ in range(10):
+        assert code.is_derived
+        code.require_insertion_code()
+
+    assert len(derivations) == 1

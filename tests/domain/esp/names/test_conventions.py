@@ -6,8 +6,7 @@ import pytest
 
 from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
 from recipient_fields.domain.esp import DIALECTS, Esp, derive_codes
-from recipient_fields.domain.esp.names import CONVENTIONS
-from recipient_fields.domain.esp.names.conventions import has_safe_form, propose_name
+from recipient_fields.domain.esp.names.conventions import CONVENTIONS, has_safe_form, propose_name
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names import explain_creation
+from recipient_fields.domain.esp.names.creation import explain_creation
 
 
 def test_each_esp_has_an_instruction_with_the_name() -> None:

@@ -1,0 +1,33 @@
+"""The surfaces of content: where an email shows it."""
+
+from __future__ import annotations
+
+import re
+
+from ..choices import Choice
+from .tree import Content
+
+__all__ = ["Surface", "find_surface"]
+
+
+class Surface(Choice):
+    """Where an email shows content: in HTML, in plain text, or as the subject."""
+
+    HTML = "html"
+    TEXT = "text"
+    SUBJECT = "subject"
+
+
+_HTML_TAG = re.compile(r"<!--|<!doctype\b|</?[a-z][\w:-]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
+"""Neither `a < b` nor `<ada@example.com>` is a tag."""
+
+
+def find_surface(content: Content, surface: Surface | str | None = None) -> Surface:
+    """Return the surface, also of its text such as "html".
+
+    Without one, content with an HTML tag is `HTML`, and other content `TEXT`.
+    Raises: ValueError if there is no such surface.
+    """
+    if surface is not None:
+        return Surface(surface)
+    return Surface.TEXT if _HTML_TAG.search(content.masked) is None else Surface.HTML

@@ -1,0 +1,90 @@
+"""Links to the web version of an email that the web version itself does not show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from attrs import evolve
+
+from ...content import Block, Content, Node, SystemReference, SystemValue, Text
+from ..dialects import Esp
+from ..system_codes import EMAIL_ONLY, EmailOnly
+from .markup import Markup
+
+_MAX_TAG_LENGTH = 2_000
+_MAX_LINK_LENGTH = 20_000
+"""The number of characters of a tag, and of a link, in which the ends of the link are searched."""
+_OPEN_LINK = re.compile(r"<a\s[^<>]*\Z", re.IGNORECASE)
+_NEXT_TAG = re.compile(r"<(?P<slash>/?)a(?![\w-])[^<>]*>", re.IGNORECASE)
+
+
+def with_email_only_links(esp: Esp, content: Content, markup: Markup) -> tuple[Node, ...]:
+    """Return the nodes of the content, with the block of the ESP around each link to a web version.
+
+    The block encloses the element `<a>`, or a reference outside of tags. If the ends of the element
+    are not certain, or if the content has such a block, nothing changes.
+    """
+    block = EMAIL_ONLY.get(esp)
+    if block is None or block.name in content.source:
+        return content.nodes
+    return tuple(_enclose(block, content, markup, content.nodes))
+
+
+def _enclose(
+    block: EmailOnly, content: Content, markup: Markup, nodes: Sequence[Node]
+) -> Iterator[Node]:
+    codes: list[tuple[int, str]] = []
+    end = 0
+    for node in nodes:
+        if isinstance(node, SystemReference) and node.value is SystemValue.VIEW_IN_BROWSER:
+            span = _find_link(content, markup, node, nodes) if node.start >= end else None
+            if span is not None:
+                start, end = span
+                codes += [(start, block.opening), (end, block.closing)]
+    for node in _insert(nodes, codes):
+        if isinstance(node, Block):
+            branches = (
+                evolve(each, nodes=tuple(_enclose(block, content, markup, each.nodes)))
+                for each in node.branches
+            )
+            yield evolve(node, branches=tuple(branches))
+        else:
+            yield node
+
+
+def _find_link(
+    content: Content, markup: Markup, reference: SystemReference, nodes: Sequence[Node]
+) -> tuple[int, int] | None:
+    """Return the offsets of the link around the reference, or None if they are not certain."""
+    if not markup.quote_at(reference.start):
+        return reference.start, content.source.index("}}", reference.start) + len("}}")
+    masked, start = content.masked, max(0, reference.start - _MAX_TAG_LENGTH)
+    opening = _OPEN_LINK.search(masked[start : reference.start])
+    closing = _NEXT_TAG.search(masked, reference.start, reference.start + _MAX_LINK_LENGTH)
+    if opening is None or closing is None or not closing["slash"]:
+        return None
+    span = start + opening.start(), closing.end()
+    texts = [(each.start, each.start + len(each.text)) for each in nodes if isinstance(each, Text)]
+    is_certain = all(
+        any(begin <= offset < end for begin, end in texts) for offset in (span[0], span[1] - 1)
+    )
+    return span if is_certain else None
+
+
+def _insert(nodes: Sequence[Node], codes: Sequence[tuple[int, str]]) -> Iterator[Node]:
+    """Yield the nodes, and the codes at their offsets, which are ascending."""
+    pending = list(reversed(codes))
+    for node in nodes:
+        while pending and pending[-1][0] <= node.start:
+            offset, code = pending.pop()
+            yield Text(code, offset)
+        while isinstance(node, Text) and pending and pending[-1][0] < node.start + len(node.text):
+            offset, code = pending.pop()
+            length = offset - node.start
+            yield Text(node.text[:length], node.start)
+            yield Text(code, offset)
+            node = Text(node.text[length:], offset)
+        yield node
+    for offset, code in reversed(pending):
+        yield Text(code, offset)
