@@ -13,6 +13,7 @@ from .dialects import DIALECTS, Esp
 from .errors import NotInsertable
 from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal
 from .sources import Strength
+from .surfaces import SURFACE_RULES, ValueForm
 
 _SLOT = re.compile("VALUE|ARGUMENT|LESS|ZEROS")
 
@@ -33,11 +34,17 @@ class FilteredCode:
 
 
 def filter_code(
-    esp: Esp, expression: str, filters: Sequence[Filter], data_type: DataType
+    esp: Esp,
+    expression: str,
+    filters: Sequence[Filter],
+    data_type: DataType,
+    *,
+    form: ValueForm = ValueForm.USUAL,
 ) -> FilteredCode:
     """Return the code that shows a value of this type with the filters, which fit the type.
 
-    `expression` is the value expression that the name of a field derives.
+    `expression` is the value expression that the name of a field derives, and `form` the form of
+    the result.
 
     Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
     """
@@ -46,23 +53,25 @@ def filter_code(
         raise NotInsertable(f"{title} can apply only one filter to a value.")
     code = language.value.replace("VALUE", expression)
     forms = [_find_form(language, title, each) for each in filters]
-    for form, each in zip(forms, filters, strict=True):
-        if form.is_output and each is not filters[-1]:
+    for used, each in zip(forms, filters, strict=True):
+        if used.is_output and each is not filters[-1]:
             raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
-        code = _fill(form, language, each, code)
+        code = _fill(used, language, each, code)
     if not forms[-1].is_output:
-        code = language.output.replace("VALUE", code)
-    differences = [each for form in forms for each in form.differences]
+        templates = SURFACE_RULES[esp].forms.get(form)
+        output = language.output if templates is None else templates.insertion
+        code = re.sub("VALUE|EXPRESSION", lambda _: code, output)
+    differences = [each for used in forms for each in used.differences]
     if data_type is DataType.DATETIME and forms[0].difference_of_instants is not None:
         differences.append(forms[0].difference_of_instants)
     return FilteredCode(
         code=_without_parentheses(code),
-        needs_value=any(form.needs_value for form in forms),
+        needs_value=any(used.needs_value for used in forms),
         differences=tuple(each.replace("{title}", title) for each in differences),
         secondary=tuple(
             each.name
-            for form, each in zip(forms, filters, strict=True)
-            if form.strength is Strength.SECONDARY
+            for used, each in zip(forms, filters, strict=True)
+            if used.strength is Strength.SECONDARY
         ),
     )
 

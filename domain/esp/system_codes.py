@@ -67,7 +67,7 @@ _HUBSPOT_SKILLS = f"{_SKILLS}/hubspot-hubl/references/data-sources.md"
 _SENDGRID = "github.com/sendgrid/docs/blob/develop/content/docs/ui/sending-email"
 _ITERABLE = "support.iterable.com/hc/en-us/articles/206514205-Universal-Merge-Parameters"
 _ITERABLE_SKILLS = f"{_SKILLS}/iterable-handlebars/references"
-_BREVO = "public templates on github.com, such as those of smarttasker.id"
+_BREVO = "public templates on github.com with `{{ update_profile }}`"
 _BREVO_SENDER = "github.com/analytiq-hub/docrouter.github.io"
 _ACTIVECAMPAIGN = "activepedia.com/index.php?title=Unsubscribe_Link"
 _ACTIVECAMPAIGN_TAGS = (
@@ -202,9 +202,9 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
         SystemValue.SENDER_ADDRESS: SystemCode(
             code=(
                 "{{ site_settings.company_street_address_1 }}"
-                " {{ site_settings.company_street_address_2 }},"
-                " {{ site_settings.company_city }}, {{ site_settings.company_state }}"
-                " {{ site_settings.company_zip }}, {{ site_settings.company_country }}"
+                " {{ site_settings.company_street_address_2 }}"
+                " {{ site_settings.company_city }} {{ site_settings.company_state }}"
+                " {{ site_settings.company_zip }} {{ site_settings.company_country }}"
             ),
             source=_HUBSPOT_SKILLS,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,11 @@ def test_a_check_prints_the_keys_of_the_fields(content):
     assert (run.status, run.table(), run.err) == (0, ["shop", "fname"], "")
 
 
+def test_a_check_leaves_out_the_address_that_is_no_field(content):
+    run = content("{{recipient.email}}{{recipient.shop}}{{link.unsubscribe}}", "check")
+    assert (run.status, run.table(), run.err) == (0, ["shop"], "")
+
+
 def test_a_check_as_json_has_fields_and_warnings(content):
     run = content("{{recipient.shop}}\n{{recipients.shop}}", "check", "--json")
     document = run.document()
@@ -107,6 +113,17 @@ def test_a_strict_check_fails_if_there_are_warnings(content):
     run = content("{{recipients.shop}}", "check", "--strict")
     assert run.status == INVALID
     assert run.err.startswith("Mistake: Line 1, column 1: ")
+
+
+@pytest.mark.parametrize("command", ["check", "export", "preview"])
+def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, command):
+    recipient = tmp_path / "recipient.json"
+    recipient.write_text("{}")
+    options = {"export": ("--esp", "braze"), "preview": ("--recipient", recipient)}
+    run = content("{{recipient.fnam}} {{/if}}", command, *options.get(command, ()))
+    assert run.status == INVALID
+    assert "Line 1, column 1: There is no field with the key fnam." in run.err
+    assert "Line 1, column 20: This tag belongs to no block." in run.err
 
 
 def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
@@ -309,6 +326,14 @@ def test_a_preview_shows_the_values_of_a_recipient(previewed):
     text = '{{recipient.fname | default: "you"}}: {{#if recipient.shop is set}}A{{else}}B{{/if}}\n'
     assert previewed(text, {"fname": "Ada", "shop": "Rome"}).out == "Ada: A\n"
     assert previewed(text, {}).out == "you: B\n"
+
+
+def test_a_preview_shows_links_the_sender_the_address_and_the_year(previewed):
+    text = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
+    year = datetime.now(UTC).year
+    shown = f"https://example.com/unsubscribe Example Company recipient@example.com {year}"
+    assert previewed(text, {}).out == shown
+    assert "ada@example.com" in previewed(text, {"email": "ada@example.com"}).out
 
 
 @pytest.mark.parametrize(

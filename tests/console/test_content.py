@@ -85,6 +85,20 @@ def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: s
     assert page.form().value("surface") == "subject"
 
 
+def test_the_preview_shows_links_the_sender_the_address_and_the_year(
+    console: Console, dana: Browser, path: str
+) -> None:
+    content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
+    page = export(dana, path, content, "iterable")
+    assert shown(page, "exported-title") == (
+        '{{unsubscribeUrl}} {{companyName}} {{email}} {{now format="yyyy"}}'
+    )
+    assert shown(page, "preview-title") == (
+        f"https://example.com/unsubscribe Example Company recipient@example.com"
+        f" {console.clock.now.year}"
+    )
+
+
 def test_the_sample_values_can_be_changed(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
@@ -155,16 +169,13 @@ def test_invalid_content_is_reported_with_lines_and_columns(
     page = export(dana, path, "Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
 
     assert page.status == 422
-    assert "The content was not exported: correct 1 place" in page.text
+    assert "The content was not exported: correct 3 places" in page.text
     assert "Line 2, column 26: This block has no {{/if}}. {{recipient.first_nam}}" in page.text
-
-    page = dana.submit(page, {"content": "{{recipient.first_nam}}"})
-
-    assert page.status == 422
     assert (
-        "Line 1, column 1: There is no field with the key first_nam. Did you mean first_name?"
+        "Line 2, column 1: There is no field with the key first_nam. Did you mean first_name?"
         " {{recipient.first_nam}}"
     ) in page.text
+    assert "Line 2, column 42: There is no field with the key x." in page.text
     assert page.form().value("target") == braze
 
 

@@ -2,8 +2,9 @@
 
 And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
 `docs/internals/condition-codes.md`, the filters of each ESP, in `docs/internals/filter-codes.md`,
-the examples in `docs/embedding.md`, the methods and the cases
-of each group of ports, in `docs/storage-contract.md`, and the badges of the README.
+the links in `docs/content.md`, their codes and sources, in `docs/internals/system-values.md`, the
+examples in `docs/embedding.md`, the methods and the cases of each group of ports, in
+`docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -14,8 +15,8 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from enum import Enum
 from pathlib import Path
 
@@ -41,10 +42,20 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.domain.conditions import parse_condition
-from recipient_fields.domain.content import DateStyle, Filter, FilterName
+from recipient_fields.domain.conditions import Value, parse_condition
+from recipient_fields.domain.content import (
+    DateStyle,
+    Filter,
+    FilterName,
+    Surface,
+    SystemValue,
+    parse_content,
+    preview_content,
+)
+from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
     DIALECTS,
+    SURFACE_RULES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -55,6 +66,8 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.filtered_codes import filter_code
 from recipient_fields.domain.esp.filters import FILTERS, FilterRefusal
+from recipient_fields.domain.esp.sources import Strength
+from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
@@ -69,8 +82,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = tuple(
     ROOT / "docs" / name
     for name in (
-        *("cli.md", "conditions.md", "embedding.md", "settings.md", "storage-contract.md"),
+        *("cli.md", "conditions.md", "content.md", "embedding.md", "settings.md"),
+        "storage-contract.md",
         *("internals/condition-codes.md", "internals/filter-codes.md"),
+        "internals/system-values.md",
     )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
@@ -320,6 +335,29 @@ _FILTERS = {
 }
 
 
+_MEANINGS: Mapping[Filter, tuple[Value, str]] = {
+    Filter(FilterName.UPPER): ("Zürich", "Capital letters"),
+    Filter(FilterName.LOWER): ("Zürich", "Small letters"),
+    Filter(FilterName.TITLE): ("JEAN-LUC o'neil", "A capital at the beginning of each word"),
+    Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
+    Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
+    Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
+    **{
+        Filter(FilterName.DATE, style): (date(2026, 11, 4), "The date in UTC, in English")
+        for style in DateStyle
+    },
+}
+"""Values for the filters, and what a reader should know."""
+
+
+def _meaning_of_filters() -> str:
+    rows = [
+        (f"`{each}`", f"`{value}`", f"`{apply_filters(value, [each])}`", note)
+        for each, (value, note) in _MEANINGS.items()
+    ]
+    return _table(("Filter", "Value", "Shown", "Meaning"), rows)
+
+
 def _filter_support() -> str:
     """Return the strength of the source of each filter, per ESP."""
     rows = []
@@ -355,6 +393,87 @@ def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]
     written_code = code.code.replace("|", "\\|")
     differences = " ".join(code.differences).replace("|", "\\|")
     return f"`{shown}`", f"`{written_code}`", source, differences
+
+
+_SHOWN = {
+    SystemValue.UNSUBSCRIBE: "The address of the page to unsubscribe",
+    SystemValue.UNSUBSCRIBE_ALL: "The address of the page to refuse all emails",
+    SystemValue.PREFERENCES: "The address of the page with preferences",
+    SystemValue.VIEW_IN_BROWSER: "The address of the email as a web page",
+    SystemValue.SENDER_NAME: "The name of the company",
+    SystemValue.SENDER_ADDRESS: "The postal address of the company, on one line",
+    SystemValue.YEAR: "The year in which the ESP sends the email",
+}
+
+
+def _names_of_system_values() -> str:
+    """Return what each value shows, in an email and in the preview."""
+    shown = {str(value): description for value, description in _SHOWN.items()}
+    shown["{{recipient.email}}"] = "The address of the recipient, also without a field `email`"
+    previews = {code: f"`{preview_content(parse_content(code), [], {})}`" for code in shown}
+    previews[str(SystemValue.YEAR)] = "the current year"
+    rows = [(f"`{code}`", shown[code], preview) for code, preview in previews.items()]
+    return _table(("Write", "To show", "In the preview"), rows)
+
+
+_MARKS = {Strength.VENDOR: "vendor", Strength.SECONDARY: "third party"}
+
+
+def _system_values() -> str:
+    """Return which ESPs have each value, and who says so."""
+    codes = [[find_system_code(esp, value) for value in SystemValue] for esp in Esp]
+    rows = [
+        (DIALECTS[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
+        for esp, row in zip(Esp, codes, strict=True)
+    ]
+    return _table(("ESP", *(f"`{value.value}`" for value in SystemValue)), rows)
+
+
+def _system_codes() -> str:
+    """Return a section per value with its code at each ESP, and the source."""
+    return "\n\n".join(
+        f"### {value.value}\n\n"
+        + _table(
+            ("ESP", "Code", "Source"),
+            [(DIALECTS[esp].title, *_system_code(esp, value)) for esp in Esp],
+        )
+        for value in SystemValue
+    )
+
+
+def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
+    code = find_system_code(esp, value)
+    if isinstance(code, str):
+        return "none", code
+    source = f"{_address(code.source)} ({_MARKS[code.strength]})"
+    shown = code.code.replace("|", "\\|")
+    return f"`{shown}`", f"{source}. {code.caveat or ''}".strip()
+
+
+def _link_rules() -> str:
+    rows = [
+        (DIALECTS[esp].title, rule.message, f"{_address(rule.source)} ({_MARKS[rule.strength]})")
+        for esp, rule in LINK_RULES.items()
+    ]
+    return _table(("ESP", "Rule", "Source"), rows)
+
+
+def _address(source: str) -> str:
+    return source if " " in source else f"<https://{source}>"
+
+
+def _surfaces() -> str:
+    """Return what each ESP does with HTML in values, and what the export adds to its code."""
+    rows = []
+    for esp, rules in SURFACE_RULES.items():
+        cells = []
+        for surface in Surface:
+            form = rules.form(surface)
+            is_changed = form in rules.forms
+            code = f", exported {form.value}" if is_changed else ""
+            cells.append(f"{rules.escaping(surface).value}{code}")
+        rows.append((DIALECTS[esp].title, *cells, rules.source))
+    return _table(("ESP", *(f"`{each.value}`" for each in Surface), "Source"), rows)
 
 
 _GROUPS = {
@@ -439,9 +558,15 @@ _PARTS = {
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
     "engines": _engines,
+    "surfaces": _surfaces,
     "condition codes": _condition_codes,
+    "meaning of filters": _meaning_of_filters,
     "support of filters": _filter_support,
     "filter codes": _filter_codes,
+    "names of system values": _names_of_system_values,
+    "system values": _system_values,
+    "system codes": _system_codes,
+    "link rules": _link_rules,
     "methods and cases": _methods_and_cases,
 }
 

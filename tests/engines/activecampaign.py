@@ -14,7 +14,7 @@ from .errors import NotRendered
 from .tags import Branch, Part, Renderer, Text, compile_tags
 from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, equal_texts, in_order, negate
 
-_TAG = re.compile(r"%((?:IF|ELSEIF) [^%]*|ELSE|/IF|[A-Z0-9_]+)%")
+_TAG = re.compile(r"%((?:IF|ELSEIF) [^%]*|ELSE|/IF|[A-Z0-9_-]+)%")
 _TOKEN = re.compile(
     rf"\s*(?:(?P<variable>\$[A-Z0-9_]+)|'(?P<text>[^'\\]*)'|(?P<number>{NUMBER})"
     r"|(?P<symbol>==|!=|<=|>=|<|>|&&|\|\||\(|\)|,|!|in_string(?=\()))\s*"

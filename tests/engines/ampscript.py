@@ -1,10 +1,10 @@
 """AMPscript of Salesforce Marketing Cloud, as documented.
 
 https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript describes `SET`, `IF`, the
-operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf` and `Length`, and the functions for
-texts, numbers and dates. Its page "AMPscript Language Elements" states that comparisons ignore
-case. No page describes the precedence of `and`
-and `or`, comparisons of texts that look like numbers, or whether `IndexOf` ignores case.
+operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf`, `Length`, the functions for texts,
+numbers and dates, and `%%NAME%%`. Its page "AMPscript Language Elements" states that comparisons
+ignore case. No page describes the precedence of `and` and `or`, comparisons of texts that look like
+numbers, or whether `IndexOf` ignores case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, in_order, is_num
 
 Value: TypeAlias = str | float | bool | None
 
-_PIECES = re.compile(r"%%\[(.*?)\]%%|%%=(.*?)=%%", re.DOTALL)
+_PIECES = re.compile(r"%%\[(.*?)\]%%|%%=(.*?)=%%|%%(\w+)%%", re.DOTALL)
 _TOKEN = re.compile(
     r"""\s*(?:(?P<variable>@[A-Za-z0-9_]+)|"(?P<double>(?:[^"]|"")*)"|'(?P<single>(?:[^']|'')*)'"""
     rf"|(?P<number>{NUMBER})|(?P<word>[A-Za-z]+)|(?P<symbol>==|!=|<=|>=|[<>(),=]))\s*"
@@ -33,17 +33,19 @@ _TOKEN = re.compile(
 def compile_template(template: str) -> Renderer:
     """Return a function that renders the template with the attributes of a subscriber."""
     pieces = _PIECES.split(template)
-    if any("%%" in text for text in pieces[::3]):
+    if any("%%" in text for text in pieces[::4]):
         raise NotRendered("Unbalanced delimiters.")
 
     def render(values: Mapping[str, object]) -> str:
         script = _Script(values)
         parts: list[Part] = []
-        for text, statements, output in zip_longest(pieces[::3], pieces[1::3], pieces[2::3]):
+        for text, statements, output, name in zip_longest(*(pieces[n::4] for n in range(4))):
             parts.append(copied(text))
             parts += script.parse_statements(statements or "")
             if output is not None:
                 parts.append(script.parse_output(output))
+            if name is not None:
+                parts.append(copied(_as_text(_attribute(values, name))))
         return render_parts(parts)
 
     return render

@@ -17,10 +17,14 @@ from django.template import Context, Engine, Library
 from django.template.base import Lexer, TokenType
 from django.template.exceptions import TemplateSyntaxError
 
+from recipient_fields.domain.esp import Esp
+
 from .errors import NotRendered
+from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
-_TAGS = {"if", "elif", "else", "endif"}
+_SYSTEM_TAGS = SYSTEM_VALUES[Esp.KLAVIYO].keys() - {"organization"}
+_TAGS = {"if", "elif", "else", "endif", *_SYSTEM_TAGS}
 
 
 class _Recipient(dict[str, object]):
@@ -55,17 +59,23 @@ _ENGINE = Engine()
 _LIBRARY = Library()
 _LIBRARY.filter("lookup", _lookup)
 _LIBRARY.filter("format_date_string", _format_date_string)
+for _name in _SYSTEM_TAGS:
+    _LIBRARY.simple_tag(lambda name=_name: SYSTEM_VALUES[Esp.KLAVIYO][name], name=_name)
 _ENGINE.template_builtins.append(_LIBRARY)
 
 
 def compile_klaviyo(template: str) -> Renderer:
     """Return a function that renders the template with the properties of a profile."""
-    return _compile(template, lambda recipient: {**recipient, "person": recipient})
+    organization = SYSTEM_VALUES[Esp.KLAVIYO]["organization"]
+    return _compile(
+        template,
+        lambda recipient: {**recipient, "person": recipient, "organization": organization},
+    )
 
 
 def compile_brevo(template: str) -> Renderer:
     """Return a function that renders the template with the attributes of a contact."""
-    return _compile(template, lambda recipient: {"contact": recipient})
+    return _compile(template, lambda recipient: {**SYSTEM_VALUES[Esp.BREVO], "contact": recipient})
 
 
 def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:

@@ -15,7 +15,10 @@ from collections.abc import Mapping
 import jinja2
 from jinja2 import nodes
 
+from recipient_fields.domain.esp import Esp
+
 from .errors import NotRendered
+from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
 _DOCUMENTED = (
@@ -97,7 +100,11 @@ def compile_template(template: str) -> Renderer:
             return default if value is None or value == "" else value
 
         try:
-            return compiled.render(contact=contact, personalization_token=personalization_token)
+            return compiled.render(
+                SYSTEM_VALUES[Esp.HUBSPOT],
+                contact=contact,
+                personalization_token=personalization_token,
+            )
         except (jinja2.TemplateError, TypeError) as error:
             raise NotRendered(str(error)) from None
 

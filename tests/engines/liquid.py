@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from recipient_fields.domain.esp import Esp
+
+from .system_values import SYSTEM_VALUES
+
 _TAG = re.compile(
     r"\{\{(?:[^{}]|\$\{[^{}]*\})*\}\}|\{%(?:[^%{}]|%(?!\})|\$\{[^{}]*\})*%\}", re.DOTALL
 )
 _CUSTOM = re.compile(r"""\bcustom_attribute\.\$\{([^{}"']*)\}""")
+_CUSTOMER_IO = re.compile(r"\{% (\w+_url) %\}")
 _STANDARD = re.compile(r"""(?<![\w.])\$\{([^{}"']*)\}""")
 
 
@@ -26,9 +31,15 @@ def braze_to_liquid(template: str) -> str:
     return _TAG.sub(replaced, template)
 
 
+def customer_io_to_liquid(template: str) -> str:
+    """Return the template with variables instead of the tags that only Customer.io has."""
+    return _CUSTOMER_IO.sub(r"{{ system.\1 }}", template)
+
+
 def braze_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    return {"custom_attribute": values, "standard_attribute": values}
+    standard = {**SYSTEM_VALUES[Esp.BRAZE], **values}
+    return {"custom_attribute": values, "standard_attribute": standard}
 
 
 def customer_io_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    return {"customer": values}
+    return {"customer": values, "system": SYSTEM_VALUES[Esp.CUSTOMER_IO]}

@@ -3,7 +3,8 @@
 `IF:TAG`, `IFNOT:TAG`, `=`, `!=`, `ELSEIF:`, `ELSE:` and nesting:
 https://mandrill.zendesk.com/hc/en-us/articles/360039278713. `<`, `<=`, `>` and `>=` with a number
 are known only from https://mailchimp.com/help/use-conditional-merge-tag-blocks/, and the prefixes
-`UPPER:`, `LOWER:`, `TITLE:` and `URL:` only from public templates. No page describes
+`UPPER:`, `LOWER:`, `TITLE:` and `URL:` only from public templates. The templates in
+https://github.com/mailchimp/email-blueprints have `IFNOT:ARCHIVE_PAGE`. No page describes
 `and`, `or`, quotes, escapes, or whether case, zeros and white space at the ends matter.
 """
 
@@ -12,15 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from recipient_fields.domain.esp import Esp
+
 from .errors import NotRendered
 from .formats import capitalized_words
+from .system_values import SYSTEM_VALUES
 from .tags import Branch, Part, Renderer, Text, compile_tags
 from .truth import ORDER, Truth, equal_texts, in_order, negate
 
 _TAG = re.compile(r"\*\|(.*?)\|\*", re.DOTALL)
 _NAME = r"[A-Z][A-Z0-9_]{0,9}"
 _CONDITION = re.compile(
-    rf"(?:IFNOT:(?P<absent>{_NAME})|(?P<keyword>IF|ELSEIF):(?P<name>{_NAME})"
+    rf"(?:IFNOT:(?P<absent>{_NAME}|ARCHIVE_PAGE)|(?P<keyword>IF|ELSEIF):(?P<name>{_NAME})"
     r"(?:\s*(?P<symbol>!=|<=|>=|=|<|>)\s*(?P<literal>[^=<>!|*]*[^=<>!|*\s]))?)"
 )
 
@@ -33,7 +37,7 @@ def compile_template(template: str) -> Renderer:
 def _read(tag: str, values: Mapping[str, str]) -> Part:
     if tag in {"ELSE:", "END:IF"}:
         return Branch(tag[:-1].lower() if tag == "ELSE:" else "end")
-    if re.fullmatch(_NAME, tag):
+    if re.fullmatch(_NAME, tag) or tag in SYSTEM_VALUES[Esp.MAILCHIMP]:
         return Text(lambda: values.get(tag, ""))
     prefixed = re.fullmatch(rf"(UPPER|LOWER|TITLE|URL):({_NAME})", tag)
     if prefixed is not None:

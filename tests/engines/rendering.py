@@ -24,8 +24,9 @@ from recipient_fields.domain.esp import DIALECTS, Engine, Esp
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered
-from .liquid import braze_context, braze_to_liquid, customer_io_context
+from .liquid import braze_context, braze_to_liquid, customer_io_context, customer_io_to_liquid
 from .processes import render_batch
+from .system_values import SYSTEM_VALUES
 from .tags import Renderer
 
 Values = Mapping[str, object]
@@ -52,6 +53,8 @@ _COMPILERS: Mapping[Esp, Callable[[str], Renderer]] = {
     Esp.BREVO: django_templates.compile_brevo,
     Esp.ACTIVECAMPAIGN: activecampaign.compile_template,
 }
+_WITH_SYSTEM_VALUES = {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
+"""The ESPs whose fields and system values have the same names."""
 _IN_PROCESSES = {Engine.RUBY_LIQUID, Engine.LIQUIDJS, Engine.PONGO2, Engine.HANDLEBARS}
 
 
@@ -88,15 +91,21 @@ def _render_in_process(
             liquid = [(braze_to_liquid(text), braze_context(values)) for text, values in cases]
             return render_batch(engine, "liquid", liquid)
         case Esp.CUSTOMER_IO:
-            liquid = [(text, customer_io_context(values)) for text, values in cases]
+            liquid = [
+                (customer_io_to_liquid(text), customer_io_context(values)) for text, values in cases
+            ]
             return render_batch(engine, "liquid", liquid)
         case Esp.BREVO:
-            contacts = [(text, {"contact": values}) for text, values in cases]
+            system = SYSTEM_VALUES[Esp.BREVO]
+            contacts = [(text, {**system, "contact": values}) for text, values in cases]
             return render_batch(engine, "django", contacts)
-    return render_batch(engine, esp.value, cases)
+    merged = [(text, {**SYSTEM_VALUES[esp], **values}) for text, values in cases]
+    return render_batch(engine, esp.value, merged)
 
 
 def _attempt(esp: Esp, template: str, values: Values) -> str | NotRendered:
+    if esp in _WITH_SYSTEM_VALUES:
+        values = {**SYSTEM_VALUES[esp], **values}
     try:
         return _compiled(esp, template)(values)
     except NotRendered as rejected:

@@ -35,6 +35,7 @@ TEXTS = (
     *("{", "}", " { ", " }", "{}", ".a{color:red}", "%", "50% ", "100%", "*", "|", "\\", "'", '"'),
     *(" {{! note }} ", "\n{{~!-- {{/if}} --}}", "{{! x ~}}\n"),
     *("Zürich", "日本", "\U0001f680", "$", "@", "#", "&amp;", "=", "<style>p{x:", "}</style>"),
+    *("{{link.unsubscribe}}", "{{~ link.unsubscribe }}"),
 )
 VALUES: Mapping[str, Sequence[str | int]] = {
     "tier": ["gold", "Zürich 1"],

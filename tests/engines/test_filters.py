@@ -22,6 +22,7 @@ from recipient_fields.domain.content import (
     Filter,
     FilterName,
     InvalidContent,
+    Surface,
     WarningCode,
     parse_content,
     preview_content,
@@ -124,6 +125,9 @@ EXAMPLES: Mapping[str, Callable[[object], bool]] = {
     "rounds halves, such as 1.005": is_rounded,
 }
 """The values that each difference names. A caveat with the difference excuses them."""
+HTML = {"can spoil the email": has("<", "&", '"', "'", ">")}
+"""The values that the caveats about HTML name."""
+CAVEATS = {WarningCode.FILTER_DIFFERENCE, WarningCode.HTML_IN_VALUES}
 
 
 @frozen
@@ -143,7 +147,7 @@ class Case:
     def is_excused(self) -> bool:
         return any(
             phrase in difference and any(map(applies, (self.value, *self.results)))
-            for phrase, applies in EXAMPLES.items()
+            for phrase, applies in (*EXAMPLES.items(), *HTML.items())
             for difference in self.differences
         )
 
@@ -212,17 +216,17 @@ def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
         default = random.choice(("", "", ' | default: "Nobody & <you>"'))
         source = f"{{{{recipient.{key} | {' | '.join(map(str, filters))}{default}}}}}"
         content = parse_content(source)
+        surface = random.choice(tuple(Surface))
         counts["generated"] += 1
         try:
-            exported = export_content(content, codes, esp)
+            exported = export_content(content, codes, esp, surface=surface)
         except InvalidContent:
             continue
         counts["exported"] += 1
-        differences = tuple(
-            each.message for each in exported.warnings if each.code is WarningCode.FILTER_DIFFERENCE
-        )
+        differences = tuple(each.message for each in exported.warnings if each.code in CAVEATS)
         for _ in range(VALUES_PER_REFERENCE):
             value = generate_value(random, data_type)
+            shown = preview_content(content, fields, {key: value}, surface=surface)
             yield Case(
                 source=source,
                 value=value,
@@ -230,9 +234,14 @@ def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
                 template=f"<p>{exported.content}</p>",
                 stored=stored(esp, value, data_type),
                 key=key,
-                expected=f"<p>{preview_content(content, fields, {key: value})}</p>",
+                expected=f"<p>{shown}</p>",
                 differences=differences,
             )
+
+
+def shows(text: str, expected: str) -> bool:
+    """Return whether a reader sees the same. Engines write references to characters differently."""
+    return text == expected or unescape(text) == unescape(expected) != expected
 
 
 WITHOUT_FILTERS = {Esp.HUBSPOT, Esp.ACTIVECAMPAIGN}
@@ -250,8 +259,7 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
         f"{case.source}\n  value     {case.value!r}\n  template  {case.template}"
         f"\n  expected  {case.expected!r}\n  rendered  {text!r}"
         for case, text in zip(cases, rendered, strict=True)
-        if (isinstance(text, NotRendered) or case.expected not in (text, unescape(text)))
-        and not case.is_excused
+        if (isinstance(text, NotRendered) or not shows(text, case.expected)) and not case.is_excused
     ]
     assert not wrong, f"{len(wrong)} of {PAIRS} are wrong, for example:\n{min(wrong, key=len)}"
 

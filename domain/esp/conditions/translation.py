@@ -107,7 +107,8 @@ class Translation:
             value = self._with_numbers_for_dates(operand, comparison.value)
             return self._tests(operand, comparison.operator, value)
         except NotExpressible as refusal:
-            raise NotExpressible(f"{comparison.key}: {refusal}") from None
+            message = f"{comparison.key}: {refusal}"
+            raise NotExpressible(message, proposal=refusal.proposal) from None
 
     def _with_numbers_for_dates(self, operand: Operand, value: object) -> object:
         """Return the value with numbers instead of dates, if the language compares dates so."""
@@ -261,7 +262,7 @@ class Translation:
         try:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
-            raise NotExpressible(str(error)) from None
+            raise NotExpressible(str(error), proposal=error.proposal) from None
         if not is_reference(self.esp, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self._title}."

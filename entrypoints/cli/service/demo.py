@@ -28,7 +28,8 @@ Hello {{recipient.first_name | default: "there"}},
 your tier: {{recipient.loyalty_tier}}
 {{#if recipient.loyalty_tier = "gold"}}
 A gift is waiting for you.
-{{/if}}"""
+{{/if}}
+Unsubscribe: {{link.unsubscribe}}"""
 """An email. Its fields have other names and other syntax at each ESP."""
 
 

@@ -201,5 +201,5 @@ def test_the_code_in_an_attribute_has_other_quotes(export):
     source = '<a href="/?c={{recipient.city | url}}" title="{{recipient.city | truncate: 9}}">'
     exported = export(Esp.BRAZE, source)
     assert "url_encode | replace: '+', '%20'}}" in exported.content
-    assert "truncate: 9, '…'}}" in exported.content
+    assert "truncate: 9, '…' | escape}}" in exported.content
     assert WarningCode.QUOTES_IN_CODE not in [each.code for each in exported.warnings]

@@ -308,6 +308,7 @@ const ITERABLE = {
   numberFormat: textHelper(numberFormat),
   dateFormat: textHelper(dateFormat),
   urlEncode,
+  now: (options) => String(options.hash.format === "yyyy" && new Date().getUTCFullYear()),
 };
 
 exports.sendgrid = engine(SENDGRID, ["length"]);

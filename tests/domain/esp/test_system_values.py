@@ -1,0 +1,318 @@
+"""Links, the sender, the year and the address of the recipient are exported without a field."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    DataType,
+    FieldDraft,
+    FieldId,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+)
+from recipient_fields.domain.content import (
+    InvalidContent,
+    SystemValue,
+    WarningCode,
+    WarningKind,
+    parse_content,
+    preview_content,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    ExportedContent,
+    FieldCodes,
+    IntegrationDraft,
+    SetName,
+    export_content,
+)
+from recipient_fields.domain.esp.sources import Strength
+from recipient_fields.domain.esp.system_codes import find_system_code
+
+NO_FIELDS = FieldCodes.of([])
+EVERY_CODE = pytest.mark.parametrize(
+    ("esp", "value"),
+    [
+        pytest.param(esp, value, id=f"{esp.value}-{value.value}")
+        for esp in Esp
+        for value in SystemValue
+    ],
+)
+WITHOUT_A_NAME = {
+    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE)),
+    *((Esp.BREVO, value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
+}
+"""The codes by which no name says what they show, and Brevo's that content also has."""
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def export(esp: Esp, source: str, codes: FieldCodes = NO_FIELDS) -> ExportedContent:
+    return export_content(parse_content(source), codes, esp)
+
+
+def refusals(esp: Esp, source: str) -> list[str]:
+    with pytest.raises(InvalidContent) as raised:
+        export(esp, source)
+    return [each.message for each in raised.value.violations]
+
+
+def codes(exported: ExportedContent) -> list[WarningCode]:
+    return [each.code for each in exported.warnings]
+
+
+@EVERY_CODE
+def test_a_value_has_the_code_of_the_esp_or_is_refused_with_what_to_do(esp, value):
+    code = find_system_code(esp, value)
+    if isinstance(code, str):
+        assert refusals(esp, f"a {value}") == [f"Line 1, column 3: {code}"]
+        assert "Write" in code or "Remove" in code
+        return
+    exported = export(esp, f"a {value} b")
+    assert code.code in exported.content
+    is_secondary = WarningCode.SECONDARY_SOURCES in codes(exported)
+    assert is_secondary is (code.strength is Strength.SECONDARY)
+    differs = WarningCode.SYSTEM_VALUE_DIFFERS in codes(exported)
+    assert differs is (code.caveat is not None)
+    assert {each.code.kind for each in exported.warnings} <= {WarningKind.CAVEAT}
+
+
+@EVERY_CODE
+def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
+    code = find_system_code(esp, value)
+    if isinstance(code, str):
+        return
+    kinds = {each.code.kind for each in export(esp, code.code).warnings}
+    assert WarningKind.MISTAKE not in kinds
+    if (esp, value) in WITHOUT_A_NAME:
+        return
+    for other in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN} - {esp}:
+        for warning in export(other, code.code).warnings:
+            assert warning.message.endswith((f"Write `{value}`.", "Write `{{link.unsubscribe}}`."))
+
+
+@pytest.mark.parametrize(
+    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
+)
+def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
+    (warning,) = export(Esp.MAILCHIMP, source).warnings
+    assert "sender.name" not in warning.message
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        (Esp.KLAVIYO, "{% if {{link.unsubscribe}} %}"),
+        (Esp.KLAVIYO, "{% verbatim %}{{link.unsubscribe}}{% endverbatim %}"),
+        (Esp.KLAVIYO, "{# {{link.unsubscribe}} #}"),
+        (Esp.KLAVIYO, "{{{link.unsubscribe}}"),
+        (Esp.SENDGRID, "\\{{link.unsubscribe}}"),
+        (Esp.ACTIVECAMPAIGN, "100%{{link.unsubscribe}}"),
+    ],
+)
+def test_a_position_at_which_the_esp_would_not_read_the_code_is_refused(esp, source):
+    assert len(refusals(esp, source)) == 1
+
+
+def test_the_code_has_other_quotes_than_the_attribute():
+    source = "<i title=\"{{today.year}}\" alt='{{today.year}}'>"
+    exported = export(Esp.ITERABLE, source)
+    assert """title="{{now format='yyyy'}}" alt='{{now format="yyyy"}}'""" in exported.content
+
+
+def test_white_space_and_tildes_are_read_as_in_references():
+    exported = export(Esp.MAILCHIMP, "a {{~ link.unsubscribe ~}} b")
+    assert exported.content == "a*|UNSUB|*b"
+    (warning,) = export(Esp.MAILCHIMP, "{{{link.unsubscribe}}}").warnings
+    assert warning.code is WarningCode.OUTER_BRACES
+
+
+# The web version
+
+
+WEB = "{{link.view_in_browser}}"
+OPENING, CLOSING = "*|IFNOT:ARCHIVE_PAGE|*", "*|END:IF|*"
+
+
+@pytest.mark.parametrize(
+    ("source", "exported"),
+    [
+        (f'x <a href="{WEB}">Open</a> y', 'x [<a href="*|ARCHIVE|*">Open</a>] y'),
+        (f'<A class="b" href="{WEB}">\n<b>Open</b></A>', None),
+        (f"Open: {WEB}.", "Open: [*|ARCHIVE|*]."),
+        (f'<a href="{WEB}">{WEB}</a>', '[<a href="*|ARCHIVE|*">*|ARCHIVE|*</a>]'),
+        (f'<a href="x">{WEB}</a>', '<a href="x">[*|ARCHIVE|*]</a>'),
+        (
+            f'<a href="{WEB}">a</a><a href="{WEB}">b</a>',
+            '[<a href="*|ARCHIVE|*">a</a>][<a href="*|ARCHIVE|*">b</a>]',
+        ),
+        (f'<v:rect href="{WEB}"/>', '<v:rect href="*|ARCHIVE|*"/>'),
+        (f'<a href="{WEB}">a <a href="x">b</a>', '<a href="*|ARCHIVE|*">a <a href="x">b</a>'),
+        (f'<a href="{WEB}">a', '<a href="*|ARCHIVE|*">a'),
+        (f'<a title="a > b" href="{WEB}">a</a>', '<a title="a > b" href="*|ARCHIVE|*">a</a>'),
+        (
+            f'*|IFNOT:ARCHIVE_PAGE|*<a href="{WEB}">a</a>*|END:IF|*',
+            '[<a href="*|ARCHIVE|*">a</a>]',
+        ),
+    ],
+)
+def test_the_web_version_of_mailchimp_does_not_show_the_link_to_itself(source, exported):
+    if exported is None:
+        exported = f"[{source.replace(WEB, '*|ARCHIVE|*')}]"
+    expected = exported.replace("[", OPENING).replace("]", CLOSING)
+    assert export(Esp.MAILCHIMP, source).content == expected
+
+
+def test_a_link_in_a_branch_is_enclosed_there_and_one_across_branches_stays():
+    field = _field("tier")
+    inside = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a</a>{{{{/if}}}}'
+    content = export(Esp.MAILCHIMP, inside, FieldCodes.of([field])).content
+    assert content == f'*|IF:TIER|*{OPENING}<a href="*|ARCHIVE|*">a</a>{CLOSING}*|END:IF|*'
+    across = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a{{{{/if}}}}</a>'
+    assert OPENING not in export(Esp.MAILCHIMP, across, FieldCodes.of([field])).content
+
+
+# Emails without a link to unsubscribe
+
+
+@pytest.mark.parametrize("esp", Esp)
+def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_one(esp):
+    missing = codes(export(esp, "<p>Hello</p>"))
+    assert (missing == []) is (esp in {Esp.SALESFORCE, Esp.CUSTOMER_IO})
+    assert missing in ([], [WarningCode.UNSUBSCRIBE_LINK_MISSING])
+    linked = export(esp, '<p>Hello</p><a href="{{link.unsubscribe}}">Leave</a>')
+    assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(linked)
+    assert codes(export(esp, "Hello")) == []
+
+
+@pytest.mark.parametrize(
+    ("esp", "link"),
+    [
+        (Esp.MAILCHIMP, "*|UNSUB|*"),
+        (Esp.KLAVIYO, "{% unsubscribe 'Leave' %}"),
+        (Esp.BRAZE, "<!-- {{${unsubscribe_url}}} -->"),
+        (Esp.HUBSPOT, "{{ unsubscribe_link_all }}"),
+        (Esp.HUBSPOT, '{% module "f" path="@hubspot/email_can_spam" %}'),
+        (Esp.SENDGRID, "<%asm_group_unsubscribe_raw_url%>"),
+        (Esp.ITERABLE, "{{hostedUnsubscribeUrl}}"),
+        (Esp.ITERABLE, "{{link.preferences}}"),
+        (Esp.BREVO, "{{ unsubscribe }}"),
+        (Esp.ACTIVECAMPAIGN, "%UNSUBSCRIBELINK%"),
+    ],
+)
+def test_a_code_of_the_esp_is_a_link(esp, link):
+    assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(export(esp, f"<p>{link}</p>"))
+
+
+def test_code_of_another_esp_and_unread_code_is_no_link():
+    for source in ("<p>*|UNSUB|*</p>", "<p>{# {% unsubscribe %} #}</p>", "<p>unsubscribe</p>"):
+        assert WarningCode.UNSUBSCRIBE_LINK_MISSING in codes(export(Esp.KLAVIYO, source))
+
+
+# Other names
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("{{ link.unsubscrib }}", "Did you mean `{{link.unsubscribe}}`?"),
+        ("{{link.home}}", "It has link.unsubscribe, link.unsubscribe_all,"),
+        ("{{today.years}}", "Did you mean `{{today.year}}`?"),
+        ("{{link.unsubscribe | upper}}", "Write only the name between the braces"),
+    ],
+)
+@pytest.mark.parametrize("esp", Esp)
+def test_another_name_of_a_link_or_of_today_is_a_mistake(esp, source, message):
+    warnings = export(esp, source).warnings
+    assert [each.code for each in warnings] == [WarningCode.REFERENCE_LOOKALIKE]
+    assert message in warnings[0].message
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        (Esp.KLAVIYO, "{% for link in event.links %}{{ link.url }}{% endfor %}"),
+        (Esp.BRAZE, "{% assign link = event_properties.${a} %}{{ link.url }}"),
+        (Esp.HUBSPOT, "{% set today = content.created %}{{ today.month }}"),
+        (Esp.BREVO, "{{ sender.email }} {{ sender.company }}"),
+    ],
+)
+def test_variables_of_the_content_and_other_codes_of_brevo_stay(esp, source):
+    exported = export(esp, source)
+    assert (exported.content, exported.warnings) == (source, ())
+
+
+# The address of the recipient
+
+
+EMAIL = "{{recipient.email}}"
+
+
+@pytest.mark.parametrize(
+    ("esp", "code"),
+    [
+        (Esp.SALESFORCE, "%%=v(@emailaddr)=%%"),
+        (Esp.MAILCHIMP, "*|EMAIL|*"),
+        (Esp.KLAVIYO, "{{ email|default_if_none:'' }}"),
+        (Esp.BRAZE, "{{${email_address}}}"),
+        (Esp.CUSTOMER_IO, "{{customer.email}}"),
+        (Esp.HUBSPOT, "{{ contact.email }}"),
+        (Esp.SENDGRID, "{{email}}"),
+        (Esp.ITERABLE, "{{email}}"),
+        (Esp.BREVO, "{{ contact.EMAIL|default_if_none:'' }}"),
+        (Esp.ACTIVECAMPAIGN, "%EMAIL%"),
+    ],
+)
+def test_the_address_is_the_own_field_of_the_esp(esp, code):
+    exported = export(esp, EMAIL)
+    assert exported.content.endswith(code)
+    assert exported.keys == ()
+    assert {*codes(exported)} <= {WarningCode.ASSUMED_NAME, WarningCode.HTML_IN_VALUES}
+    assert WarningCode.ASSUMED_NAME in codes(exported)
+
+
+def test_the_address_can_have_a_default_and_be_compared():
+    source = '{{recipient.email | default: "-"}}{{#if recipient.email is set}}x{{/if}}'
+    assert export(Esp.MAILCHIMP, source).content == (
+        "*|IF:EMAIL|**|EMAIL|**|ELSE:|*-*|END:IF|**|IF:EMAIL|*x*|END:IF|*"
+    )
+
+
+def test_a_field_with_the_key_has_its_own_code():
+    field = _field("email", insertion_code="*|ADDRESS|*")
+    exported = export(Esp.MAILCHIMP, EMAIL, FieldCodes.of([field]))
+    assert (exported.content, exported.keys) == ("*|ADDRESS|*", ("email",))
+
+
+def test_the_address_stays_the_own_field_if_its_name_is_set_for_another_field():
+    field = _field("contact")
+    draft = IntegrationDraft(esp=Esp.MAILCHIMP, name="Main", created_at=NOW)
+    integration = draft.with_id(IntegrationId(1), OrganizationId(1))
+    named = evolve(integration, names={field.id: SetName("EMAIL")})
+    exported = export_content(
+        parse_content(EMAIL), FieldCodes.of([field], [named]), IntegrationId(1)
+    )
+    assert exported.content == "*|EMAIL|*"
+
+
+def test_the_preview_shows_stand_ins_and_the_year():
+    content = parse_content(f"{SystemValue.UNSUBSCRIBE} {SystemValue.YEAR} {EMAIL}")
+    assert preview_content(content, [], {}, today=date(2031, 1, 1)) == (
+        "https://example.com/unsubscribe 2031 recipient@example.com"
+    )
+    assert preview_content(content, [], {"email": "ada@example.com"}) == (
+        "https://example.com/unsubscribe {{today.year}} ada@example.com"
+    )
+    assert preview_content(parse_content(EMAIL), [_field("email")], {}) == ""
+
+
+def _field(key: str, insertion_code: str | None = None) -> RecipientField:
+    draft = FieldDraft(
+        name=key, key=key, data_type=DataType.TEXT, custom_insertion_code=insertion_code
+    )
+    return draft.define(by=ADMINISTRATOR, at=NOW).with_id(FieldId(1), OrganizationId(1))
