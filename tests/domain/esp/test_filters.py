@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType, RecipientField
 from recipient_fields.domain.content import (
     FilterName,
     InvalidContent,
+    Surface,
     WarningCode,
     WarningKind,
     parse_content,
@@ -69,9 +72,9 @@ def esp_name(esp: Esp, key: str) -> str:
 def export(field):
     """Export content for the ESP, with one field of each type that filters accept."""
 
-    def run(esp: Esp, source: str, **options: object) -> ExportedContent:
+    def run(esp: Esp, source: str, **options: Any) -> ExportedContent:
         fields = [field(esp, key, options.pop(key, None)) for key in TYPES]
-        return export_content(parse_content(source), FieldCodes.of(fields), esp)
+        return export_content(parse_content(source), FieldCodes.of(fields), esp, **options)
 
     return run
 
@@ -113,6 +116,22 @@ BLOCKS = [
 @pytest.mark.parametrize(("esp", "reference", "code"), CODES)
 def test_a_filter_has_the_form_of_the_esp(esp, reference, code, export):
     assert export(esp, f"{{{{recipient.{reference}}}}}").content == code
+
+
+SURFACES = [
+    (Esp.BRAZE, Surface.HTML, "city | upper", "{{custom_attribute.${city} | upcase | escape}}"),
+    (Esp.BRAZE, Surface.TEXT, "city | upper", "{{custom_attribute.${city} | upcase}}"),
+    (Esp.ITERABLE, Surface.TEXT, "city | upper", "{{{upper city}}}"),
+    (Esp.ITERABLE, Surface.HTML, "city | upper", "{{upper city}}"),
+    (Esp.KLAVIYO, Surface.SUBJECT, "born | date: 'iso'", "|format_date_string|date:'Y-m-d' }}"),
+    (Esp.KLAVIYO, Surface.SUBJECT, "city | upper", "|upper|default_if_none:''|safe }}"),
+    (Esp.BRAZE, Surface.HTML, "city | url", '| url_encode | replace: "+", "%20"}}'),
+]
+
+
+@pytest.mark.parametrize(("esp", "surface", "reference", "part"), SURFACES)
+def test_the_result_of_a_filter_has_the_form_of_the_surface(esp, surface, reference, part, export):
+    assert part in export(esp, f"{{{{recipient.{reference}}}}}", surface=surface).content
 
 
 @pytest.mark.parametrize(("esp", "reference", "end"), BLOCKS)
