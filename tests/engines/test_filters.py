@@ -114,7 +114,7 @@ EXAMPLES: Mapping[str, Callable[[object], bool]] = {
     ),
     "with three periods instead of …": lambda value: len(str(value)) > 3,
     "pongo2 rounds some halves down": is_rounded,
-    "writes a capital only after white space": has_other_characters(r"a-zA-Zéß "),
+    "writes a capital only after white space": has_other_characters(r"a-zA-Zé "),
     "writes a blank as +": has(" ", "~", "*"),
     "rounds some halves down": is_rounded,
     "for other letters than A to Z": lambda value: not str(value).isascii(),
@@ -141,7 +141,14 @@ class Case:
     stored: object
     key: str
     expected: str
+    surface: Surface
     differences: tuple[str, ...]
+
+    def is_shown(self, text: str) -> bool:
+        """Return whether a reader sees what is expected. Engines escape different characters."""
+        if self.surface is Surface.HTML:
+            return unescape(text) == unescape(self.expected)
+        return text == self.expected
 
     @property
     def is_excused(self) -> bool:
@@ -235,13 +242,9 @@ def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
                 stored=stored(esp, value, data_type),
                 key=key,
                 expected=f"<p>{shown}</p>",
+                surface=surface,
                 differences=differences,
             )
-
-
-def shows(text: str, expected: str) -> bool:
-    """Return whether a reader sees the same. Engines write references to characters differently."""
-    return text == expected or unescape(text) == unescape(expected) != expected
 
 
 WITHOUT_FILTERS = {Esp.HUBSPOT, Esp.ACTIVECAMPAIGN}
@@ -259,7 +262,7 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
         f"{case.source}\n  value     {case.value!r}\n  template  {case.template}"
         f"\n  expected  {case.expected!r}\n  rendered  {text!r}"
         for case, text in zip(cases, rendered, strict=True)
-        if (isinstance(text, NotRendered) or not shows(text, case.expected)) and not case.is_excused
+        if (isinstance(text, NotRendered) or not case.is_shown(text)) and not case.is_excused
     ]
     assert not wrong, f"{len(wrong)} of {PAIRS} are wrong, for example:\n{min(wrong, key=len)}"
 
