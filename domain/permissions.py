@@ -62,7 +62,7 @@ def require(channel: Channel, operation: Operation, origin: Origin) -> None:
 
 
 _CHANGED_WHERE = {
-    Source.API: "API-managed fields are changed through the API or with `recipient-fields apply`",
+    Source.API: "API-managed fields are changed through the API or with a document of fields",
     Source.MANUAL: (
         "Manual fields are changed by administrators, in the web application or on the command line"
     ),

@@ -230,20 +230,22 @@ class ContentService:
         target: Target,
         *,
         surface: Surface | str | None = None,
+        raw: bool = False,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        Without a `surface`, content with an HTML tag is `html`, and other content `text`. There are
-        no warnings about `literals`, which are texts that must stay as they are.
+        Without a `surface`, content with an HTML tag is `html`, and other content `text`. If `raw`
+        is true, the ESP shows HTML in values as it does. There are no warnings about `literals`,
+        which are texts that must stay as they are.
 
         Raises: InvalidContent if the content can't be exported, or if there are warnings that
         `strict` rejects.
         """
         codes = self.read_codes(organization_id)
         return export_content(
-            content, codes, target, surface=surface, strict=strict, literals=literals
+            content, codes, target, surface=surface, raw=raw, strict=strict, literals=literals
         )
 
     def export_for_integrations(
@@ -253,6 +255,7 @@ class ContentService:
         integration_ids: Iterable[IntegrationId],
         *,
         surface: Surface | str | None = None,
+        raw: bool = False,
         strict: Strict = False,
         literals: Collection[str] = (),
     ) -> Iterator[IntegrationExport]:
@@ -260,7 +263,10 @@ class ContentService:
 
         An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
         InvalidContent that `export_content` raises.
+        Raises: InvalidContent if the content has violations.
         """
+        if content.violations:
+            raise InvalidContent(content.violations)
         codes = self.read_codes(organization_id)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
@@ -270,6 +276,7 @@ class ContentService:
                     codes,
                     integration_id,
                     surface=surface,
+                    raw=raw,
                     strict=strict,
                     literals=literals,
                 )

@@ -28,7 +28,7 @@ from recipient_fields.domain.content import (
     WarningCode,
     WarningKind,
     find_surface,
-    parse_content,
+    read_content,
 )
 from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
 
@@ -166,6 +166,7 @@ class ContentExport:
     target: Target | tuple[IntegrationId, ...]
     strict: Strict
     surface: Surface | None = None
+    raw: bool = False
     literals: Collection[str] = ()
 
 
@@ -193,6 +194,13 @@ class ContentExportDocument:
         ),
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
+    raw: bool = field(
+        default=False,
+        metadata=described(
+            "Whether the ESP shows HTML in values as it does, without escaping or unescaping. The"
+            " default is `false`."
+        ),
+    )
     strict: Strict = field(
         default=False,
         metadata=described(
@@ -306,16 +314,18 @@ def parse_content_export(document: object) -> ContentExport:
         raise InvalidDocument(violations)
     with violations.collect():
         members = parse_document(document, ContentExportDocument)
-        with violations.collect("content"):
-            content = _parse_content(members.content)
         with violations.collect():
             target = _export_target(members)
         with violations.collect("literals"):
             literals = _parse_literals(members.literals)
+        with violations.collect("content"):
+            content = _read_content(members.content)
+            if violations:
+                violations.extend(each.prefixed("content") for each in content.violations)
     if violations:
         raise InvalidDocument(violations)
     surface = None if isinstance(members.surface, Unchanged) else members.surface
-    return ContentExport(content, target, members.strict, surface, literals)
+    return ContentExport(content, target, members.strict, surface, members.raw, literals)
 
 
 def parse_content_preview(document: object) -> ContentPreview:
@@ -329,7 +339,7 @@ def parse_content_preview(document: object) -> ContentPreview:
     with violations.collect():
         members = parse_document(document, ContentPreviewDocument)
         with violations.collect("content"):
-            content = _parse_content(members.content)
+            content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
     surface = None if isinstance(members.surface, Unchanged) else members.surface
@@ -469,8 +479,9 @@ def _parse_condition(condition: object) -> Condition:
     return parse_condition_document(condition)
 
 
-def _parse_content(content: str) -> Content:
+def _read_content(content: str) -> Content:
+    """Return the content. The use cases report its violations, with its unknown keys."""
     if len(content) > MAX_CONTENT_LENGTH:
         message = f"Send at most {MAX_CONTENT_LENGTH:,} characters."
         raise InvalidContent([TextPosition(1, 1).locate(Violation(Rule.TOO_LONG, message))])
-    return parse_content(content)
+    return read_content(content)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from ..arguments import require_type
 from ..conditions import InvalidCondition, LocatedViolation
@@ -12,7 +12,7 @@ from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, comparisons
+from .tree import Branch, Content, comparisons, require_content
 
 __all__ = ["check_content"]
 
@@ -26,9 +26,9 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[s
     Return the keys of the fields in it, in the order of their first use. `email` is not one of them
     if no field has this key: each recipient has an address.
 
-    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a condition
-    does not fit the fields. Only the first 200 violations of conditions are reported. TypeError if
-    the content is not parsed.
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a condition does
+    not fit the fields, or if the content has violations. Only the first 200 violations of
+    conditions are reported. TypeError if the content is not parsed.
     """
     require_type(Iterable, fields=fields)
     by_key = {str(field.key): field for field in fields}
@@ -39,10 +39,10 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[s
 
 def require_fields(content: Content, resolver: FieldResolver) -> None:
     """Check the content. Raises: InvalidContent and TypeError, as `check_content` does."""
-    if not isinstance(content, Content):
-        wrong = type(content).__name__
-        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
-    violations = list(islice(_violations(content, resolver), MAX_VIOLATIONS))
+    require_content(content)
+    refused = {each.position for each in content.violations}
+    unfit = (each for each in _violations(content, resolver) if each.position not in refused)
+    violations = list(islice(chain(content.violations, unfit), MAX_VIOLATIONS))
     if violations:
         raise InvalidContent(violations)
 

@@ -66,6 +66,8 @@ def preview_content(
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
+    require_type(Mapping | None, resolved=resolved)
+    require_type(date | None, today=today)
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
     if resolver.find(EMAIL_KEY) is own_email():
@@ -92,6 +94,8 @@ def require_known_keys(values: Mapping[str, object], fields: Iterable[RecipientF
 
     Raises: InvalidRecipient with a violation for each other key.
     """
+    require_type(Mapping, values=values)
+    require_type(Iterable, fields=fields)
     known = {EMAIL_KEY, *(str(field.key) for field in fields)}
     unknown = [key for key in values if key not in known]
     if unknown:

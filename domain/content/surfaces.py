@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..choices import Choice
-from .tree import Content
+from .tree import Content, require_content
 
 __all__ = ["Surface", "find_surface"]
 
@@ -26,8 +26,9 @@ def find_surface(content: Content, surface: Surface | str | None = None) -> Surf
     """Return the surface, also of its text such as "html".
 
     Without one, content with an HTML tag is `HTML`, and other content `TEXT`.
-    Raises: ValueError if there is no such surface.
+    Raises: ValueError if there is no such surface; TypeError if the content is not parsed.
     """
+    require_content(content)
     if surface is not None:
         return Surface(surface)
     return Surface.TEXT if _HTML_TAG.search(content.masked) is None else Surface.HTML

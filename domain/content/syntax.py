@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from operator import itemgetter
 
 from attrs import Factory, define
@@ -28,7 +29,7 @@ from .tree import (
 )
 from .warning_codes import WarningCode
 
-__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content"]
+__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content", "read_content"]
 
 MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
@@ -47,15 +48,27 @@ def parse_content(source: str) -> Content:
     of the blocks is invalid, if there are too many conditions, or if the content contains U+0000
     or a lone surrogate.
     """
+    content = read_content(source)
+    if content.violations:
+        raise InvalidContent(content.violations)
+    return content
+
+
+def read_content(source: str) -> Content:
+    """Return the content as `parse_content` does, with its violations instead of an error.
+
+    Checks, exports and previews reject such content, and report its unknown keys, too.
+    """
     require_type(str, source=source)
     lines = Lines(source)
+    parser = _Parser(source, lines)
     violation = character_violation(source)
     if violation is not None:
-        raise InvalidContent([lines.position(0).locate(violation)])
-    parser = _Parser(source, lines)
-    nodes = parser.parse()
-    if parser.violations:
-        raise InvalidContent(parser.violations)
+        parser.violations.append(lines.position(0).locate(violation))
+    else:
+        with suppress(InvalidContent):  # The parser has added the reason to its violations.
+            parser.parse()
+    nodes = parser.nodes()
     masked = "".join(parser.masked)
     lookalikes = {**dict(find_lookalikes(masked)), **dict(parser.lookalikes)}
     return Content(
@@ -67,6 +80,7 @@ def parse_content(source: str) -> Content:
             lines.warning(offset, code, MESSAGES[code])
             for offset, code in sorted(lookalikes.items(), key=itemgetter(0))[:MAX_WARNINGS]
         ),
+        violations=tuple(parser.violations),
     )
 
 
@@ -158,7 +172,15 @@ class _Parser:
         self.blocks = [_OpenBlock()]
         self._end = self._conditions = 0
 
-    def parse(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[Node, ...]:
+        """Return what was read. A block without an end reaches to the end of the content."""
+        while len(self.blocks) > 1:
+            block = self.blocks.pop()
+            block.end_branch()
+            self.blocks[-1].nodes.append(Block(tuple(block.branches), len(self.source)))
+        return tuple(self.blocks[0].nodes)
+
+    def parse(self) -> None:
         offset = 0
         while (tag := _TAG.search(self.source, offset)) is not None:
             if tag["key"]:
@@ -179,7 +201,6 @@ class _Parser:
             if name == "if":
                 self._refuse(start, Rule.FORMAT, _NO_END)
         self._add_text(len(self.source))
-        return tuple(self.blocks[0].nodes)
 
     def _reference(self, tag: re.Match[str]) -> int:
         start, end = tag.span()

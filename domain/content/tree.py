@@ -131,7 +131,8 @@ class Content:
     """Parsed content.
 
     `masked` is the source with spaces instead of references and of the tags of blocks. `warnings`
-    are the places that look like a reference or a block, but are not.
+    are the places that look like a reference or a block, but are not. `violations` are what
+    `read_content` found: then the nodes are those that could be read.
     """
 
     source: str
@@ -139,6 +140,7 @@ class Content:
     masked: str = field(repr=False)
     lines: Lines = field(repr=False, eq=False)
     warnings: tuple[ContentWarning, ...] = ()
+    violations: tuple[LocatedViolation, ...] = ()
 
     def references(self) -> Iterator[Reference]:
         """Yield the references, in order."""
@@ -155,6 +157,13 @@ class Content:
     def keys(self) -> tuple[str, ...]:
         """Return the keys in references and conditions, in the order of their first use."""
         return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
+
+
+def require_content(content: object) -> None:
+    """Require that the content is parsed. Raises: TypeError if it is not."""
+    if not isinstance(content, Content):
+        wrong = type(content).__name__
+        raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
 
 
 def condition_keys(condition: Condition) -> Iterator[str]:

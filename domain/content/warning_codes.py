@@ -43,6 +43,7 @@ class WarningCode(Enum):
     QUOTES_IN_CODE = "quotes_in_code"
     DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
     SHOWN_FORM = "shown_form"
+    HTML_IN_VALUES = "html_in_values"
     VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
 

@@ -11,6 +11,7 @@ from . import (
     names,
     recognition,
     restoration,
+    surfaces,
     sync,
 )
 from .checks import *
@@ -25,6 +26,7 @@ from .names.codes import *
 from .names.esp_names import *
 from .recognition import *
 from .restoration import *
+from .surfaces import *
 from .sync import *
 
 __all__ = [
@@ -40,5 +42,6 @@ __all__ = [
     *recognition.__all__,
     *restoration.__all__,
     *derived_codes.__all__,
+    *surfaces.__all__,
     *sync.__all__,
 ]

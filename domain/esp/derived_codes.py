@@ -16,6 +16,7 @@ from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
+from .surfaces import SURFACE_RULES, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
@@ -89,17 +90,24 @@ def derive_guarded_code(
     data_type: DataType = DataType.TEXT,
     standard: bool = False,
     default: str | None = None,
+    form: ValueForm = ValueForm.USUAL,
 ) -> InsertionCode:
     """Return the code that exported content contains for the field with this name.
 
     It is the insertion code of `derive_codes`, with a guard if that can show the null itself: it
-    shows nothing or the default. Raises: NoSafeForm as `derive_codes` does.
+    shows nothing or the default. The dialect can have another code for the `form` of the value.
+    Raises: NoSafeForm as `derive_codes` does.
     """
     codes = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
-    guarded = DIALECTS[esp].guarded_insertion
-    if default is not None or guarded is None:
+    dialect, templates = DIALECTS[esp], SURFACE_RULES[esp].forms.get(form)
+    if templates is not None:
+        template = templates.insertion if default is None else templates.insertion_with_default
+    elif default is None and dialect.guarded_insertion is not None:
+        template = dialect.guarded_insertion
+    else:
         return codes.insertion_code
-    return InsertionCode(guarded.replace("EXPRESSION", codes.value_expression))
+    slots = {"EXPRESSION": codes.value_expression, "DEFAULT": default or ""}
+    return InsertionCode(_fill(dialect, template, slots))
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from ..errors import InvalidInput, RecipientFieldsError
-from ..identity import FieldId
+from ..fields.values import FieldKey
+from ..identity import FieldId, IntegrationId
 
 __all__ = [
     "EmptyReport",
@@ -15,12 +18,22 @@ __all__ = [
     "IntegrationRequired",
     "InvalidIntegration",
     "InvalidNames",
+    "NameProposal",
     "NoFieldSource",
     "NoSafeForm",
     "NotExpressible",
     "NotInsertable",
     "SyncOvertaken",
 ]
+
+
+@frozen
+class NameProposal:
+    """A free name with a safe form, for a field that has no name at an integration."""
+
+    integration_id: IntegrationId
+    key: FieldKey
+    name: str
 
 
 class NoSafeForm(InvalidInput):
@@ -31,15 +44,26 @@ class NotExpressible(RecipientFieldsError):
     """The language of the ESP can't express a condition. The message is the reason.
 
     `member` is the input that it can't express: the `condition`, or the text for `then` or `else`.
+    `proposal` is a name to set, if a field of the condition has none at the integration.
     """
 
-    def __init__(self, message: str, member: str = "condition") -> None:
+    def __init__(
+        self, message: str, member: str = "condition", proposal: NameProposal | None = None
+    ) -> None:
         self.member: str = member
+        self.proposal: NameProposal | None = proposal
         super().__init__(message)
 
 
 class NotInsertable(RecipientFieldsError):
-    """There is no code that inserts a field into content. The message is the reason."""
+    """There is no code that inserts a field into content. The message is the reason.
+
+    `proposal` is a name to set, if the field has none at the integration.
+    """
+
+    def __init__(self, message: str, proposal: NameProposal | None = None) -> None:
+        self.proposal: NameProposal | None = proposal
+        super().__init__(message)
 
 
 class InvalidIntegration(InvalidInput):

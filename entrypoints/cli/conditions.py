@@ -29,6 +29,7 @@ from .esp.target import chosen_target, esp_target_options, required_target
 from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table
+from .proposals import setting_command
 from .strict_options import chosen_strictness, strict_options
 from .violations import reporting_violations
 
@@ -200,7 +201,8 @@ def _compile(
     except NotExpressible as refusal:
         names = core.content.read_codes(organization_id).names
         esp = names.get_esp(names.resolve_target(target))
-        return {"esp": esp.value, "refused": str(refusal)}
+        advice = "" if refusal.proposal is None else f" {setting_command(refusal.proposal)}"
+        return {"esp": esp.value, "refused": f"{refusal}{advice}"}
 
 
 def _render_support(support: ConditionSupport) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
-from recipient_fields.domain.content import InvalidContent, Surface, parse_content
+from recipient_fields.domain.content import InvalidContent, Surface, read_content
 from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, Integration
 from recipient_fields.domain.fields.values import derive_key
 
@@ -74,7 +74,7 @@ def check(
         reporting_violations(_INVALID, source=text, as_json=as_json),
         open_for_organization(storage, organization) as (core, chosen),
     ):
-        parsed = parse_content(text)
+        parsed = read_content(text)
         keys = core.content.check_content(chosen.id, parsed)
     if as_json:
         print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
@@ -98,6 +98,7 @@ def check(
     " does not exist.",
 )
 @_surface_option
+@option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
 @option(
     "--literal",
@@ -120,6 +121,7 @@ def export(
     content: BinaryIO,
     *,
     everywhere: bool,
+    raw: bool,
     strict: bool,
     strict_caveats: bool,
 ) -> None:
@@ -146,10 +148,16 @@ def export(
         reporting_violations("Nothing was exported.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
     ):
-        parsed = parse_content(text)
+        parsed = read_content(text)
         if target is not None:
             exported = core.content.export_content(
-                chosen.id, parsed, target, surface=surface, strict=strictness, literals=literals
+                chosen.id,
+                parsed,
+                target,
+                surface=surface,
+                raw=raw,
+                strict=strictness,
+                literals=literals,
             )
             print_bytes(mark + _reported(exported))
         elif folder is not None:
@@ -160,6 +168,7 @@ def export(
                 parsed,
                 integrations,
                 surface=surface,
+                raw=raw,
                 strict=strictness,
                 literals=literals,
             )
@@ -271,7 +280,7 @@ def preview(
         if not isinstance(values, dict):
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
-        parsed = parse_content(text)
+        parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     print_bytes(mark + shown.encode())
 

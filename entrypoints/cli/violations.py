@@ -15,8 +15,10 @@ from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning
+from recipient_fields.domain.esp import UnnamedField
 
 from .output import note, one_line, print_json
+from .proposals import setting_command
 
 _MAX_REPORTED = 100
 
@@ -83,6 +85,8 @@ def _report(violation: Violation, file: str | None, lines: list[str]) -> None:
     pointer = str(render_violation(violation)["pointer"])
     place = "".join(f"{each}: " for each in (file, pointer) if each)
     note(one_line(f"{place}{violation.message}{hint}"))
+    if isinstance(violation, UnnamedField):
+        note(f"    {setting_command(violation.proposal)}")
     if lines and isinstance(violation, LocatedViolation):
         line, column = lines[violation.position.line - 1], violation.position.column
         note(f"    {one_line(excerpt(line.removesuffix(chr(13)), column))}")

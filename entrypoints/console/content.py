@@ -24,8 +24,8 @@ from recipient_fields.domain.content import (
     ContentWarning,
     InvalidContent,
     Surface,
-    parse_content,
     preview_content,
+    read_content,
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
@@ -33,6 +33,8 @@ from recipient_fields.domain.esp import (
     ExportedContent,
     FieldCodes,
     Integration,
+    NameProposal,
+    UnnamedField,
     export_content,
 )
 
@@ -90,7 +92,7 @@ class ContentView(Page):
         codes = self.core.content.read_codes(visit(req).organization.id)
         source, preview = form.text("content"), None
         try:
-            content = parse_content(source)
+            content = read_content(source)
             literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
             surface = _SURFACES.get(form.text("surface"))
             exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
@@ -210,7 +212,8 @@ class _Export:
 class _Place:
     """A place in the content, and the reason why it is shown.
 
-    A warning has a kind, and a sentence with its other places if there are any.
+    A warning has a kind, and a sentence with its other places if there are any. A field without a
+    name at an integration has the proposal of one.
     """
 
     position: TextPosition
@@ -218,6 +221,7 @@ class _Place:
     kind: str = ""
     others: str = ""
     excerpt: str = ""
+    proposal: NameProposal | None = None
 
 
 @frozen
@@ -245,7 +249,8 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    return _Place(violation.position, f"{violation.reason}{hint}")
+    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
+    return _Place(violation.position, f"{violation.reason}{hint}", proposal=proposal)
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:

@@ -115,6 +115,17 @@ def test_a_strict_check_fails_if_there_are_warnings(content):
     assert run.err.startswith("Mistake: Line 1, column 1: ")
 
 
+@pytest.mark.parametrize("command", ["check", "export", "preview"])
+def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, command):
+    recipient = tmp_path / "recipient.json"
+    recipient.write_text("{}")
+    options = {"export": ("--esp", "braze"), "preview": ("--recipient", recipient)}
+    run = content("{{recipient.fnam}} {{/if}}", command, *options.get(command, ()))
+    assert run.status == INVALID
+    assert "Line 1, column 1: There is no field with the key fnam." in run.err
+    assert "Line 1, column 20: This tag belongs to no block." in run.err
+
+
 def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
     run = content("Dear {{recipient.shop}},\r\n  {{recipient.fnam}}\r\n", "check")
     assert (run.status, run.out) == (INVALID, "")

@@ -42,9 +42,15 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import parse_condition
-from recipient_fields.domain.content import SystemValue, parse_content, preview_content
+from recipient_fields.domain.content import (
+    Surface,
+    SystemValue,
+    parse_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import (
     DIALECTS,
+    SURFACE_RULES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -375,6 +381,20 @@ def _address(source: str) -> str:
     return source if " " in source else f"<https://{source}>"
 
 
+def _surfaces() -> str:
+    """Return what each ESP does with HTML in values, and what the export adds to its code."""
+    rows = []
+    for esp, rules in SURFACE_RULES.items():
+        cells = []
+        for surface in Surface:
+            form = rules.form(surface)
+            is_changed = form in rules.forms
+            code = f", exported {form.value}" if is_changed else ""
+            cells.append(f"{rules.escaping(surface).value}{code}")
+        rows.append((DIALECTS[esp].title, *cells, rules.source))
+    return _table(("ESP", *(f"`{each.value}`" for each in Surface), "Source"), rows)
+
+
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
     IntegrationContract: (ApiKeyRepository, IntegrationRepository),
@@ -457,6 +477,7 @@ _PARTS = {
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
     "engines": _engines,
+    "surfaces": _surfaces,
     "condition codes": _condition_codes,
     "names of system values": _names_of_system_values,
     "system values": _system_values,

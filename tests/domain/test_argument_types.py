@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import partial
 from types import GeneratorType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -49,7 +50,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
-from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, SyncPlan
+from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, NameProposal, SyncPlan
 
 PACKAGES = (domain, conditions, content, esp)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -88,7 +89,7 @@ SAMPLES: Mapping[str, object] = {
     "Channel": API,
     "Collection": ("tier",),
     "Condition": parse_condition("tier is set"),
-    "Content": parse_content("x"),
+    "Content": parse_content("{{recipient.tier}}"),
     "DecimalMark": ".",
     "EmailAddress": ADMINISTRATOR.email,
     "EspNames": CODES.names,
@@ -104,6 +105,7 @@ SAMPLES: Mapping[str, object] = {
     "Iterable": ("tier",),
     "Lines": Lines("x"),
     "Mapping": {},
+    "NameProposal": NameProposal(INTEGRATION.id, FIELD.key, "tier_2"),
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
     "RecipientField": FIELD,
@@ -139,18 +141,16 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "RecipientSchema.fields": {"tier": FIELD},
     "RecordedChange.after": FIELD,
     "date_literal.text": "2026-11-20",
-    "evaluate.fields": (FIELD,),
-    "find_columns.fields": (FIELD,),
-    "match_columns.fields": (FIELD,),
+    "grant_key.lifetime": timedelta(days=1),
     "member_reader.members": domain.FIELD_MEMBERS,
     "parse_condition.text": "tier is set",
     "parse_date.text": "2026-11-20",
     "parse_instant.text": "2026-11-20T09:15:00Z",
+    "read_value.value": "tier",
     "require_boolean.value": True,
     "require_string.value": "tier",
-    **dict.fromkeys(("check_condition.fields", "preview_content.fields"), (FIELD,)),
-    **dict.fromkeys(("check_content.fields", "EspNames.fields", "EspNames.integrations"), ()),
-    **dict.fromkeys(("plan_fields.drafts", "undo.fields", "undo.records"), ()),
+    "EspNames.integrations": (),
+    **dict.fromkeys(("plan_fields.drafts", "undo.records"), ()),
     **dict.fromkeys(("plan_restorations.catalog", "plan_restorations.removed"), ()),
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
@@ -159,6 +159,8 @@ UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|Replacement\b")
 """Any object, functions and ports: nothing but a call shows whether they are right."""
 CONVERTED = {"datetime": {"at"}, "str": {"text", "name"}, "Collection": {"words"}}
 """What messages call the attributes of classes that share a converter."""
+CONVERTING = {"grant_key", "parse_organization_name"}
+"""Functions that call such a converter."""
 
 
 class Wrong:
@@ -198,6 +200,8 @@ def sample(name: str, parameter: inspect.Parameter) -> object:
         return OTHER_SAMPLES[f"{name}.{parameter.name}"]
     annotation = annotation_of(parameter)
     word = first_word(annotation)
+    if re.fullmatch(r"(Iterable|Collection)\[RecipientField\]", annotation):
+        return (FIELD,)
     if word == "Callable":
         return lambda *_: False
     if word.endswith("Id"):
@@ -236,7 +240,7 @@ def test_an_error_names_the_argument_of_a_wrong_type(name):
         if error is None or type(error) is type(usual):
             continue  # Nothing depends on it yet, or an earlier argument is refused.
         named = {parameter.name}
-        if inspect.isclass(CALLABLES[name]) or name.startswith(("parse_", "grant_")):
+        if inspect.isclass(CALLABLES[name]) or name in CONVERTING:
             named |= CONVERTED.get(first_word(annotation), set())
         assert isinstance(error, TypeError | RecipientFieldsError), (parameter.name, error)
         assert set(re.findall(r"\w+", str(error))) & named, (parameter.name, error)
@@ -252,6 +256,12 @@ def test_an_error_names_the_argument_of_a_wrong_type(name):
         (AllowedValues, ("text", ["gold"]), "data_type must be a DataType, not str."),
         (esp.code_warnings, (b"x", None), "insertion_code must be a str or None, not bytes."),
         (esp.derive_codes, ("braze", "tier"), "esp must be an Esp, not str."),
+        (
+            partial(cast(Any, Author), API, id=b"x"),
+            (),
+            "id must be an int or a str or None, not bytes.",
+        ),
+        (partial(cast(Any, Author), API, name=5), (), "name must be a str or None, not int."),
         (Membership, (ONE, 1), "role must be a Role or a str, not int."),
     ],
 )

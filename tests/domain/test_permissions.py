@@ -40,7 +40,7 @@ OWN = {
     ("sync 8", "integration 8"),
 }
 REASONS = {
-    "api": "API-managed fields are changed through the API or with `recipient-fields apply`,",
+    "api": "API-managed fields are changed through the API or with a document of fields,",
     "manual": "Manual fields are changed by administrators",
     "integration 7": "Integration fields are changed in the email service provider",
     "integration 8": "Integration fields are changed in the email service provider",

@@ -142,7 +142,7 @@ def test_an_api_field_is_read_only_on_the_command_line(
     assert script("fields", "list", *organization, "--json").document() == {
         "recipient_fields": [field]
     }
-    rule = "API-managed fields are changed through the API or with `recipient-fields apply`,"
+    rule = "API-managed fields are changed through the API or with a document of fields,"
     update = script("fields", "update", "shop", *organization, "--name", "Mine")
     assert update.failure().startswith(rule)
     assert script("fields", "delete", "shop", *organization, "--yes").failure().startswith(rule)

@@ -104,7 +104,8 @@ class Translation:
         try:
             return self._tests(operand, comparison.operator, comparison.value)
         except NotExpressible as refusal:
-            raise NotExpressible(f"{comparison.key}: {refusal}") from None
+            message = f"{comparison.key}: {refusal}"
+            raise NotExpressible(message, proposal=refusal.proposal) from None
 
     def _tests(self, operand: Operand, operator: Operator, value: object) -> Formula:
         field = operand.code.counterpart or operand.code.field
@@ -250,7 +251,7 @@ class Translation:
         try:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
-            raise NotExpressible(str(error)) from None
+            raise NotExpressible(str(error), proposal=error.proposal) from None
         if not is_reference(self.esp, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self._title}."

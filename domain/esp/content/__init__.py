@@ -1,5 +1,5 @@
 """Content in the languages of ESPs."""
 
-from .export import ExportedContent, export_content
+from .export import ExportedContent, UnnamedField, export_content
 
-__all__ = ["ExportedContent", "export_content"]
+__all__ = ["ExportedContent", "UnnamedField", "export_content"]

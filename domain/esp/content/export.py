@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from ...arguments import require_type
 from ...conditions import Condition, LocatedViolation
@@ -23,7 +23,6 @@ from ...content import (
     Text,
     WarningCode,
     WarningKind,
-    find_surface,
 )
 from ...content.checks import require_fields
 from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
@@ -37,13 +36,14 @@ from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings, shared_variable
 from ..conditions.languages import LANGUAGES
 from ..conditions.operands import Operand, find_readings
-from ..dialects import DIALECTS, Esp
-from ..errors import NotExpressible, NotInsertable
+from ..dialects import DIALECTS
+from ..errors import NameProposal, NotExpressible, NotInsertable
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
+from ..surfaces import ValueForm
 from ..system_codes import Strength, find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
@@ -53,6 +53,7 @@ from .adjacent_text import (
     separate_start,
 )
 from .foreign_code import find_foreign_code, without_literals
+from .html_in_values import HtmlInValues
 from .markup import Markup
 from .quotes import with_other_quotes
 from .unsubscribing import find_missing_link
@@ -81,12 +82,20 @@ class ExportedContent:
     resolved: Mapping[str, str]
 
 
+@frozen
+class UnnamedField(LocatedViolation):
+    """A reference to a field that has no name at the integration, and a name to set."""
+
+    proposal: NameProposal = field(kw_only=True)
+
+
 def export_content(
     content: Content,
     codes: FieldCodes,
     target: Target | str,
     *,
     surface: Surface | str | None = None,
+    raw: bool = False,
     strict: Strict = False,
     literals: Collection[str] = (),
 ) -> ExportedContent:
@@ -94,8 +103,11 @@ def export_content(
 
     The target is an integration, or an ESP: then its only integration, if there is one. Without a
     `surface`, content with an HTML tag is `html`, and other content `text`. The other text does not
-    change. The preludes of the fields are inserted before it, once each. `literals` are texts that
-    must stay as they are: there are no warnings about them.
+    change. The preludes of the fields are inserted before it, once each.
+
+    Values of text fields are escaped in HTML, and nowhere else, if the ESP has code for it. If
+    `raw` is true, the ESP shows them as it does, and there is no warning about that. `literals` are
+    texts that must stay as they are: there are no warnings about them.
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
@@ -105,12 +117,13 @@ def export_content(
     the surface that of no surface.
     """
     require_type(FieldCodes, codes=codes)
+    require_type(bool | str, strict=strict)
     require_type(Collection, literals=literals)
     target = codes.names.resolve_target(target)
     resolver = _Resolver(codes, target)
     require_fields(content, resolver)
-    surface = find_surface(content, surface)
-    export = _Export(content, resolver, codes.names.get_esp(target), surface, literals)
+    html = HtmlInValues.of(content, codes.names.get_esp(target), surface, raw=raw)
+    export = _Export(content, resolver, html, literals)
     exported = export.run()
     warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
@@ -120,7 +133,7 @@ def export_content(
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
-        surface=surface,
+        surface=html.surface,
         warnings=tuple(_with_each_caveat_once(warnings)),
         keys=tuple(key for key in dict.fromkeys(used.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in used.items() if key != actual},
@@ -180,22 +193,22 @@ class _Export:
         self,
         content: Content,
         resolver: _Resolver,
-        esp: Esp,
-        surface: Surface,
+        html: HtmlInValues,
         literals: Collection[str],
     ) -> None:
+        esp = html.esp
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
-        self._surface = surface
+        self._html, self._surface = html, html.surface
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
         self._set_by_content = assigned_variables(content.source) if has_variables else set()
         self._variables: dict[str, tuple[str, str]] = {}
-        self._insertion_codes: dict[tuple[str, str | None], str | NotInsertable] = {}
+        self._insertion_codes: dict[tuple[str, str | None, ValueForm], str | NotInsertable] = {}
         self._condition_codes: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
 
     def run(self) -> str:
@@ -292,16 +305,17 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            inserted = self._insertion_code(code, reference.default)
+            form = self._html.find_form(code)
+            inserted = self._insertion_code(code, reference.default, form)
         except NotInsertable as error:
-            self._refuse(reference.start, str(error))
+            self._refuse(reference.start, str(error), error.proposal)
             return ""
         if tag is not None:
             self._refuse_in_tag(reference.start, tag, reference.key)
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
-        self._warn_of_value(code, reference)
+        self._warn_of_value(code, reference, form)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
@@ -324,12 +338,21 @@ class _Export:
             self._warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, f"`{value}`: {code.caveat}")
         return self._quoted(code.code, start)
 
-    def _warn_of_value(self, code: FieldCode, reference: Reference) -> None:
+    def _warn_of_value(self, code: FieldCode, reference: Reference, form: ValueForm) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
         dialect = DIALECTS[self._esp]
         if code.data_type in dialect.shown_forms:
             message = dialect.shown_forms[code.data_type]
             self._warn(reference.start, WarningCode.SHOWN_FORM, message)
+        caveat = self._html.find_caveat(code)
+        if caveat is not None:
+            self._warn(reference.start, WarningCode.HTML_IN_VALUES, caveat)
+        if form is not ValueForm.USUAL and not code.is_derived:
+            message = (
+                "This code is not the usual one for its name, so it is inserted verbatim: the value"
+                f" is not shown {form.value}."
+            )
+            self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
         if dialect.guarded_insertion is not None and not code.is_derived:
             message = (
                 "This code is not the usual one for its name, so it is inserted verbatim:"
@@ -337,11 +360,11 @@ class _Export:
             )
             self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
 
-    def _insertion_code(self, code: FieldCode, default: str | None) -> str:
-        key = (str(code.field.key), default)
+    def _insertion_code(self, code: FieldCode, default: str | None, form: ValueForm) -> str:
+        key = (str(code.field.key), default, form)
         if key not in self._insertion_codes:
             try:
-                self._insertion_codes[key] = code.require_insertion_code(default)
+                self._insertion_codes[key] = code.require_insertion_code(default, form=form)
             except NotInsertable as error:
                 self._insertion_codes[key] = error
         inserted = self._insertion_codes[key]
@@ -370,7 +393,7 @@ class _Export:
         try:
             compiled = self._compile(condition, has_otherwise=bool(otherwise))
         except NotExpressible as error:
-            self._refuse(self._refused_place(branch, condition), str(error))
+            self._refuse(self._refused_place(branch, condition), str(error), error.proposal)
             return ""
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
@@ -473,8 +496,10 @@ class _Export:
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings[self._content.lines.warning(offset, code, message)] = None
 
-    def _refuse(self, offset: int, message: str) -> None:
+    def _refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
         violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
+        if proposal is not None:
+            violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
         self.violations.append(violation)
         if len(self.violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self.violations)

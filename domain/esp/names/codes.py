@@ -15,11 +15,12 @@ from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..derived_codes import derive_codes, derive_guarded_code, find_reference, is_reference
 from ..dialects import DIALECTS, WORD, Esp
-from ..errors import NoSafeForm, NotInsertable
+from ..errors import NameProposal, NoSafeForm, NotInsertable
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
 from ..recognition.vocabularies import WITH_ANY_NAME
+from ..surfaces import SURFACE_RULES, ValueForm
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 
 __all__ = ["FieldCode", "FieldCodes"]
@@ -41,7 +42,8 @@ class FieldCode:
     `name_from` is FIELD for the field's own code, and None if the field has no ESP name. `esp_name`
     is None in the second case, and if its own code does not say which field of the ESP it inserts.
     For each code that is None, there is a refusal: sentences with the reason and what helps.
-    `preludes` contains code that must precede both codes, by the variable that it sets.
+    `proposal` is a name to set, if the field has none at an integration. `preludes` contains code
+    that must precede both codes, by the variable that it sets.
     """
 
     field: RecipientField
@@ -53,6 +55,7 @@ class FieldCode:
     insertion_refusal: str | None = None
     value_expression: str | None = None
     expression_refusal: str | None = None
+    proposal: NameProposal | None = None
     preludes: Mapping[str, str] = {}
 
     @property
@@ -107,19 +110,23 @@ class FieldCode:
         """Whether the codes are those that a name derives, so that exported code has a guard."""
         return self._reference is not None
 
-    def require_insertion_code(self, default: str | None = None) -> str:
+    def require_insertion_code(
+        self, default: str | None = None, *, form: ValueForm = ValueForm.USUAL
+    ) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
 
-        Code that a name derives gets the guard of the ESP. Other code is inserted verbatim.
+        Code that a name derives gets the guard of the ESP, and shows the value in the `form`. Other
+        code is inserted verbatim.
 
         Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        has_guard = DIALECTS[self.esp].guarded_insertion is not None and self.is_derived
-        if default is None and not has_guard:
+        has_guard = DIALECTS[self.esp].guarded_insertion is not None
+        is_changed = (has_guard or form in SURFACE_RULES[self.esp].forms) and self.is_derived
+        if default is None and not is_changed:
             return self.insertion_code
-        return self._derive_code(default)
+        return self._derive_code(default, form)
 
     @property
     def insertion_code_with_default(self) -> str | None:
@@ -138,9 +145,9 @@ class FieldCode:
         return self.value_expression
 
     def _refuse(self, reason: str | None) -> NotInsertable:
-        return NotInsertable(f"{self.describe()} {reason}")
+        return NotInsertable(f"{self.describe()} {reason}", self.proposal)
 
-    def _derive_code(self, default: str | None) -> str:
+    def _derive_code(self, default: str | None, form: ValueForm) -> str:
         if self._reference is None:
             raise self._refuse(
                 f"It can't have a default, because its insertion code is not the usual one of"
@@ -149,7 +156,12 @@ class FieldCode:
         name, standard = self._reference
         try:
             return derive_guarded_code(
-                self.esp, name, data_type=self.data_type, standard=standard, default=default
+                self.esp,
+                name,
+                data_type=self.data_type,
+                standard=standard,
+                default=default,
+                form=form,
             )
         except NoSafeForm as error:
             reasons = " ".join(violation.message for violation in error.violations)
@@ -238,8 +250,13 @@ class FieldCodes:
         if field.origin.integration_id is None and _has_own_code(code.esp, field):
             return self._own(code, target)
         if name is None:
-            reason = self.names.explain_absence(field, target)
-            return evolve(code, insertion_refusal=reason, expression_refusal=reason)
+            absent = self.names.explain_absence(field, target)
+            return evolve(
+                code,
+                insertion_refusal=absent.reason,
+                expression_refusal=absent.reason,
+                proposal=absent.proposal,
+            )
         source = field if field.origin.integration_id == target else name.counterpart
         if source is None or not (source.custom_insertion_code and source.custom_value_expression):
             return _derived(code, name)

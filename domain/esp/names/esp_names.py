@@ -19,11 +19,11 @@ from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
-from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
+from ..errors import IntegrationNotFound, IntegrationRequired, NameProposal, NoSafeForm
 from ..integrations import Integration, SetName
 from .conventions import CONVENTIONS, has_safe_form, propose_name
 
-__all__ = ["EspName", "EspNames", "NameFrom", "NameState"]
+__all__ = ["AbsentName", "EspName", "EspNames", "NameFrom", "NameState"]
 
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
@@ -64,6 +64,17 @@ class EspName:
     name_from: NameFrom
     state: NameState | None
     counterpart: RecipientField | None = None
+
+
+@frozen
+class AbsentName:
+    """The sentences that say why a field has no name at a target, and what helps.
+
+    `proposal` is None for an ESP without an integration.
+    """
+
+    reason: str
+    proposal: NameProposal | None = None
 
 
 class EspNames:
@@ -209,8 +220,8 @@ class EspNames:
                 others.setdefault(name.name, []).append(str(field.key))
         return {**keys, **{name: each[0] for name, each in others.items() if len(each) == 1}}
 
-    def explain_absence(self, field: RecipientField, target: Target) -> str:
-        """Return the sentences that say why the field has no ESP name, and what helps."""
+    def explain_absence(self, field: RecipientField, target: Target) -> AbsentName:
+        """Return why the field has no ESP name, and a name that can be set."""
         index, key = self._index(target), derived_key(field)
         title = DIALECTS[index.esp].title
         name = CONVENTIONS[index.esp].derive_name(key)
@@ -223,11 +234,13 @@ class EspNames:
             reason = f"The last sync found no field for the key {key}. {reason}"
         proposed = propose_name(index.esp, key, lambda name: self._is_taken(name, target))
         if isinstance(target, Esp):
-            return (
+            return AbsentName(
                 f"{reason} Create an integration with {title}, and set a name such as {proposed}."
             )
-        command = f"integrations names {target} --set {field.key}={proposed}"
-        return f"{reason} Set a name for this field: `{command}`."
+        return AbsentName(
+            f"{reason} Set a name for this field at integration {target}, such as {proposed}.",
+            NameProposal(target, field.key, proposed),
+        )
 
     def _is_taken(self, name: str, target: Target) -> bool:
         """Return whether a field has this name at the target, or whether it is listed there."""

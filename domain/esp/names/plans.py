@@ -129,18 +129,12 @@ def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]
         by_name.setdefault(each.name, []).append(each)
     found = by_name.get(defined.integration, [])
     if not found:
-        message = (
-            "There is no integration with this name. Documents create none: use `integrations"
-            f" create --esp {defined.esp.value}`."
-        )
+        message = "There is no integration with this name. Create it first: documents create none."
         suggestion = closest_match(defined.integration, by_name)
         raise InvalidNames([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
     if len(found) > 1:
         ids = " and ".join(str(each.id) for each in found)
-        message = (
-            f"Integrations {ids} have this name. Rename one of them: `integrations rename"
-            f" {found[-1].id} --name NAME`."
-        )
+        message = f"Integrations {ids} have this name. Rename one of them."
         raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
     if found[0].esp is not defined.esp:
         title, actual = DIALECTS[defined.esp].title, DIALECTS[found[0].esp].title

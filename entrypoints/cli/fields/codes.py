@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from recipient_fields.application.content.code_documents import render_codes
@@ -14,6 +16,7 @@ from ..command_group import Command
 from ..options import json_option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
+from ..proposals import setting_command
 
 
 @click.command("codes", cls=Command)
@@ -54,6 +57,7 @@ def print_codes(listed: ListedCodes) -> None:
             for code in listed.codes
         ],
     )
+    note_proposals(listed.codes)
     for code in listed.codes:
         title = DIALECTS[code.esp].title
         for prelude in code.preludes.values():
@@ -63,6 +67,14 @@ def print_codes(listed: ListedCodes) -> None:
                 f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
                 f" To create it: {explain_creation(code.esp, code.esp_name.name)}"
             )
+
+
+def note_proposals(codes: Iterable[FieldCode]) -> None:
+    """Print the commands that set names for the fields without one."""
+    for code in codes:
+        if code.proposal is not None:
+            at = f"{code.field.key} has no name at integration {code.integration_id}."
+            note(f"{at} {setting_command(code.proposal)}")
 
 
 def name_cells(code: FieldCode) -> tuple[str | None, str | None, str | None]:

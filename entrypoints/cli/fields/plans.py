@@ -38,6 +38,7 @@ from recipient_fields.domain import (
     FieldKey,
     InvalidField,
     RecipientFieldsError,
+    Rule,
     StorageUnavailable,
 )
 from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
@@ -394,7 +395,18 @@ def _name_action(step: NameStep) -> PlanAction:
 
 
 def _refusal(step: NameStep) -> str | None:
-    return None if step.refusal is None else with_suggestion(step.refusal).message
+    if step.refusal is None:
+        return None
+    command = _COMMANDS.get(step.refusal.rule) if step.key is None else None
+    advice = "" if command is None else f" Use `{command}`."
+    return f"{with_suggestion(step.refusal).message}{advice}"
+
+
+_COMMANDS = {
+    Rule.UNKNOWN_VALUE: "integrations create",
+    Rule.DUPLICATE_ITEM: "integrations rename",
+}
+"""The commands that help if an integration is refused, by the rule that its name breaks."""
 
 
 def _reason(step: PlanStep) -> str | None:

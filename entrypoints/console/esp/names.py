@@ -39,7 +39,7 @@ class IntegrationNames(Page):
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
     ) -> None:
         """List what the fields are called at the integration, and show the form for a name."""
-        self._send(req, resp, integration_id, _Entered(key=req.get_param("key") or ""))
+        self._send(req, resp, integration_id, _Entered.proposed(req))
 
     def on_continue(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
@@ -110,6 +110,11 @@ class _Entered:
             custom=form.text("custom") != "",
             sets=form.text("action") != "remove",
         )
+
+    @classmethod
+    def proposed(cls, req: falcon.Request) -> _Entered:
+        """Return what the link to the form proposes."""
+        return cls(key=req.get_param("key") or "", name=req.get_param("name") or "")
 
     @property
     def changes(self) -> Mapping[str, SetName | None]:

@@ -234,6 +234,7 @@ class ContentExports(Resource):
                     export.content,
                     export.target,
                     surface=export.surface,
+                    raw=export.raw,
                     strict=export.strict,
                     literals=export.literals,
                 )
@@ -244,6 +245,7 @@ class ContentExports(Resource):
                     export.content,
                     export.target,
                     surface=export.surface,
+                    raw=export.raw,
                     strict=export.strict,
                     literals=export.literals,
                 )

@@ -15,8 +15,8 @@ from ...support.command_line import CommandLine, Run
 
 NO_NAME = (
     "Mailchimp has no safe form for the name LOYALTY_TIER. A Mailchimp tag is 1 to 10 capital"
-    " letters, digits and underscores, and begins with a letter. Set a name for this field:"
-    " `integrations names 1 --set loyalty_tier=LOYALTY_TI`."
+    " letters, digits and underscores, and begins with a letter. Set a name for this field at"
+    " integration 1, such as LOYALTY_TI."
 )
 
 
@@ -53,6 +53,18 @@ def test_names_are_listed_by_key_with_the_reason_for_which_there_is_none(names):
         f"loyalty_tier  -         -           -        {NO_NAME}",
         "shop          SHOP      convention  unknown  -",
     ]
+
+
+def test_the_command_that_sets_a_free_name_follows_the_reason(names, cli, acme, tmp_path):
+    command = "To set one: `integrations names 1 --set loyalty_tier=LOYALTY_TI`."
+    assert names().err == f"loyalty_tier has no name at integration 1. {command}\n"
+    assert command in cli("fields", "codes", "loyalty_tier", "--organization", acme).err
+    target = ("--organization", acme, "--integration", 1)
+    email = tmp_path / "email.html"
+    email.write_text("{{recipient.loyalty_tier}}{{#if recipient.loyalty_tier is set}}A{{/if}}")
+    assert cli("content", "export", *target, email).err.count(command) == 2
+    compiled = cli("conditions", "compile", *target, "--then", "A", "loyalty_tier is set")
+    assert (compiled.status, command in compiled.err) == (3, True)
 
 
 def test_names_are_set_and_removed_together(names, core, acme, audience):

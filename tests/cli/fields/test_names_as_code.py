@@ -160,16 +160,16 @@ def test_a_plan_as_json_has_the_names(run):
             "Main list",
             "Main lists",
             (
-                "integration Main lists: There is no integration with this name. Documents create"
-                " none: use `integrations create --esp mailchimp`. Did you mean Main list?"
+                "integration Main lists: There is no integration with this name. Create it first:"
+                " documents create none. Did you mean Main list? Use `integrations create`."
             ),
         ),
         (
             "Main list",
             "Twin",
             (
-                "integration Twin: Integrations 2 and 3 have this name. Rename one of them:"
-                " `integrations rename 3 --name NAME`."
+                "integration Twin: Integrations 2 and 3 have this name. Rename one of them. Use"
+                " `integrations rename`."
             ),
         ),
         (

@@ -50,6 +50,31 @@ def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -
     assert "Loyalty tier loyalty_tier None No name" in page.text
 
 
+def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
+    console: Console, dana: Browser, audience: Integration, path: str
+) -> None:
+    field = console.add_field(key="loyalty_tier", name="Loyalty tier")
+    content = dana.get(f"/console/o/{console.acme.id}/content")
+    inputs = {"content": "{{recipient.loyalty_tier}}", "target": str(audience.id)}
+    refused = dana.submit(content, inputs)
+    for shown in (dana.get(f"{console.fields}/{field.id}"), refused):
+        assert "such as LOYALTY_TI." in shown.text
+        assert "--set" not in shown.text
+        link = shown.links["Set the name LOYALTY_TI"]
+        assert link == f"{path}?key=loyalty_tier&name=LOYALTY_TI"
+    form = dict(dana.get(link).form("name").inputs)
+    assert (form["key"], form["name"]) == ("loyalty_tier", "LOYALTY_TI")
+
+
+def test_a_viewer_has_no_link_to_the_form(
+    console: Console, viewer: Browser, audience: Integration
+) -> None:
+    field = console.add_field(key="loyalty_tier", name="Loyalty tier")
+    page = viewer.get(f"{console.fields}/{field.id}")
+    assert "such as LOYALTY_TI." in page.text
+    assert "Set the name LOYALTY_TI" not in page.text
+
+
 @pytest.mark.parametrize(
     ("key", "name", "message"),
     [

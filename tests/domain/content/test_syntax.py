@@ -22,6 +22,7 @@ from recipient_fields.domain.content import (
     WarningKind,
     parse_content,
     preview_content,
+    read_content,
 )
 
 from ...support.growth import assert_grows_linearly
@@ -406,3 +407,27 @@ def test_complete_blocks_of_handlebars_stay(source):
 def test_three_braces_are_a_warning():
     assert warnings("{{{recipient.a}}}") == [(1, 2)]
     assert warnings("{color:{{recipient.a}}}") == []
+
+
+def test_content_that_is_read_keeps_its_violations_and_what_could_be_read():
+    content = read_content(
+        '{{recipient.a | defualt: "x"}} {{#if recipient.b is}}{{recipient.c}}{{/if}}'
+        "{{#if recipient.d is set}}{{recipient.e}}"
+    )
+    assert [str(each.position) for each in content.violations] == [
+        "Line 1, column 17",
+        "Line 1, column 52",
+        "Line 1, column 76",
+    ]
+    assert content.keys() == ("a", "c", "d", "e")
+
+
+def test_content_with_too_many_conditions_is_read_up_to_them():
+    block = "{{#if recipient.a is set}}{{/if}}"
+    content = read_content(block * (MAX_CONDITIONS + 1) + "{{recipient.b}}")
+    assert (len(content.violations), content.keys()) == (1, ("a",))
+
+
+def test_content_without_violations_is_read_as_it_is_parsed():
+    source = "{{recipient.a}}{{#if recipient.b is set}}x{{else}}y{{/if}}"
+    assert read_content(source) == parse_content(source)

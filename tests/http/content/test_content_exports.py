@@ -146,12 +146,20 @@ def test_an_export_that_is_strict_about_mistakes_permits_caveats(reader: Api):
     ("content", "places"),
     [
         ("{{recipient.loyalty_teir}}\n {{recipient.size}}", [(1, 1), (2, 2)]),
+        ("{{recipient.loyalty_teir}} {{/if}}", [(1, 1), (1, 28)]),
         ("{{#if recipient.loyalty_tier = }}x{{/if}}", [(1, 32)]),
         ("\n{{#if recipient.loyalty_tier is set}}x", [(2, 1)]),
         ("a{% if {{recipient.loyalty_tier}} %}", [(1, 8)]),
         ("a" * 1_000_001, [(1, 1)]),
     ],
-    ids=["unknown fields", "condition", "block without an end", "inside a tag", "too long"],
+    ids=[
+        "unknown fields",
+        "unknown field and syntax",
+        "condition",
+        "block without an end",
+        "inside a tag",
+        "too long",
+    ],
 )
 def test_all_violations_of_content_have_their_places(
     reader: Api, content: str, places: list[tuple[int, int]]

@@ -116,7 +116,8 @@ def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(
     }
     assert entry["insertion_code"] is entry["insertion_code_with_default"] is None
     assert "LOYALTY_TIER" in entry["refusal"]
-    assert f"integrations names {mailchimp} --set loyalty_tier=" in entry["refusal"]
+    advice = f"Set a name for this field at integration {mailchimp}, such as LOYALTY_TI."
+    assert entry["refusal"].endswith(advice)
 
 
 def test_names_say_where_they_come_from_and_whether_the_esp_has_them(

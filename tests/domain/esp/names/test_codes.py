@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, IntegrationId
-from recipient_fields.domain.esp import Esp, FieldCodes, NotInsertable, derive_codes
+from recipient_fields.domain.esp import Esp, FieldCodes, NameProposal, NotInsertable, derive_codes
 from recipient_fields.domain.esp.names import codes as names_of_codes
 
 from .catalogs import Organization
@@ -177,12 +177,12 @@ def test_a_field_without_a_name_is_refused_with_what_helps():
     organization = Organization(Esp.MAILCHIMP)
     organization.define("loyalty_tier")
     code = get(organization, "loyalty_tier", ONE)
-    with pytest.raises(NotInsertable, match="--set loyalty_tier=LOYALTY_TI"):
-        code.require_insertion_code()
-    with pytest.raises(NotInsertable, match="--set loyalty_tier=LOYALTY_TI"):
-        code.require_value_expression()
+    for require in (code.require_insertion_code, code.require_value_expression):
+        with pytest.raises(NotInsertable, match="such as LOYALTY_TI") as refused:
+            require()
+        assert refused.value.proposal == NameProposal(ONE, code.field.key, "LOYALTY_TI")
     assert (code.name_from, code.esp_name) == (None, None)
-    assert code.refusal.count("LOYALTY_TI`") == 1
+    assert code.refusal.count("such as LOYALTY_TI.") == 1
 
 
 class TestADefault:

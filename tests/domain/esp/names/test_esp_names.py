@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import Esp, EspField, RefusedField
+from recipient_fields.domain.esp import AbsentName, Esp, EspField, NameProposal, RefusedField
 
 from .catalogs import Organization
 
@@ -107,9 +107,10 @@ class TestTheConvention:
         field = organization.define("tier")
         organization.set_name(ONE, organization.define("level"), "tier")
         assert found(organization, "tier", ONE) is None
-        assert organization.names.explain_absence(field, ONE) == (
+        assert organization.names.explain_absence(field, ONE) == AbsentName(
             "At this integration, the name tier is set for another field. Set a name for this"
-            " field: `integrations names 1 --set tier=tier_2`."
+            " field at integration 1, such as tier_2.",
+            NameProposal(ONE, field.key, "tier_2"),
         )
 
     def test_has_no_name_without_a_safe_form(self):
@@ -120,11 +121,11 @@ class TestTheConvention:
             "Mailchimp has no safe form for the name LOYALTY_TIER. A Mailchimp tag is 1 to 10"
             " capital letters, digits and underscores, and begins with a letter."
         )
-        assert organization.names.explain_absence(field, ONE) == (
-            f"{rule} Set a name for this field:"
-            " `integrations names 1 --set loyalty_tier=LOYALTY_TI`."
+        assert organization.names.explain_absence(field, ONE) == AbsentName(
+            f"{rule} Set a name for this field at integration 1, such as LOYALTY_TI.",
+            NameProposal(ONE, field.key, "LOYALTY_TI"),
         )
-        assert organization.names.explain_absence(field, Esp.MAILCHIMP) == (
+        assert organization.names.explain_absence(field, Esp.MAILCHIMP) == AbsentName(
             f"{rule} Create an integration with Mailchimp, and set a name such as LOYALTY_TI."
         )
 
@@ -132,7 +133,7 @@ class TestTheConvention:
         organization = Organization(Esp.MAILCHIMP)
         field = organization.define("loyalty_tier")
         organization.sync(ONE, "FNAME")
-        sentences = organization.names.explain_absence(field, ONE)
+        sentences = organization.names.explain_absence(field, ONE).reason
         assert sentences.startswith("The last sync found no field for the key loyalty_tier.")
 
 

@@ -272,8 +272,9 @@ def test_the_proposed_name_serves_a_field_that_has_none(organization, data):
         if names.find(field, each.id) is None
     ]
     field, integration_id = data.draw(st.sampled_from(without))
-    sentences = names.explain_absence(field, integration_id)
-    proposed = sentences.rpartition("=")[2].rstrip("`.")
+    proposal = names.explain_absence(field, integration_id).proposal
+    assert (proposal.integration_id, proposal.key) == (integration_id, field.key)
+    proposed = proposal.name
     others = {
         each.id: summary(names.find(each, integration_id))
         for each in organization.fields

@@ -1,0 +1,57 @@
+"""How an export shows HTML in the values of text fields."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from ...content import Content, Surface, find_surface
+from ...fields.values import DataType
+from ..dialects import DIALECTS, Esp
+from ..names.codes import FieldCode
+from ..surfaces import SURFACE_RULES, ValueForm
+
+
+@frozen(kw_only=True)
+class HtmlInValues:
+    """The forms of the values in one export. If `raw` is true, the ESP shows them as it does.
+
+    A surface that nobody has chosen does not unescape values: the content can be a part of an email
+    in HTML.
+    """
+
+    esp: Esp
+    surface: Surface
+    is_chosen: bool
+    raw: bool
+
+    @classmethod
+    def of(
+        cls, content: Content, esp: Esp, surface: Surface | str | None, *, raw: bool
+    ) -> HtmlInValues:
+        """Return the forms for content on the chosen surface, or on the one that it has.
+
+        Raises: ValueError if there is no such surface.
+        """
+        found = find_surface(content, surface)
+        return cls(esp=esp, surface=found, is_chosen=surface is not None, raw=raw)
+
+    def find_form(self, code: FieldCode) -> ValueForm:
+        """Return the form in which the value of the field is shown."""
+        form = self._wanted(code)
+        return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
+
+    def find_caveat(self, code: FieldCode) -> str | None:
+        """Return what can be wrong with a value of the field, or None."""
+        if self.raw or code.data_type is not DataType.TEXT:
+            return None
+        if self.find_form(code) is not self._wanted(code):
+            return (
+                f"{DIALECTS[self.esp].title} can show & in a value as &amp; in plain text. Choose"
+                " the surface: text or html."
+            )
+        return SURFACE_RULES[self.esp].caveats.get(self.surface)
+
+    def _wanted(self, code: FieldCode) -> ValueForm:
+        if self.raw or code.data_type is not DataType.TEXT:
+            return ValueForm.USUAL
+        return SURFACE_RULES[self.esp].form(self.surface)

@@ -1,0 +1,110 @@
+"""HTML in values: escaped in HTML, shown as it is elsewhere, or named in a caveat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import ADMINISTRATOR, DataType
+from recipient_fields.domain.content import Surface, WarningCode, parse_content
+from recipient_fields.domain.esp import Esp, ExportedContent, FieldCodes
+from recipient_fields.domain.esp import export_content as export
+from recipient_fields.domain.esp.surfaces import SURFACE_RULES, Escaping
+
+HTML = WarningCode.HTML_IN_VALUES
+
+
+@pytest.fixture
+def exported(make_field):
+    """Export content with the field `name` for an ESP."""
+
+    def run(esp: Esp, source: str, *, code: str | None = None, **options: Any) -> ExportedContent:
+        field = make_field(ADMINISTRATOR, key="name", custom_insertion_code=code)
+        visits = make_field(ADMINISTRATOR, key="visits", data_type=DataType.NUMBER)
+        codes = FieldCodes.of([field, visits])
+        return export(parse_content(source), codes, esp, **options)
+
+    return run
+
+
+def codes_of(content: ExportedContent) -> list[WarningCode]:
+    ignored = {WarningCode.ASSUMED_NAME, WarningCode.SHOWN_FORM, WarningCode.DEFAULT_OF_EMPTY_TEXT}
+    return [each.code for each in content.warnings if each.code not in ignored]
+
+
+@pytest.mark.parametrize(
+    ("esp", "surface", "code", "code_with_default"),
+    [
+        (
+            Esp.BRAZE,
+            "html",
+            "{{custom_attribute.${name} | escape}}",
+            "{{custom_attribute.${name} | escape | default: 'you'}}",
+        ),
+        (
+            Esp.BRAZE,
+            "text",
+            "{{custom_attribute.${name}}}",
+            "{{custom_attribute.${name} | default: 'you'}}",
+        ),
+        (Esp.SENDGRID, "html", "{{name}}", '{{insert name "default=you"}}'),
+        (Esp.SENDGRID, "text", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
+        (Esp.SENDGRID, "subject", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
+        (Esp.ITERABLE, "subject", "{{{name}}}", '{{{defaultIfEmpty name "you"}}}'),
+        (
+            Esp.KLAVIYO,
+            "subject",
+            "{{ person|lookup:'name'|default_if_none:''|safe }}",
+            "{{ person|lookup:'name'|default:'you'|safe }}",
+        ),
+        (Esp.CUSTOMER_IO, "subject", "{{customer.name}}", None),
+        (Esp.MAILCHIMP, "subject", "*|NAME|*", None),
+    ],
+)
+def test_each_surface_has_its_code(esp, surface, code, code_with_default, exported) -> None:
+    assert exported(esp, "{{recipient.name}}", surface=surface).content == code
+    if code_with_default is not None:
+        source = '{{recipient.name | default: "you"}}'
+        assert exported(esp, source, surface=surface).content == code_with_default
+
+
+def test_only_a_chosen_text_shows_values_as_they_are(exported) -> None:
+    found = exported(Esp.SENDGRID, "{{recipient.name}}")
+    assert (found.surface, found.content) == (Surface.TEXT, "{{name}}")
+    (warning,) = (each for each in found.warnings if each.code is HTML)
+    assert "Choose the surface: text or html." in warning.message
+    assert exported(Esp.BRAZE, "{{recipient.name}}", raw=True).content.count("escape") == 0
+
+
+def test_raw_values_stay_as_the_esp_shows_them(exported) -> None:
+    for esp in Esp:
+        for surface in Surface:
+            content = exported(esp, "{{recipient.name}}", surface=surface, raw=True)
+            assert HTML not in codes_of(content)
+            for changed in ("escape", "safe", "{{{"):
+                assert changed not in content.content
+
+
+def test_numbers_need_no_escaping(exported) -> None:
+    for esp in Esp:
+        content = exported(esp, "<p>{{recipient.visits}}</p>")
+        assert "escape" not in content.content
+        assert HTML not in codes_of(content)
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_html_that_can_spoil_an_email_is_one_caveat(esp, exported) -> None:
+    content = exported(esp, "<p>{{recipient.name}}{{recipient.name}}</p>")
+    warnings = [each for each in content.warnings if each.code is HTML]
+    rules = SURFACE_RULES[esp]
+    is_safe = rules.html is Escaping.ESCAPED or esp is Esp.BRAZE
+    assert [len(each.places) for each in warnings] == ([] if is_safe else [1])
+
+
+def test_written_code_is_inserted_verbatim_with_a_caveat(exported) -> None:
+    code = "{{custom_attribute.${name} | upcase}}"
+    content = exported(Esp.BRAZE, "<p>{{recipient.name}}</p>", code=code)
+    assert content.content == f"<p>{code}</p>"
+    (warning,) = (each for each in content.warnings if each.code is WarningCode.VERBATIM_CODE)
+    assert "not shown escaped for HTML" in warning.message
