@@ -44,6 +44,8 @@ class WarningCode(Enum):
     DEFAULT_OF_EMPTY_TEXT = "default_of_empty_text"
     SHOWN_FORM = "shown_form"
     HTML_IN_VALUES = "html_in_values"
+    MISSING_VALUE_STOPS = "missing_value_stops"
+    BLOCK_IN_TABLE = "block_in_table"
     VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
 
@@ -68,6 +70,8 @@ class WarningCode(Enum):
     UNKNOWN_ZERO = "unknown_zero"
     EMPTY_TEXT_IS_FALSE = "empty_text_is_false"
     VARIABLE_NOT_SET = "variable_not_set"
+    PROGRAMMABLE_EMAIL = "programmable_email"
+    NESTED_CONDITIONS = "nested_conditions"
 
     @property
     def kind(self) -> WarningKind:

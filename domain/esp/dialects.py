@@ -16,7 +16,7 @@ from attrs import frozen
 from ..choices import Choice
 from ..fields.values import DataType
 
-__all__ = ["DIALECTS", "Dialect", "Engine", "Esp", "Form", "Quoting"]
+__all__ = ["DIALECTS", "Dialect", "Engine", "Esp", "Form", "MissingValue", "Quoting"]
 
 
 class Esp(Choice):
@@ -61,6 +61,14 @@ class Form:
     expression: str
 
 
+@frozen
+class MissingValue:
+    """What happens if a recipient lacks the value of a code that matches `pattern`."""
+
+    pattern: str
+    message: str
+
+
 @frozen(kw_only=True)
 class Dialect:
     """How one ESP refers to fields.
@@ -79,8 +87,9 @@ class Dialect:
     `delimiters`, and a name must not be `reserved`. `default_also_replaces` contains, per data
     type, a value that the ESP replaces with the default although it is not missing.
     `default_caveat` is a known case of texts in which the ESP can show something else than the
-    default. If `lists_fields_in_use_only` is true, the ESP does not list field definitions, only
-    the fields that it has found in use, so a field that it does not list may exist.
+    default. `missing_value` is known if a missing value stops the message. If
+    `lists_fields_in_use_only` is true, the ESP does not list field definitions, only the fields
+    that it has found in use, so a field that it does not list may exist.
     """
 
     title: str
@@ -99,6 +108,7 @@ class Dialect:
     shown_forms: Mapping[DataType, str] = {}
     default_also_replaces: Mapping[DataType, str] = {}
     default_caveat: str | None = None
+    missing_value: MissingValue | None = None
     lists_fields_in_use_only: bool = False
 
 
@@ -136,6 +146,11 @@ DIALECTS: Mapping[Esp, Dialect] = {
         prelude='%%[ SET EXPRESSION = AttributeValue("NAME") ]%%',
         delimiters=("%%",),
         quoting=Quoting.DOUBLED,
+        missing_value=MissingValue(
+            r"%%\s*\[?[A-Za-z_][^%=\[\]]*\]?\s*%%|\bv\(\s*[A-Za-z\[][^(]*\)",
+            "Salesforce Marketing Cloud stops the send if it lacks the attribute. Read it with"
+            ' AttributeValue("NAME").',
+        ),
     ),
     Esp.MAILCHIMP: Dialect(
         title="Mailchimp",
@@ -210,11 +225,19 @@ DIALECTS: Mapping[Esp, Dialect] = {
             Form(r"(?!size\Z).+", 'customer["NAME"]'),
         ),
         insertion="{{EXPRESSION}}",
-        insertion_with_default='{{EXPRESSION | default: "DEFAULT"}}',
+        # Legacy Liquid has no filter `default` with this meaning.
+        insertion_with_default=(
+            '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
+            "{% endif %}"
+        ),
         shown_forms=_LIQUID_FORMS,
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
-        default_also_replaces={DataType.BOOLEAN: "false"},
+        missing_value=MissingValue(
+            r"(?s)\A(?!.*(?:\bdefault\b|\{%)).+",
+            "Customer.io does not send the message to people without the attribute. Add a default,"
+            " or write `{{#if recipient.KEY is set}}…{{/if}}`.",
+        ),
         lists_fields_in_use_only=True,
     ),
     Esp.HUBSPOT: Dialect(

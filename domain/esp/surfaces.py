@@ -44,7 +44,8 @@ class SurfaceRules:
 
     `source` says who establishes this. `forms` are the insertion codes that differ from the usual
     one. No form changes the default, which is a part of the content. `caveats` name what can be
-    wrong on a surface although its form is used.
+    wrong on a surface although its form is used, and `block_in_table` what happens to a block
+    between the rows of a table.
     """
 
     html: Escaping = Escaping.UNKNOWN
@@ -53,6 +54,7 @@ class SurfaceRules:
     source: str
     forms: Mapping[ValueForm, Templates] = {}
     caveats: Mapping[Surface, str] = {}
+    block_in_table: str | None = None
 
     def escaping(self, surface: Surface) -> Escaping:
         """Return what the usual insertion code does on this surface."""
@@ -156,6 +158,12 @@ SURFACE_RULES: Mapping[Esp, SurfaceRules] = {
                 "{{{EXPRESSION}}}", "{{#if EXPRESSION}}{{{EXPRESSION}}}{{else}}DEFAULT{{/if}}"
             ),
         },
+        # https://github.com/sendgrid/email-templates/issues/70 and 93
+        block_in_table=(
+            "SendGrid's design editor moves blocks between rows out of the table, and they break"
+            " the plain text that SendGrid creates. Write the block in a cell, or use the code"
+            " editor and write the plain text."
+        ),
     ),
     Esp.ITERABLE: SurfaceRules(
         html=Escaping.ESCAPED,

@@ -148,8 +148,6 @@ class InsertionCode(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        if not isinstance(text, str):
-            require_type(str, text=text)
         _require(verbatim_violation(text, max_length=MAX_INSERTION_CODE_LENGTH))
         return super().__new__(cls, text)
 
@@ -162,8 +160,6 @@ class ValueExpression(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        if not isinstance(text, str):
-            require_type(str, text=text)
         _require(verbatim_violation(text, max_length=MAX_VALUE_EXPRESSION_LENGTH))
         return super().__new__(cls, text)
 

@@ -112,5 +112,7 @@ CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
     WarningCode.BOOLEAN_AS_TEXT: is_boolean_as_text,
     WarningCode.EMPTY_TEXT_IS_FALSE: is_empty_boolean,
     WarningCode.SECONDARY_SOURCES: never,
+    WarningCode.PROGRAMMABLE_EMAIL: never,
+    WarningCode.NESTED_CONDITIONS: never,
 }
 """The comparisons and values that each caveat excludes."""

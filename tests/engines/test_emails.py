@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.content import WarningCode, parse_content, preview_content
+from recipient_fields.domain.content import Surface, WarningCode, parse_content, preview_content
 from recipient_fields.domain.esp import DIALECTS, Engine, Esp, ExportedContent, export_content
 
 from .errors import NotRendered
@@ -68,6 +68,8 @@ RECIPIENTS: tuple[tuple[Form, Values], ...] = (
     (Form.DECIMALS, {"tier": "silver", "home_city": "Zürich", "visits": 3, "score": 10}),
     (Form.EMPTY_TEXTS, {"tier": "gold", "visits": 3}),
     (Form.NULLS, {"home_city": "Zürich", "score": -1}),
+    (Form.TYPED, {"tier": "<b>\"gold\" & 'more'</b>", "home_city": "Bern & Köln <3", "visits": 3}),
+    (Form.NULLS, {"tier": "&lt;", "home_city": "日本 \U0001f680"}),
 )
 
 
@@ -80,11 +82,14 @@ def shows(key: DataType, email: str) -> bool:
 def named_difference(codes: set[WarningCode], email: str, form: Form, values: Values) -> bool:
     """Return whether one of the warnings names a difference for these values."""
     number, boolean = DataType.NUMBER, DataType.BOOLEAN
+    texts = " ".join(each for each in values.values() if isinstance(each, str))
+    has_html = any(each in texts for each in "<>&\"'")
     has_decimal = form is Form.DECIMALS or any(isinstance(each, float) for each in values.values())
     return any(
         code in codes and applies
         for code, applies in {
             WarningCode.SHOWN_FORM: (shows(number, email) and has_decimal) or shows(boolean, email),
+            WarningCode.HTML_IN_VALUES: shows(DataType.TEXT, email) and has_html,
             WarningCode.NUMBER_AS_TEXT: form is Form.NUMBERS_AS_TEXTS,
             WarningCode.BOOLEAN_AS_TEXT: form is Form.BOOLEANS_AS_TEXTS,
             WarningCode.EMPTY_TEXT_IS_FALSE: form is Form.EMPTY_TEXTS,
@@ -93,26 +98,38 @@ def named_difference(codes: set[WarningCode], email: str, form: Form, values: Va
     )
 
 
-def exported(esp: Esp, email: str) -> ExportedContent:
-    return export_content(parse_content(email), synced_codes(esp), esp)
+def exported(esp: Esp, email: str, surface: Surface | None) -> ExportedContent:
+    return export_content(parse_content(email), synced_codes(esp), esp, surface=surface)
 
 
+def read(text: str, surface: Surface) -> str:
+    """Return what a reader sees: HTML shows the characters of entities."""
+    return unescape(text) if surface is Surface.HTML else text
+
+
+@pytest.mark.parametrize(
+    "surface", [None, *Surface], ids=lambda each: each.value if each else "found"
+)
 @pytest.mark.parametrize(
     ("esp", "engine"),
     [(esp, engine) for esp in Esp for engine in DIALECTS[esp].engines],
     ids=lambda each: each.value,
 )
-def test_emails_show_what_the_preview_shows(esp: Esp, engine: Engine) -> None:
+def test_emails_show_what_the_preview_shows(
+    esp: Esp, engine: Engine, surface: Surface | None
+) -> None:
     fields = synced_fields(esp)
     for email in EMAILS.values():
-        export = exported(esp, email)
+        content = parse_content(email)
+        export = exported(esp, email, surface)
         codes = {warning.code for warning in export.warnings}
         for form, recipient in RECIPIENTS:
             shown = {key: value for key, value in recipient.items() if f"recipient.{key}" in email}
             values = {esp_name(esp, key): each for key, each in stored(shown, form).items()}
             try:
-                text = unescape(render(esp, export.content, values, engine))
+                text = read(render(esp, export.content, values, engine), export.surface)
             except NotRendered as rejected:
                 text = str(rejected)
-            if text != unescape(preview_content(parse_content(email), fields, shown)):
+            preview = preview_content(content, fields, shown, surface=export.surface)
+            if text != read(preview, export.surface):
                 assert named_difference(codes, email, form, shown), f"{export.content}\n{values}"

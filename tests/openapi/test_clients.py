@@ -242,13 +242,15 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
 
     def compilation(condition: object) -> Any:
         return models.ConditionCompilation(
-            condition=condition, esp=models.Esp.BRAZE, then="A", else_="B"
+            condition=condition, esp=models.Esp.ACTIVECAMPAIGN, then="A", else_="B"
         )
 
     with authenticated(base_url=live.url, token=live.acme_read_only) as client:
         compilations = operation("content.compile_condition")
-        field = models.Comparison(field="loyalty_tier", op=models.ComparisonOp.IS_SET)
-        for condition in ("not loyalty_tier is set", models.NegatedCondition(not_=field)):
+        field = models.Comparison(
+            field="loyalty_tier", op=models.ComparisonOp.CONTAINS, value="old"
+        )
+        for condition in ('not loyalty_tier contains "old"', models.NegatedCondition(not_=field)):
             refused = compilations.sync(client=client, body=compilation(condition))
             assert refused.error.code is models.ErrorCode.NOT_EXPRESSIBLE
         invalid = compilations.sync(client=client, body=compilation("loyalty_teir is set"))

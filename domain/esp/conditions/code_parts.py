@@ -88,7 +88,8 @@ class Language:
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
     with 0, `numeric_text_caveat` to comparisons with a text such as "10", and `option_caveat` to
-    those of a text field with allowed values.
+    those of a text field with allowed values. `nesting` contains the pattern of code with a block
+    in a block, and the caveat about it.
     """
 
     write: Callable[[Language, Formula, str, str], str]
@@ -127,6 +128,11 @@ class Language:
     zero_caveat: Caveat | None = None
     numeric_text_caveat: Caveat | None = None
     option_caveat: Caveat | None = None
+    nesting: tuple[re.Pattern[str], Caveat] | None = None
+
+    def is_nested(self, code: str) -> bool:
+        """Return whether the code has a block in a block, about which there is a caveat."""
+        return self.nesting is not None and self.nesting[0].search(code) is not None
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""

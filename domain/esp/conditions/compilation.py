@@ -136,6 +136,9 @@ def _compile(
             f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
         )
     code = language.write(language, formula, language.text(then), language.text(otherwise))
+    if language.nesting is not None and language.is_nested(code):
+        places = (each.position for each in comparisons(condition) if each.position is not None)
+        translation.warn(language.nesting[1], places)
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(translation) or None

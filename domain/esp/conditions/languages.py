@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from attrs import evolve
@@ -131,6 +132,12 @@ _NOT_EMPTY = (Atom("NOT EMPTY({operand})", "EMPTY({operand})"),)
 _NOT_NONE = Atom("{operand} is not none", "{operand} is none")
 _NOT_EMPTY_TEXT = (Atom("{operand} != ''"),)
 
+_ACTIVECAMPAIGN_OPERATORS = Caveat(
+    WarningCode.UNKNOWN_COMPARISON,
+    "Only secondary sources establish the operators of {title}. None states whether case, white"
+    " space at the ends, and zeros as in 3.0 matter.",
+)
+
 LANGUAGES: Mapping[Esp, Language] = {
     Esp.SALESFORCE: Language(
         write=write_inline,
@@ -206,6 +213,14 @@ LANGUAGES: Mapping[Esp, Language] = {
             "{title} does not document how it reads the number 0.",
         ),
         numeric_text_caveat=_NUMERIC_TEXT,
+        nesting=(
+            re.compile(r"(?s)\*\|IF:(?:(?!\*\|END:IF\|\*).)*\*\|IF:"),
+            Caveat(
+                WarningCode.NESTED_CONDITIONS,
+                "{title} documents blocks in blocks for Transactional emails only. Test the"
+                " campaign.",
+            ),
+        ),
     ),
     Esp.KLAVIYO: _DJANGO,
     Esp.BRAZE: _LIQUID,
@@ -219,6 +234,16 @@ LANGUAGES: Mapping[Esp, Language] = {
         booleans=_TEXT_BOOLEANS,
         true=_IS_TRUE_TEXT,
         contains=Atom("{operand} is string_containing {value}"),
+        caveats=dict.fromkeys(
+            Feature,
+            (
+                Caveat(
+                    WarningCode.PROGRAMMABLE_EMAIL,
+                    "{title} evaluates conditions in programmable emails only, and never with the"
+                    " values of a single-send request.",
+                ),
+            ),
+        ),
     ),
     Esp.SENDGRID: _HANDLEBARS,
     Esp.ITERABLE: evolve(
@@ -292,15 +317,15 @@ LANGUAGES: Mapping[Esp, Language] = {
             Feature.FALSE: _NO_BOOLEANS,
             Feature.BOOLEAN_SET: _NO_BOOLEANS,
         },
-        caveats=dict.fromkeys(
-            Feature,
-            (
+        caveats={
+            **dict.fromkeys(Feature, (_ACTIVECAMPAIGN_OPERATORS,)),
+            Feature.ORDER: (
+                _ACTIVECAMPAIGN_OPERATORS,
                 Caveat(
-                    WarningCode.UNKNOWN_COMPARISON,
-                    "Only secondary sources establish the operators of {title}. None states"
-                    " whether case, white space at the ends, and zeros as in 3.0 matter.",
+                    WarningCode.NUMBER_AS_TEXT,
+                    "{title} can order numbers as texts, so that 99 comes after 100.",
                 ),
             ),
-        ),
+        },
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -43,7 +44,7 @@ from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
-from ..surfaces import ValueForm
+from ..surfaces import SURFACE_RULES, ValueForm
 from ..system_codes import Strength, find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
@@ -55,6 +56,7 @@ from .adjacent_text import (
 from .foreign_code import find_foreign_code, without_literals
 from .html_in_values import HtmlInValues
 from .markup import Markup
+from .places import find_between_rows, find_guarded, find_links
 from .quotes import with_other_quotes
 from .unsubscribing import find_missing_link
 from .web_version import with_email_only_links
@@ -203,6 +205,8 @@ class _Export:
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
         self._html, self._surface = html, html.surface
+        self._guarded = set(find_guarded(content.nodes))
+        self._links = set(find_links(content.nodes, content.masked))
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
         has_variables = DIALECTS[esp].prelude is not None
@@ -215,6 +219,7 @@ class _Export:
         """Return the exported content, preludes first."""
         self._warn_of_foreign_tags()
         nodes = with_email_only_links(self._esp, self._content, self._markup)
+        self._warn_of_blocks_in_tables()
         exported = self._render(nodes, in_block=False)
         self._warn_of_names()
         if self._surface is Surface.HTML:
@@ -235,6 +240,12 @@ class _Export:
         for found in find_foreign_code(self._esp, content.masked, self._literals, self._find_key):
             if content.lines.position(found.offset) not in places:
                 self._warn(*found)
+
+    def _warn_of_blocks_in_tables(self) -> None:
+        caveat = SURFACE_RULES[self._esp].block_in_table
+        if caveat is not None:
+            for offset in find_between_rows(self._content.nodes, self._content.masked):
+                self._warn(offset, WarningCode.BLOCK_IN_TABLE, caveat)
 
     def _find_key(self, name: str) -> str | None:
         """Return the key of the field with this key, or with this name in another dialect."""
@@ -305,7 +316,7 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            form = self._html.find_form(code)
+            form = self._html.find_form(code, is_link=reference.start in self._links)
             inserted = self._insertion_code(code, reference.default, form)
         except NotInsertable as error:
             self._refuse(reference.start, str(error), error.proposal)
@@ -316,6 +327,7 @@ class _Export:
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
         self._warn_of_value(code, reference, form)
+        self._warn_of_missing_value(inserted, reference)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
@@ -338,6 +350,17 @@ class _Export:
             self._warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, f"`{value}`: {code.caveat}")
         return self._quoted(code.code, start)
 
+    def _warn_of_missing_value(self, inserted: str, reference: Reference) -> None:
+        """Warn of code that can stop the message, unless a default or a block guards it.
+
+        Each recipient of an email has an address.
+        """
+        missing = DIALECTS[self._esp].missing_value
+        has_default = reference.default is not None or reference.key == EMAIL_KEY
+        is_guarded = has_default or reference.start in self._guarded
+        if missing is not None and not is_guarded and re.search(missing.pattern, inserted):
+            self._warn(reference.start, WarningCode.MISSING_VALUE_STOPS, missing.message)
+
     def _warn_of_value(self, code: FieldCode, reference: Reference, form: ValueForm) -> None:
         """Warn of values that the ESP can show in another form than the preview."""
         dialect = DIALECTS[self._esp]
@@ -347,7 +370,7 @@ class _Export:
         caveat = self._html.find_caveat(code)
         if caveat is not None:
             self._warn(reference.start, WarningCode.HTML_IN_VALUES, caveat)
-        if form is not ValueForm.USUAL and not code.is_derived:
+        if form in SURFACE_RULES[self._esp].forms and not code.is_derived:
             message = (
                 "This code is not the usual one for its name, so it is inserted verbatim: the value"
                 f" is not shown {form.value}."
@@ -402,7 +425,12 @@ class _Export:
         then, otherwise = (LANGUAGES[self._esp].text(text) for text in (then, otherwise))
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
-        return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
+        written = code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
+        nesting = LANGUAGES[self._esp].nesting
+        if nesting is not None and LANGUAGES[self._esp].is_nested(written):
+            message = nesting[1].message.format(title=self._title)
+            self._warn(branch.start, nesting[1].code, message)
+        return written
 
     def _refused_place(self, branch: Branch, condition: Condition) -> int:
         """Return the offset of the first comparison that is refused by itself, or of the branch."""

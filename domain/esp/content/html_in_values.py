@@ -35,8 +35,10 @@ class HtmlInValues:
         found = find_surface(content, surface)
         return cls(esp=esp, surface=found, is_chosen=surface is not None, raw=raw)
 
-    def find_form(self, code: FieldCode) -> ValueForm:
-        """Return the form in which the value of the field is shown."""
+    def find_form(self, code: FieldCode, *, is_link: bool = False) -> ValueForm:
+        """Return the form in which the value is shown, or in which it is the URL of a link."""
+        if is_link and ValueForm.LINK in SURFACE_RULES[self.esp].forms and code.is_derived:
+            return ValueForm.LINK
         form = self._wanted(code)
         return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
 

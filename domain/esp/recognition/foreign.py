@@ -46,6 +46,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 """Names that mean a link to leave the list, or to show the email, in any dialect."""
+_TEXT_OF_TAG = re.compile(r"""\{%-?\s*+\w++\s*+["']""")
 _ARGUMENTS = {
     Syntax.LIQUID: ("", ":"),
     Syntax.DJANGO: ("", ":"),
@@ -151,10 +152,18 @@ class _Judge:
 
     def _word(self) -> Iterator[Finding]:
         word = self.expression.word
+        if _TEXT_OF_TAG.match(self.tag.text) is not None:
+            yield from self._text_of_tag(word)
         own = self.vocabulary.tags | self.vocabulary.system_tags
         if not word or word in own or word.removeprefix("end") in own:
             return
         yield self._of_others(word, lambda each: each.tags | each.system_tags, _PIPED)
+
+    def _text_of_tag(self, word: str) -> Iterator[Finding]:
+        """Yield a tag with the text of a link, if only other dialects have such a tag."""
+        owners = tuple(esp for esp in _WITH_BRACES if word in VOCABULARIES[esp].tags_with_text)
+        if owners and self.esp not in owners:
+            yield Finding(Reason.POSSIBLY_FOREIGN, f"{word} '…'", owners)
 
     def _helpers(self, expression: Expression) -> Iterator[Finding]:
         for helper in dict.fromkeys((expression.word, *expression.helpers)):

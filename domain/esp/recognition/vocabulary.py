@@ -59,6 +59,8 @@ class Vocabulary:
     """Names that the language itself sets or reads as code, such as `forloop`."""
     system_tags: frozenset[str] = _NONE
     """Tags, `{% NAME %}`, that show what `system` shows."""
+    tags_with_text: frozenset[str] = _NONE
+    """Those of `system_tags` that take the text of a link: `{% NAME 'text' %}`."""
     tags: frozenset[str] = _NONE
     """The other tags, and the helpers of Handlebars."""
     filters: frozenset[str] = _NONE

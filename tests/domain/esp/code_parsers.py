@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 import liquid
-from attrs import frozen
+from attrs import evolve, frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
@@ -194,6 +194,22 @@ def require_one_tag(esp: Esp, code: str) -> str:
     return code
 
 
+CUSTOMER_IO_DEFAULT = (
+    r'\{% if (?P<test>.+) != nil and (?P=test) != "" %\}(?P<code>\{\{(?P=test)\}\})'
+    r"\{% else %\}(?P<default>.*)\{% endif %\}"
+)
+
+
+def parse_customer_io(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    code, parse = codes.insertion_code, liquid_parser(Esp.CUSTOMER_IO, "customer")
+    if "{%" not in code:
+        return parse(codes, standard)
+    found = match(CUSTOMER_IO_DEFAULT, code)
+    plain = evolve(codes, insertion_code=InsertionCode(found["code"]))
+    assert not re.search(r"[{}]", found["default"])
+    return evolve(parse(plain, standard), default=found["default"])
+
+
 def liquid_parser(esp: Esp, root: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
     def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
         template = liquid.parse(require_one_tag(esp, codes.insertion_code))
@@ -250,7 +266,7 @@ PARSERS: Mapping[Esp, Callable[[DerivedCodes, bool], ParsedCodes]] = {
     Esp.MAILCHIMP: parse_mailchimp,
     Esp.KLAVIYO: parse_klaviyo,
     Esp.BRAZE: liquid_parser(Esp.BRAZE, "custom_attribute"),
-    Esp.CUSTOMER_IO: liquid_parser(Esp.CUSTOMER_IO, "customer"),
+    Esp.CUSTOMER_IO: parse_customer_io,
     Esp.HUBSPOT: parse_hubspot,
     Esp.SENDGRID: handlebars_parser("insert", "default="),
     Esp.ITERABLE: handlebars_parser("defaultIfEmpty", ""),

@@ -731,7 +731,10 @@ def test_a_default_that_would_hide_0_is_refused(esp, refusal, export):
 def test_hand_written_code_in_the_usual_form_can_have_a_default(export, refusal, manual):
     usual = manual("city", "{{ customer.city }}", "customer.city")
     source = '{{recipient.city | default: "Bern"}}'
-    assert export(Esp.CUSTOMER_IO, source, usual).content == ('{{customer.city | default: "Bern"}}')
+    assert export(Esp.CUSTOMER_IO, source, usual).content == (
+        '{% if customer.city != nil and customer.city != "" %}{{customer.city}}{% else %}Bern'
+        "{% endif %}"
+    )
     unusual = manual("city", "{{customer.city | upcase}}", "customer.city")
     (message,) = refusal(Esp.CUSTOMER_IO, source, unusual)
     assert message.endswith("Write the default into the insertion code.")

@@ -17,7 +17,7 @@ from recipient_fields.domain.esp import (
     variable_clashes,
 )
 
-from .code_parsers import ParsedCodes, field_in_condition, parse_codes, require_one_tag
+from .code_parsers import ParsedCodes, braze_as_liquid, field_in_condition, parse_codes
 from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
@@ -46,7 +46,10 @@ TEXT = {
         "loyalty_tier",
         "{{customer.loyalty_tier}}",
         "customer.loyalty_tier",
-        '{{customer.loyalty_tier | default: "there"}}',
+        (
+            '{% if customer.loyalty_tier != nil and customer.loyalty_tier != "" %}'
+            "{{customer.loyalty_tier}}{% else %}there{% endif %}"
+        ),
     ),
     Esp.HUBSPOT: (
         "loyalty_tier",
@@ -210,7 +213,7 @@ WRITTEN_DEFAULTS = [
     (Esp.MAILCHIMP, "5* | all", "|*5* | all*|"),
     (Esp.KLAVIYO, "l'ami", 'default:"l\'ami"'),
     (Esp.BRAZE, "l'ami", 'default: "l\'ami"'),
-    (Esp.CUSTOMER_IO, 'say "hi"', "default: 'say \"hi\"'"),
+    (Esp.CUSTOMER_IO, 'say "hi"', '{% else %}say "hi"{% endif %}'),
     (Esp.HUBSPOT, "l'ami", ', "l\'ami")'),
     (Esp.SENDGRID, "l'ami", '"default=l\'ami"'),
     (Esp.ITERABLE, 'say "hi"', "'say \"hi\"'"),
@@ -431,7 +434,6 @@ def test_the_default_does_not_change_the_expression_or_the_prelude(esp, data):
 HIDDEN = {
     Esp.KLAVIYO: {DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
     Esp.BRAZE: {DataType.BOOLEAN: "false"},
-    Esp.CUSTOMER_IO: {DataType.BOOLEAN: "false"},
     Esp.ITERABLE: {DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
     Esp.BREVO: {DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
 }
@@ -464,7 +466,7 @@ def test_a_liquid_default_does_not_replace_false_or_zero(esp, root):
         (DataType.NUMBER, "none", 0, "0"),
     ]:
         code = derive_codes(esp, "vip", data_type=data_type, default=default).insertion_code
-        assert liquid.parse(require_one_tag(esp, code)).render(**{root: {"vip": value}}) == shown
+        assert liquid.parse(braze_as_liquid(code)).render(**{root: {"vip": value}}) == shown
 
 
 class TestVariableClashes:

@@ -85,7 +85,7 @@ WRITTEN = [
     ("{{ a | b }}", ""),
     ("[[name]]", "iterable"),
     ("[[1, 2]] <<name>> -name- #name#", ""),
-    ("{% unsubscribe 'x' %}", "klaviyo customerio"),
+    ("{% unsubscribe 'x' %}", "klaviyo"),
     ("{{ mirror }}", "brevo"),
     ("%UNSUBSCRIBELINK%", "activecampaign"),
 ]

@@ -68,8 +68,8 @@ const failed = await client.POST(BATCHES, {
 });
 const compiled = await client.POST("/api/v1/condition_compilations", {
   body: {
-    condition: { not: { field: "shoe_size", op: "ge", value: 3 } },
-    esp: "braze",
+    condition: { not: { field: "preferred_shop", op: "contains", value: "Bern" } },
+    esp: "activecampaign",
     then: "A",
     else: "B",
   },
@@ -102,7 +102,8 @@ console.log(
       failed.error?.error.details?.map(({ pointer, code }) => [pointer, code]),
     ],
     compiled: [compiled.response.status, compiled.error?.error.code],
-    exported: [exported.data?.content, exported.data?.fields],
+    exported:
+      exported.data && "content" in exported.data && [exported.data.content, exported.data.fields],
     checked: checked.data?.results.map(({ valid }) => valid),
   }),
 );

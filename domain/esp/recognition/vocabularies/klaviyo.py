@@ -14,6 +14,7 @@ VOCABULARY = Vocabulary(
     system=words("organization.*"),
     common=words("email first_name full_name last_name object phone_number"),
     local=django.LOCAL,
+    tags_with_text=words("manage_preferences unsubscribe web_view"),
     system_tags=words(
         "current_day current_month current_month_name current_weekday current_year"
         " manage_preferences manage_preferences_link render_variable unsubscribe unsubscribe_link"
