@@ -33,7 +33,8 @@ from recipient_fields.domain.esp import (
     SetName,
     export_content,
 )
-from recipient_fields.domain.esp.system_codes import Strength, find_system_code
+from recipient_fields.domain.esp.sources import Strength
+from recipient_fields.domain.esp.system_codes import find_system_code
 
 from ...support.growth import assert_grows_linearly
 
