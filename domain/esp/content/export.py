@@ -318,8 +318,12 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
+<<<<<<< HEAD
             is_link = not reference.filters and reference.start in self._links
             form = self._html.find_form(code, is_link=is_link)
+=======
+            form = self._html.find_form(code, is_link=reference.start in self._links)
+>>>>>>> filters
             if reference.filters:
                 inserted = self._filtered_code(code, reference, form)
             else:
@@ -332,13 +336,12 @@ class _Export:
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
-        if _is_url_encoded(reference):
-            return inserted
-        self._warn_of_html(code, reference)
+        self._warn_of_missing_value(inserted, reference)
+        if not _is_url_encoded(reference):
+            self._warn_of_html(code, reference)
         if reference.filters:
             return inserted
         self._warn_of_value(code, reference, form)
-        self._warn_of_missing_value(inserted, reference)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
