@@ -9,11 +9,12 @@ from attrs import evolve
 
 from ...content import Block, Content, Node, SystemReference, SystemValue, Text
 from ..dialects import Esp
+from ..spans import Spans
 from ..system_codes import EMAIL_ONLY, EmailOnly
 from .markup import Markup
 
-_MAX_TAG_LENGTH = 2_000
-_MAX_LINK_LENGTH = 20_000
+_MAX_TAG_LENGTH = 1_000
+_MAX_LINK_LENGTH = 5_000
 """The number of characters of a tag, and of a link, in which the ends of the link are searched."""
 _OPEN_LINK = re.compile(r"<a\s[^<>]*\Z", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"<(?P<slash>/?)a(?![\w-])[^<>]*>", re.IGNORECASE)
@@ -34,11 +35,14 @@ def with_email_only_links(esp: Esp, content: Content, markup: Markup) -> tuple[N
 def _enclose(
     block: EmailOnly, content: Content, markup: Markup, nodes: Sequence[Node]
 ) -> Iterator[Node]:
+    texts = Spans(
+        (each.start, each.start + len(each.text)) for each in nodes if isinstance(each, Text)
+    )
     codes: list[tuple[int, str]] = []
     end = 0
     for node in nodes:
         if isinstance(node, SystemReference) and node.value is SystemValue.VIEW_IN_BROWSER:
-            span = _find_link(content, markup, node, nodes) if node.start >= end else None
+            span = _find_link(content, markup, node, texts) if node.start >= end else None
             if span is not None:
                 start, end = span
                 codes += [(start, block.opening), (end, block.closing)]
@@ -54,9 +58,12 @@ def _enclose(
 
 
 def _find_link(
-    content: Content, markup: Markup, reference: SystemReference, nodes: Sequence[Node]
+    content: Content, markup: Markup, reference: SystemReference, texts: Spans
 ) -> tuple[int, int] | None:
-    """Return the offsets of the link around the reference, or None if they are not certain."""
+    """Return the offsets of the link around the reference, or None if they are not certain.
+
+    `texts` are those of the branch with the reference: a link must begin and end in one of them.
+    """
     if not markup.quote_at(reference.start):
         return reference.start, content.source.index("}}", reference.start) + len("}}")
     masked, start = content.masked, max(0, reference.start - _MAX_TAG_LENGTH)
@@ -64,12 +71,8 @@ def _find_link(
     closing = _NEXT_TAG.search(masked, reference.start, reference.start + _MAX_LINK_LENGTH)
     if opening is None or closing is None or not closing["slash"]:
         return None
-    span = start + opening.start(), closing.end()
-    texts = [(each.start, each.start + len(each.text)) for each in nodes if isinstance(each, Text)]
-    is_certain = all(
-        any(begin <= offset < end for begin, end in texts) for offset in (span[0], span[1] - 1)
-    )
-    return span if is_certain else None
+    start, end = start + opening.start(), closing.end()
+    return (start, end) if texts.contain(start) and texts.contain(end - 1) else None
 
 
 def _insert(nodes: Sequence[Node], codes: Sequence[tuple[int, str]]) -> Iterator[Node]:

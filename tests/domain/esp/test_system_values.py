@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     RecipientField,
 )
 from recipient_fields.domain.content import (
+    Content,
     InvalidContent,
     SystemValue,
     WarningCode,
@@ -34,6 +35,8 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.sources import Strength
 from recipient_fields.domain.esp.system_codes import find_system_code
+
+from ...support.growth import assert_grows_linearly
 
 NO_FIELDS = FieldCodes.of([])
 EVERY_CODE = pytest.mark.parametrize(
@@ -175,6 +178,17 @@ def test_a_link_in_a_branch_is_enclosed_there_and_one_across_branches_stays():
     assert content == f'*|IF:TIER|*{OPENING}<a href="*|ARCHIVE|*">a</a>{CLOSING}*|END:IF|*'
     across = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a{{{{/if}}}}</a>'
     assert OPENING not in export(Esp.MAILCHIMP, across, FieldCodes.of([field])).content
+
+
+@pytest.mark.parametrize("link", [f"<a href='{WEB}'>a</a>", f"<a {WEB} ", f"{WEB} "])
+def test_the_time_for_links_to_the_web_version_is_linear(link):
+    def build(size: int) -> Content:
+        return parse_content(link * size)
+
+    def call(content: Content) -> ExportedContent:
+        return export_content(content, NO_FIELDS, Esp.MAILCHIMP)
+
+    assert_grows_linearly(call, build, 2_000)
 
 
 # Emails without a link to unsubscribe
