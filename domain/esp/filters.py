@@ -304,8 +304,8 @@ _ITERABLE = FilterLanguage(
         FilterName.LOWER: _iterable("(lower VALUE)"),
         FilterName.TITLE: _iterable(
             "(capitalize (lower VALUE))",
-            "{title} writes a capital only after white space: jean-luc becomes Jean-luc. It does not"
-            " change ß.",
+            "{title} writes a capital only after white space: jean-luc becomes Jean-luc. It does"
+            " not change ß.",
         ),
         FilterName.TRUNCATE: evolve(
             _iterable(
