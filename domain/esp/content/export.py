@@ -318,12 +318,7 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-<<<<<<< HEAD
-            is_link = not reference.filters and reference.start in self._links
-            form = self._html.find_form(code, is_link=is_link)
-=======
             form = self._html.find_form(code, is_link=reference.start in self._links)
->>>>>>> filters
             if reference.filters:
                 inserted = self._filtered_code(code, reference, form)
             else:
@@ -367,7 +362,6 @@ class _Export:
             self._warn(reference.start, WarningCode.SECONDARY_SOURCES, message)
         shown = self._quoted(filtered.code, reference.start)
         if not (filtered.needs_value or default):
-            self._warn_of_missing_value(shown, reference)
             return shown
         position = self._content.lines.position(reference.start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
