@@ -318,8 +318,7 @@ class _Export:
                     message = "Outside of a tag, this shows the expression."
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            is_link = not reference.filters and reference.start in self._links
-            form = self._html.find_form(code, is_link=is_link)
+            form = self._html.find_form(code, is_link=reference.start in self._links)
             if reference.filters:
                 inserted = self._filtered_code(code, reference, form)
             else:
