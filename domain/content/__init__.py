@@ -1,8 +1,9 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, preview, surfaces, syntax, system_values, tree, warning_codes
+from . import checks, errors, filters, preview, surfaces, syntax, system_values, tree, warning_codes
 from .checks import *
 from .errors import *
+from .filters import *
 from .preview import *
 from .surfaces import *
 from .syntax import *
@@ -13,6 +14,7 @@ from .warning_codes import *
 __all__ = [
     *checks.__all__,
     *errors.__all__,
+    *filters.__all__,
     *preview.__all__,
     *surfaces.__all__,
     *syntax.__all__,

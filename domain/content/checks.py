@@ -10,6 +10,7 @@ from ..conditions import InvalidCondition, LocatedViolation
 from ..errors import Rule
 from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
+from .filters import find_type_error
 from .resolution import FieldResolver
 from .syntax import located_violations
 from .tree import Branch, Content, comparisons, require_content
@@ -26,9 +27,9 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[s
     Return the keys of the fields in it, in the order of their first use. `email` is not one of them
     if no field has this key: each recipient has an address.
 
-    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a condition does
-    not fit the fields, or if the content has violations. Only the first 200 violations of
-    conditions are reported. TypeError if the content is not parsed.
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
+    condition does not fit the fields, or if the content has violations. Only the first 200
+    violations of conditions are reported. TypeError if the content is not parsed.
     """
     require_type(Iterable, fields=fields)
     by_key = {str(field.key): field for field in fields}
@@ -48,10 +49,13 @@ def require_fields(content: Content, resolver: FieldResolver) -> None:
 
 
 def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedViolation]:
-    """Yield the unknown keys, and the violations of conditions."""
+    """Yield the unknown keys, the filters of other types, and the violations of conditions."""
     for reference in content.references():
-        if resolver.find(reference.key) is None:
+        field = resolver.find(reference.key)
+        if field is None:
             yield _unknown_field(content, reference.start, reference.key, resolver)
+        elif (error := find_type_error(reference.filters, field.data_type)) is not None:
+            yield content.lines.violation(reference.start, Rule.TYPE, error)
     reported = 0
     for branch in content.branches():
         for violation in _condition_violations(content, branch, resolver):

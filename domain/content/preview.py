@@ -17,6 +17,7 @@ from ..instants import format_instant
 from ..suggestions import closest_match
 from .checks import require_fields
 from .errors import InvalidContent
+from .filters import apply_filters
 from .resolution import EMAIL_KEY, FieldResolver, own_email
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
@@ -150,7 +151,8 @@ class _Recipient:
         value = read_value(str(field.key), field.data_type, self.values.get(str(field.key)))
         if value is None:
             return reference.default or ""
-        return escape(format_value(value)) if self.escapes else format_value(value)
+        text = format_value(apply_filters(value, reference.filters))
+        return escape(text) if self.escapes else text
 
 
 def format_value(value: Value) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from operator import itemgetter
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
-from ..errors import Rule
-from ..suggestions import closest_match
+from ..errors import Rule, Violation
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
+from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
 from .system_values import SystemValue
 from .tree import (
@@ -102,8 +103,14 @@ _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 _SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
-    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?P<text>{_TEXT})\s*+)?)~?\}}\}}", re.DOTALL
+    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+))\s*+)?)"
+    r"(?P<end>\||~?\}\})",
+    re.DOTALL,
 )
+"""One filter, up to the `|` before the next one or to the end of the tag.
+
+Like conditions, filters end at `{{` outside of texts, so all matches together take linear time.
+"""
 _REST_OF_TAG = re.compile(r"[^{}]*+\}\}")
 _CONDITION = re.compile(
     rf"""(?P<condition>(?>(?:[^"'{{}}\\~]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}})|~(?!\}}\}}))*))~?\}}\}}""",
@@ -128,7 +135,6 @@ _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
-_FILTERS = ("default", "expression")
 _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLESS_LOOKALIKE}
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
 _NO_END = "This block has no {{/if}}."
@@ -139,7 +145,8 @@ _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
-_EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
+_EXPECTED_FILTER = 'Write a filter, such as `| upper`, `| default: "text"`, or only `| expression`.'
+_DEFAULT_IS_LAST = "Write `default` after the other filters: they do not change its text."
 _EXPECTED_QUOTES = 'Write the default in straight quotes: `| default: "text"`.'
 
 
@@ -203,20 +210,22 @@ class _Parser:
 
     def _reference(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
-        default, is_expression = None, False
+        reference = Reference(key=tag["key"], start=start)
         if tag["after"].endswith("|"):
-            found = _FILTER.match(self.source, end)
-            rest = found or _REST_OF_TAG.match(self.source, end)
-            if rest is None:  # It is unclosed, so it is not a reference.
-                return end
-            end = rest.end()
-            default = self._default(start, found)
-            is_expression = found is not None and found["name"] == "expression"
+            filters = self._match_filters(end)
+            if filters and filters[-1]["end"] != "|":
+                reference = self._with_filters(reference, filters)
+                end = filters[-1].end()
+            else:
+                rest = _REST_OF_TAG.match(self.source, filters[-1].end() if filters else end)
+                if rest is None:  # It is unclosed, so it is not a reference.
+                    return end
+                unquoted = _UNQUOTED_DEFAULT.match(self.source, rest.start())
+                message = _EXPECTED_FILTER if unquoted is None else _EXPECTED_QUOTES
+                self._refuse(start, Rule.FORMAT, message)
+                end = rest.end()
         else:
             self._note_outer_braces(start, end)
-        reference = Reference(
-            key=tag["key"], default=default, is_expression=is_expression, start=start
-        )
         return self._add_reference(reference, end)
 
     def _system_reference(self, tag: re.Match[str]) -> int:
@@ -236,6 +245,49 @@ class _Parser:
         self.blocks[-1].nodes.append(reference)
         return self._end_tag(end)
 
+    def _match_filters(self, offset: int) -> list[re.Match[str]]:
+        """Return the filters at this offset, up to the last one or to one that is malformed."""
+        filters: list[re.Match[str]] = []
+        while (found := _FILTER.match(self.source, offset)) is not None:
+            filters.append(found)
+            offset = found.end()
+            if found["end"] != "|":
+                break
+        return filters
+
+    def _with_filters(self, reference: Reference, filters: Sequence[re.Match[str]]) -> Reference:
+        """Return the reference with the filters. Refuse invalid ones."""
+        parsed: list[Filter] = []
+        for found in filters:
+            name, text, is_only = found["name"], self._text(found), len(filters) == 1
+            argument = text if found["number"] is None else int(found["number"])
+            if name == "default" and text is not None:
+                reference = evolve(reference, default=text)
+                if found is not filters[-1]:
+                    self._refuse(found.start("name"), Rule.FORMAT, _DEFAULT_IS_LAST)
+            elif name == "expression" and argument is None and is_only:
+                reference = evolve(reference, is_expression=True)
+            elif name in ("default", "expression"):
+                self._refuse(found.start("name"), Rule.FORMAT, _EXPECTED_FILTER)
+            else:
+                result = parse_filter(name, argument)
+                if isinstance(result, Violation):
+                    offset = found.start("name")
+                    self._refuse(offset, result.rule, result.message, result.suggestion)
+                else:
+                    parsed.append(result)
+        return evolve(reference, filters=tuple(parsed))
+
+    def _text(self, found: re.Match[str]) -> str | None:
+        """Return the text of a filter without its escapes. Refuse unknown ones."""
+        text = found["text"]
+        if text is None:
+            return None
+        if _UNKNOWN_ESCAPE.match(text) is not None:
+            message = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
+            self._refuse(found.start("text"), Rule.FORMAT, message)
+        return _ESCAPE.sub(r"\1", text[1:-1])
+
     def _comment(self, tag: re.Match[str]) -> int:
         """Remove a comment. Nothing is read in it."""
         found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.start("comment") + 1)
@@ -245,25 +297,6 @@ class _Parser:
             raise InvalidContent(self.violations)
         self._add_text(tag.start())
         return self._end_tag(found.end())
-
-    def _default(self, start: int, found: re.Match[str] | None) -> str | None:
-        """Return the default that a filter sets. Refuse an invalid filter."""
-        if found is None:
-            unquoted = _UNQUOTED_DEFAULT.match(self.source, self.source.index("|", start) + 1)
-            message = _EXPECTED_FILTER if unquoted is None else _EXPECTED_QUOTES
-            self._refuse(start, Rule.FORMAT, message)
-            return None
-        name, text = found["name"], found["text"]
-        if name not in _FILTERS or (name == "default") is (text is None):
-            suggestion = None if name in _FILTERS else closest_match(name, _FILTERS)
-            self._refuse(found.start("name"), Rule.FORMAT, _EXPECTED_FILTER, suggestion)
-            return None
-        if text is None:
-            return None
-        if _UNKNOWN_ESCAPE.match(text) is not None:
-            message = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
-            self._refuse(found.start("text"), Rule.FORMAT, message)
-        return _ESCAPE.sub(r"\1", text[1:-1])
 
     def _open(self, tag: re.Match[str]) -> int:
         found = _CONDITION.match(self.source, tag.end()) if tag["open"] == "#if" else None

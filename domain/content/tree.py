@@ -12,6 +12,7 @@ from ..arguments import require_type
 from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
 from ..errors import Rule, Violation
 from .errors import ContentWarning
+from .filters import Filter
 from .system_values import SystemValue
 from .warning_codes import WarningCode
 
@@ -39,12 +40,13 @@ class Text:
 class Reference:
     """A reference to a field, by its key: `{{recipient.KEY}}`.
 
-    `default` is the text for recipients without a value. If `is_expression` is true, the field's
-    value expression is inserted instead of its insertion code. `start` is the offset of the
-    reference.
+    `filters` change the value, in order. `default` is the text for recipients without a value. If
+    `is_expression` is true, the field's value expression is inserted instead of its insertion code.
+    `start` is the offset of the reference.
     """
 
     key: str
+    filters: tuple[Filter, ...] = ()
     default: str | None = None
     is_expression: bool = False
     start: int

@@ -48,6 +48,8 @@ class WarningCode(Enum):
     BLOCK_IN_TABLE = "block_in_table"
     VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
+    FILTER_DIFFERENCE = "filter_difference"
+    UNENCODED_VALUE = "unencoded_value"
 
     MISSING_NAME = "missing_name"
     UNKNOWN_NAME = "unknown_name"

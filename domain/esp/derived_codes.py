@@ -187,6 +187,11 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
     return _string_literal(dialect, text, quote)
 
 
+def require_plain_text(esp: Esp, text: str) -> None:
+    """Raise NoSafeForm if the ESP could read a part of the text, outside of tags, as code."""
+    _require(_text_violation(DIALECTS[esp], text))
+
+
 def _variable(name: str) -> str:
     """Return the name as a variable: each run of other characters becomes an underscore.
 

@@ -6,19 +6,12 @@ To add a code, name its source: code that no source establishes is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 
 from attrs import frozen
 
 from ..content.system_values import SystemValue
 from .dialects import DIALECTS, Esp
-
-
-class Strength(Enum):
-    """Who says what a code means."""
-
-    VENDOR = "the vendor"
-    SECONDARY = "a third party"
+from .sources import Strength
 
 
 @frozen(kw_only=True)

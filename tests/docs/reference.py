@@ -1,9 +1,10 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
 And the conditions that each ESP supports, in `docs/conditions.md`, their code and the engines, in
-`docs/internals/condition-codes.md`, the links in `docs/content.md`, their codes and sources, in
-`docs/internals/system-values.md`, the examples in `docs/embedding.md`, the methods and the cases of
-each group of ports, in `docs/storage-contract.md`, and the badges of the README.
+`docs/internals/condition-codes.md`, the filters of each ESP, in `docs/internals/filter-codes.md`,
+the links in `docs/content.md`, their codes and sources, in `docs/internals/system-values.md`, the
+examples in `docs/embedding.md`, the methods and the cases of each group of ports, in
+`docs/storage-contract.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -14,8 +15,8 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from enum import Enum
 from pathlib import Path
 
@@ -41,13 +42,17 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.domain.conditions import Value, parse_condition
 from recipient_fields.domain.content import (
+    DateStyle,
+    Filter,
+    FilterName,
     Surface,
     SystemValue,
     parse_content,
     preview_content,
 )
+from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
     DIALECTS,
     SURFACE_RULES,
@@ -55,10 +60,14 @@ from recipient_fields.domain.esp import (
     FieldCodes,
     IntegrationDraft,
     NotExpressible,
+    NotInsertable,
     compile_condition,
     derive_codes,
 )
-from recipient_fields.domain.esp.system_codes import LINK_RULES, Strength, find_system_code
+from recipient_fields.domain.esp.filtered_codes import filter_code
+from recipient_fields.domain.esp.filters import FILTERS, FilterRefusal
+from recipient_fields.domain.esp.sources import Strength
+from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
@@ -75,7 +84,8 @@ PAGES = tuple(
     for name in (
         *("cli.md", "conditions.md", "content.md", "embedding.md", "settings.md"),
         "storage-contract.md",
-        *("internals/condition-codes.md", "internals/system-values.md"),
+        *("internals/condition-codes.md", "internals/filter-codes.md"),
+        "internals/system-values.md",
     )
 )
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
@@ -314,6 +324,77 @@ def _engines() -> str:
     return _table(("ESP", "Engine", "Source"), rows)
 
 
+_FILTERS = {
+    Filter(FilterName.UPPER): DataType.TEXT,
+    Filter(FilterName.LOWER): DataType.TEXT,
+    Filter(FilterName.TITLE): DataType.TEXT,
+    Filter(FilterName.TRUNCATE, 20): DataType.TEXT,
+    Filter(FilterName.URL): DataType.TEXT,
+    Filter(FilterName.NUMBER, 2): DataType.NUMBER,
+    Filter(FilterName.DATE, DateStyle.LONG): DataType.DATETIME,
+}
+
+
+_MEANINGS: Mapping[Filter, tuple[Value, str]] = {
+    Filter(FilterName.UPPER): ("Zürich", "Capital letters"),
+    Filter(FilterName.LOWER): ("Zürich", "Small letters"),
+    Filter(FilterName.TITLE): ("JEAN-LUC o'neil", "A capital at the beginning of each word"),
+    Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
+    Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
+    Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
+    **{
+        Filter(FilterName.DATE, style): (date(2026, 11, 4), "The date in UTC, in English")
+        for style in DateStyle
+    },
+}
+"""Values for the filters, and what a reader should know."""
+
+
+def _meaning_of_filters() -> str:
+    rows = [
+        (f"`{each}`", f"`{value}`", f"`{apply_filters(value, [each])}`", note)
+        for each, (value, note) in _MEANINGS.items()
+    ]
+    return _table(("Filter", "Value", "Shown", "Meaning"), rows)
+
+
+def _filter_support() -> str:
+    """Return the strength of the source of each filter, per ESP."""
+    rows = []
+    for esp, language in FILTERS.items():
+        cells = []
+        for each in _FILTERS:
+            form = language.forms[each.name]
+            refused = "refused: " if isinstance(form, FilterRefusal) else ""
+            cells.append(f"{refused}{form.strength.value}")
+        rows.append((DIALECTS[esp].title, *cells))
+    return _table(("", *(f"`{each}`" for each in _FILTERS)), rows)
+
+
+def _filter_codes() -> str:
+    """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
+    return "\n\n".join(
+        f"## {DIALECTS[esp].title}\n\n"
+        + _table(
+            ("Filter", "Code", "Source", "Differences"),
+            [_filter_row(esp, each, data_type) for each, data_type in _FILTERS.items()],
+        )
+        for esp in FILTERS
+    )
+
+
+def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
+    expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
+    source = FILTERS[esp].forms[shown.name].source
+    try:
+        code = filter_code(esp, expression, [shown], data_type)
+    except NotInsertable as refusal:
+        return f"`{shown}`", "refused", source, str(refusal).partition("is not possible. ")[2]
+    written_code = code.code.replace("|", "\\|")
+    differences = " ".join(code.differences).replace("|", "\\|")
+    return f"`{shown}`", f"`{written_code}`", source, differences
+
+
 _SHOWN = {
     SystemValue.UNSUBSCRIBE: "The address of the page to unsubscribe",
     SystemValue.UNSUBSCRIBE_ALL: "The address of the page to refuse all emails",
@@ -479,6 +560,9 @@ _PARTS = {
     "engines": _engines,
     "surfaces": _surfaces,
     "condition codes": _condition_codes,
+    "meaning of filters": _meaning_of_filters,
+    "support of filters": _filter_support,
+    "filter codes": _filter_codes,
     "names of system values": _names_of_system_values,
     "system values": _system_values,
     "system codes": _system_codes,

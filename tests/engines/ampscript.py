@@ -1,19 +1,23 @@
 """AMPscript of Salesforce Marketing Cloud, as documented.
 
 https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript describes `SET`, `IF`, the
-operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf`, `Length` and `%%NAME%%`. Its page
-"AMPscript Language Elements" states that comparisons ignore case. No page describes the precedence
-of `and` and `or`, comparisons of texts that look like numbers, or whether `IndexOf` ignores case.
+operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf`, `Length`, the functions for texts,
+numbers and dates, and `%%NAME%%`. Its page "AMPscript Language Elements" states that comparisons
+ignore case. No page describes the precedence of `and` and `or`, comparisons of texts that look like
+numbers, or whether `IndexOf` ignores case.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from itertools import zip_longest
 from typing import TypeAlias
+from urllib.parse import quote
 
 from .errors import NotRendered
+from .formats import capitalized_words, date_in, fixed_decimals, format_date
 from .tags import Branch, Part, Renderer, Text, copied, render_parts
 from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, in_order, is_number, known, negate
 
@@ -220,7 +224,51 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value | Truth]]] = {
     "iif": (3, _iif),
     "indexof": (2, _index_of),
     "length": (1, lambda _, value: float(len(value)) if isinstance(value, str) else UNKNOWN),
+    "uppercase": (1, lambda _, value: _ascii(value).upper()),
+    "lowercase": (1, lambda _, value: _ascii(value).lower()),
+    "propercase": (1, lambda _, value: capitalized_words(_ascii(value))),
+    "concat": (2, lambda _, *values: "".join(map(_as_text, values))),
+    "substring": (3, lambda _, value, start, length: _substring(value, start, length)),
+    "urlencode": (3, lambda _, value, *flags: _url_encode(value, flags)),
+    "formatnumber": (3, lambda _, value, *formats: _format_number(value, *formats)),
+    "format": (4, lambda _, value, *formats: _format_date(value, *formats)),
 }
+
+
+def _ascii(value: object) -> str:
+    if not isinstance(value, str) or not value.isascii():
+        raise NotRendered(f"The result is not established for {value}.")
+    return value
+
+
+def _substring(value: object, start: object, length: object) -> str:
+    if not isinstance(value, str) or start != 1.0 or not isinstance(length, float):
+        raise NotRendered(f"The result is not established for {value}.")
+    if any(ord(character) > 0xFFFF for character in value):
+        raise NotRendered("The page does not state how such characters are counted.")
+    return value[: int(length)]
+
+
+def _url_encode(value: object, flags: object) -> str:
+    """Encode blanks and letters. The page does not state what happens to other characters."""
+    if not isinstance(value, str) or flags != (1.0, 1.0):
+        raise NotRendered("The result is not established.")
+    if any(not (each.isalnum() or each == " ") for each in value):
+        raise NotRendered(f"The result is not established for {value}.")
+    return quote(value)
+
+
+def _format_number(value: Value, form: object, culture: object) -> str:
+    match = re.fullmatch(r"F([0-9]+)", str(form))
+    if match is None or culture != "en-US" or not is_number(text := _as_text(value)):
+        raise NotRendered(f"The result is not established for {value}.")
+    return fixed_decimals(Decimal(text), int(match[1]))
+
+
+def _format_date(value: object, form: str, kind: object, culture: object) -> str:
+    if not isinstance(value, str) or (kind, culture) != ("Date", "en-US"):
+        raise NotRendered(f"The result is not established for {value}.")
+    return format_date(date_in(value), form)
 
 
 def _as_truth(value: object) -> Truth:

@@ -1,7 +1,8 @@
 """The templates of Klaviyo and Brevo: Django's template engine.
 
 Klaviyo: https://developers.klaviyo.com/en/docs/use-conditionals-in-messages and
-https://help.klaviyo.com/hc/en-us/articles/4408802648731 (the filter `lookup`).
+https://help.klaviyo.com/hc/en-us/articles/4408802648731 (the filter `lookup`) and
+https://help.klaviyo.com/hc/en-us/articles/115005257788 (the filter `format_date_string`).
 Brevo: https://help.brevo.com/hc/en-us/articles/360001030599. Both document `if`, `elif` and `else`.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
+from django.conf import settings
 from django.template import Context, Engine, Library
 from django.template.base import Lexer, TokenType
 from django.template.exceptions import TemplateSyntaxError
@@ -40,9 +43,22 @@ def _lookup(values: _Recipient, name: str) -> object:
     return values[name]
 
 
+def _format_date_string(value: object) -> datetime:
+    """Return the time in a text, if it is in UTC. No page describes other time zones."""
+    if not isinstance(value, str) or not value:
+        raise NotRendered(f"The result is not established for {value}.")
+    at = datetime.fromisoformat(value)
+    if at.utcoffset():
+        raise NotRendered(f"The time zone is not established for {value}.")
+    return at.replace(tzinfo=None)
+
+
+if not settings.configured:  # the filters of numbers and dates read them
+    settings.configure(USE_I18N=False, USE_TZ=False)
 _ENGINE = Engine()
 _LIBRARY = Library()
 _LIBRARY.filter("lookup", _lookup)
+_LIBRARY.filter("format_date_string", _format_date_string)
 for _name in _SYSTEM_TAGS:
     _LIBRARY.simple_tag(lambda name=_name: SYSTEM_VALUES[Esp.KLAVIYO][name], name=_name)
 _ENGINE.template_builtins.append(_LIBRARY)

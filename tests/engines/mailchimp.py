@@ -2,7 +2,8 @@
 
 `IF:TAG`, `IFNOT:TAG`, `=`, `!=`, `ELSEIF:`, `ELSE:` and nesting:
 https://mandrill.zendesk.com/hc/en-us/articles/360039278713. `<`, `<=`, `>` and `>=` with a number
-are known only from https://mailchimp.com/help/use-conditional-merge-tag-blocks/. The templates in
+are known only from https://mailchimp.com/help/use-conditional-merge-tag-blocks/, and the prefixes
+`UPPER:`, `LOWER:`, `TITLE:` and `URL:` only from public templates. The templates in
 https://github.com/mailchimp/email-blueprints have `IFNOT:ARCHIVE_PAGE`. No page describes
 `and`, `or`, quotes, escapes, or whether case, zeros and white space at the ends matter.
 """
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from recipient_fields.domain.esp import Esp
 
 from .errors import NotRendered
+from .formats import capitalized_words
 from .system_values import SYSTEM_VALUES
 from .tags import Branch, Part, Renderer, Text, compile_tags
 from .truth import ORDER, Truth, equal_texts, in_order, negate
@@ -37,6 +39,9 @@ def _read(tag: str, values: Mapping[str, str]) -> Part:
         return Branch(tag[:-1].lower() if tag == "ELSE:" else "end")
     if re.fullmatch(_NAME, tag) or tag in SYSTEM_VALUES[Esp.MAILCHIMP]:
         return Text(lambda: values.get(tag, ""))
+    prefixed = re.fullmatch(rf"(UPPER|LOWER|TITLE|URL):({_NAME})", tag)
+    if prefixed is not None:
+        return Text(lambda: _changed(prefixed[1], values.get(prefixed[2], "")))
     condition = _CONDITION.fullmatch(tag)
     if condition is None:
         raise NotRendered(f"Not documented: {tag}")
@@ -47,6 +52,14 @@ def _read(tag: str, values: Mapping[str, str]) -> Part:
         condition["keyword"].lower(),
         lambda: _compare(value, condition["symbol"], condition["literal"]),
     )
+
+
+def _changed(prefix: str, text: str) -> str:
+    if not text.isascii() or (prefix == "URL" and text and not text.isalnum()):
+        raise NotRendered(f"The result is not established for {text}.")
+    if prefix == "TITLE":
+        return capitalized_words(text)
+    return {"UPPER": text.upper(), "LOWER": text.lower(), "URL": text}[prefix]
 
 
 def _compare(value: str, symbol: str | None, literal: str) -> Truth:

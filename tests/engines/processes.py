@@ -48,7 +48,7 @@ def _process(engine: Engine, _parent: int) -> subprocess.Popen[str]:
     command, variables = _COMMANDS.get(engine, _node_command)()
     process = subprocess.Popen(
         command,
-        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **variables},
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TZ": "UTC", **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",

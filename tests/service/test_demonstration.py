@@ -125,8 +125,8 @@ def test_one_command_exports_an_email_for_both_esps(demonstration: Service) -> N
 
     assert [each["error"] for each in exports] == [None, None]
     braze, klaviyo = (each["content"] for each in exports)
-    assert "{{custom_attribute.${loyalty_tier}}}" in braze
-    assert "{{ person|lookup:'Loyalty Tier'|default_if_none:'' }}" in klaviyo
+    assert "{{custom_attribute.${loyalty_tier} | upcase}}" in braze
+    assert "{{ person|lookup:'Loyalty Tier'|default_if_none:''|upper }}" in klaviyo
 
 
 def test_the_history_has_a_change_of_a_field(demonstration: Service) -> None:

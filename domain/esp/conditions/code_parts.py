@@ -27,6 +27,7 @@ class Feature(Enum):
     FALSE = "false"
     BOOLEAN_SET = "whether a boolean is set"
     DATE_SET = "whether a date is set"
+    DATE_COMPARISON = "comparison of dates"
 
 
 @frozen
@@ -78,7 +79,9 @@ class Language:
     `is_set` contains the tests that together hold for a text, a date or a date-time that is set,
     and for neither a missing value nor null nor an empty text. `number_is_set` contains those of
     numbers and booleans. If it is None, there are none: then `is_set` can fail for 0 and false.
-    `readings` contains how values are read in other comparisons, if not verbatim.
+    `readings` contains how values are read in other comparisons, if not verbatim. Only languages
+    with a reading of dates compare these: as numbers, such as 20261120, and instants as
+    milliseconds since 1970.
 
     `missing_number` defines which comparisons of numbers need a guard. If `guards_contains` is
     true, `contains` is only evaluated, or only counts, for values that are set. An operator that

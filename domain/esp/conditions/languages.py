@@ -75,6 +75,8 @@ _LIQUID = Language(
     readings={
         DataType.NUMBER: Reading("{operand} | plus: 0", "{key}_number"),
         DataType.BOOLEAN: Reading("{operand} | downcase", "{key}_text"),
+        DataType.DATE: Reading('{operand} | date: "%Y%m%d" | plus: 0', "{key}_day"),
+        DataType.DATETIME: Reading('{operand} | date: "%s%L" | plus: 0', "{key}_milliseconds"),
     },
     booleans=_TEXT_BOOLEANS,
     true=_IS_TRUE_TEXT,
@@ -224,7 +226,18 @@ LANGUAGES: Mapping[Esp, Language] = {
     ),
     Esp.KLAVIYO: _DJANGO,
     Esp.BRAZE: _LIQUID,
-    Esp.CUSTOMER_IO: _LIQUID,
+    Esp.CUSTOMER_IO: evolve(
+        _LIQUID,
+        caveats={
+            Feature.DATE_COMPARISON: (
+                Caveat(
+                    WarningCode.SECONDARY_SOURCES,
+                    "Only secondary sources establish how {title} reads dates: as Unix timestamps"
+                    " in seconds, from 3 March 1973 on.",
+                ),
+            )
+        },
+    ),
     Esp.HUBSPOT: Language(
         write=write_inline,
         is_set=(_NOT_NONE, Atom('{operand} != ""', '{operand} == ""')),

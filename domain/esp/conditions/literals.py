@@ -29,7 +29,7 @@ def write_literal(esp: Esp, language: Language, value: object) -> str:
             return value
         case str():
             raise NotExpressible(f"{title} has no safe way to write this text.")
-    raise NotExpressible(f"No source establishes how {title} compares dates.")
+    raise NotExpressible(f"Comparisons of dates are not supported yet for {title}.")
 
 
 def _quoted(esp: Esp, text: str, quote: str) -> str:

@@ -6,6 +6,7 @@ Guards ensure that a missing value, 0 and false have the meaning that `evaluate`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
 from operator import ge, gt, le, lt
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
 from ...fields.values import DataType
+from ...instants import epoch_milliseconds
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
@@ -102,10 +104,19 @@ class Translation:
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]
         try:
-            return self._tests(operand, comparison.operator, comparison.value)
+            value = self._with_numbers_for_dates(operand, comparison.value)
+            return self._tests(operand, comparison.operator, value)
         except NotExpressible as refusal:
             message = f"{comparison.key}: {refusal}"
             raise NotExpressible(message, proposal=refusal.proposal) from None
+
+    def _with_numbers_for_dates(self, operand: Operand, value: object) -> object:
+        """Return the value with numbers instead of dates, if the language compares dates so."""
+        is_date = operand.data_type in (DataType.DATE, DataType.DATETIME)
+        if value is None or not is_date or operand.data_type not in self.language.readings:
+            return value
+        self._require(Feature.DATE_COMPARISON)
+        return tuple(map(_as_number, value)) if isinstance(value, tuple) else _as_number(value)
 
     def _tests(self, operand: Operand, operator: Operator, value: object) -> Formula:
         field = operand.code.counterpart or operand.code.field
@@ -259,6 +270,19 @@ class Translation:
         self.expressions[expression] = operand
         self.expression_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
         return _Term(expression)
+
+
+def _as_number(value: object) -> object:
+    """Return an instant in milliseconds since 1970, and a date as a number such as 20261120."""
+    match value:
+        case datetime():
+            milliseconds = epoch_milliseconds(value)
+            if milliseconds < 0:
+                raise NotExpressible("Comparisons with an instant before 1970 are not supported.")
+            return milliseconds
+        case date():
+            return value.year * 10_000 + value.month * 100 + value.day
+    return value
 
 
 def _is_number(text: str) -> bool:

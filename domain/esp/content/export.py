@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from attrs import asdict, evolve, field, frozen
 
 from ...arguments import require_type
-from ...conditions import Condition, LocatedViolation
+from ...conditions import Comparison, Condition, LocatedViolation, Operator
 from ...content import (
     Block,
     Branch,
     Content,
     ContentWarning,
+    FilterName,
     InvalidContent,
     Node,
     Reference,
@@ -45,8 +46,9 @@ from ..names.esp_names import NameFrom, Target
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
 from ..recognition.codes import is_foreign
+from ..sources import Strength
 from ..surfaces import SURFACE_RULES, ValueForm
-from ..system_codes import Strength, find_system_code
+from ..system_codes import find_system_code
 from ..tags import Tag, find_tags
 from .adjacent_text import (
     find_refused_end,
@@ -56,7 +58,7 @@ from .adjacent_text import (
 )
 from .foreign_code import find_foreign_code, without_literals
 from .html_in_values import HtmlInValues
-from .markup import Markup
+from .markup import Markup, is_in_query
 from .places import find_between_rows, find_guarded, find_links
 from .quotes import with_other_quotes
 from .unsubscribing import find_missing_link
@@ -326,7 +328,10 @@ class _Export:
                     self._warn(reference.start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
             form = self._html.find_form(code, is_link=reference.start in self._links)
-            inserted = self._insertion_code(code, reference.default, form)
+            if reference.filters:
+                inserted = self._filtered_code(code, reference, form)
+            else:
+                inserted = self._insertion_code(code, reference.default, form)
         except NotInsertable as error:
             self._refuse(reference.start, str(error), error.proposal)
             return ""
@@ -335,12 +340,51 @@ class _Export:
         elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted):
             message = f"This field's code may not be code of {self._title}."
             self._warn(reference.start, WarningCode.FOREIGN_INSERTION_CODE, message)
-        self._warn_of_value(code, reference, form)
         self._warn_of_missing_value(inserted, reference)
+        if not _is_url_encoded(reference):
+            self._warn_of_html(code, reference)
+        if reference.filters:
+            return inserted
+        self._warn_of_value(code, reference, form)
         caveat = DIALECTS[self._esp].default_caveat
         if caveat and reference.default is not None and code.data_type is DataType.TEXT:
             self._warn(reference.start, WarningCode.DEFAULT_OF_EMPTY_TEXT, caveat)
         return self._quoted(inserted, reference.start)
+
+    def _filtered_code(self, code: FieldCode, reference: Reference, form: ValueForm) -> str:
+        """Return the code with the filters, in a block if it can't be for a missing value.
+
+        A default also requires a block, because the filters don't change it.
+        """
+        form = ValueForm.USUAL if _is_url_encoded(reference) else form
+        filtered = code.require_filtered_code(reference.filters, form=form)
+        default = code.require_default(reference.default) if reference.default else ""
+        if re.search(LANGUAGES[self._esp].inseparable, default) is not None:
+            message = "This default is not possible: add a space at its ends."
+            raise NotInsertable(message)
+        for difference in filtered.differences:
+            self._warn(reference.start, WarningCode.FILTER_DIFFERENCE, difference)
+        for name in filtered.secondary:
+            message = (
+                f"Only secondary sources establish the filter `{name.value}` of {self._title}."
+            )
+            self._warn(reference.start, WarningCode.SECONDARY_SOURCES, message)
+        shown = self._quoted(filtered.code, reference.start)
+        if not (filtered.needs_value or default):
+            return shown
+        position = self._content.lines.position(reference.start)
+        condition = Comparison(reference.key, Operator.IS_SET, position=position)
+        return self._condition(Branch(condition, (), reference.start), condition, shown, default)
+
+    def _warn_of_html(self, code: FieldCode, reference: Reference) -> None:
+        """Warn of texts that are not encoded for their place. Texts in URLs have a form for it."""
+        is_text = code.data_type is DataType.TEXT
+        if is_text and is_in_query(self._content.masked, reference.start):
+            message = "A text in the query of a link must be encoded. Write `| url` after its key."
+            self._warn(reference.start, WarningCode.UNENCODED_VALUE, message)
+        caveat = self._html.find_caveat(code)
+        if caveat is not None:
+            self._warn(reference.start, WarningCode.HTML_IN_VALUES, caveat)
 
     def _system_reference(self, reference: SystemReference) -> str:
         value, start = reference.value, reference.start
@@ -376,9 +420,6 @@ class _Export:
         if code.data_type in dialect.shown_forms:
             message = dialect.shown_forms[code.data_type]
             self._warn(reference.start, WarningCode.SHOWN_FORM, message)
-        caveat = self._html.find_caveat(code)
-        if caveat is not None:
-            self._warn(reference.start, WarningCode.HTML_IN_VALUES, caveat)
         if form in SURFACE_RULES[self._esp].forms and not code.is_derived:
             message = (
                 "This code is not the usual one for its name, so it is inserted verbatim: the value"
@@ -545,6 +586,10 @@ class _Export:
         self.violations.append(violation)
         if len(self.violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self.violations)
+
+
+def _is_url_encoded(reference: Reference) -> bool:
+    return any(each.name is FilterName.URL for each in reference.filters)
 
 
 def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:

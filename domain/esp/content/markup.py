@@ -10,6 +10,23 @@ _QUOTE_OR_END = re.compile(r"""=\s*(?P<quote>["'])|>""")
 _STYLE_END = re.compile(r"</style", re.IGNORECASE)
 
 
+_MAX_URL = 2_000
+"""The number of characters before a reference in which the beginning of its link is searched."""
+_BREAK = re.compile(r"""["'<>\n]""")
+_LINK = re.compile(r"""\b(?:href|src|action)\s{0,9}=\s{0,9}["']\Z""", re.IGNORECASE)
+
+
+def is_in_query(text: str, offset: int) -> bool:
+    """Return whether the offset is in the query of a link, in an attribute or in plain text."""
+    before = text[max(offset - _MAX_URL, 0) : offset]
+    link = _BREAK.split(before)[-1]
+    if "?" not in link:
+        return False
+    word = re.split(r"\s", link)[-1]
+    is_url = "://" in word.partition("?")[0] and "?" in word
+    return is_url or _LINK.search(before.removesuffix(link)) is not None
+
+
 class Markup:
     """The places in an HTML text in which one type of quotes has a meaning."""
 

@@ -14,7 +14,7 @@ from ..system_codes import EMAIL_ONLY, EmailOnly
 from .markup import Markup
 from .places import find_open_tag
 
-_MAX_LINK_LENGTH = 20_000
+_MAX_LINK_LENGTH = 5_000
 """The number of characters of a link in which its end is searched."""
 _OPEN_LINK = re.compile(r"<a\s[^<>]*\Z", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"<(?P<slash>/?)a(?![\w-])[^<>]*>", re.IGNORECASE)
@@ -70,7 +70,10 @@ def _find_links(
 def _find_link(
     content: Content, markup: Markup, reference: SystemReference, texts: Spans
 ) -> tuple[int, int] | None:
-    """Return the offsets of the link around the reference, or None if they are not certain."""
+    """Return the offsets of the link around the reference, or None if they are not certain.
+
+    `texts` are those of the branch with the reference: a link must begin and end in one of them.
+    """
     if not markup.quote_at(reference.start):
         return reference.start, content.source.index("}}", reference.start) + len("}}")
     opening = find_open_tag(_OPEN_LINK, content.masked, reference.start)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from re import fullmatch
 
 from attrs import evolve, frozen
 
+from ...content import Filter
 from ...content.resolution import own_email
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
-from ..derived_codes import derive_codes, derive_guarded_code, find_reference, is_reference
+from ..derived_codes import (
+    derive_codes,
+    derive_guarded_code,
+    find_reference,
+    is_reference,
+    require_plain_text,
+)
 from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NameProposal, NoSafeForm, NotInsertable
+from ..filtered_codes import FilteredCode, filter_code
 from ..integrations import Integration
 from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
@@ -128,6 +136,38 @@ class FieldCode:
             return self.insertion_code
         return self._derive_code(default, form)
 
+    def require_filtered_code(
+        self, filters: Sequence[Filter], *, form: ValueForm = ValueForm.USUAL
+    ) -> FilteredCode:
+        """Return the code that shows the value with the filters, in this form.
+
+        Raises: NotInsertable, with the field and the reason, if there is no such code.
+        """
+        if self.insertion_code is None or self.value_expression is None:
+            raise self._refuse(self.insertion_refusal or self.expression_refusal)
+        if not self.is_derived:
+            raise self._refuse(
+                f"It can't have a filter, because its insertion code is not the usual one of"
+                f" {DIALECTS[self.esp].title}. Write the filter into the insertion code."
+            )
+        try:
+            return filter_code(
+                self.esp, self.value_expression, filters, self.field.data_type, form=form
+            )
+        except NotInsertable as error:
+            raise self._refuse(str(error)) from None
+
+    def require_default(self, default: str) -> str:
+        """Return the default as text for the code of the ESP.
+
+        Raises: NotInsertable, with the field and the reason, if it could be read as code.
+        """
+        try:
+            require_plain_text(self.esp, default)
+        except NoSafeForm as error:
+            raise self._refuse_default(error) from None
+        return default
+
     @property
     def insertion_code_with_default(self) -> str | None:
         """The insertion code with the default DEFAULT, or None if it can't have a default."""
@@ -147,6 +187,10 @@ class FieldCode:
     def _refuse(self, reason: str | None) -> NotInsertable:
         return NotInsertable(f"{self.describe()} {reason}", self.proposal)
 
+    def _refuse_default(self, error: NoSafeForm) -> NotInsertable:
+        reasons = " ".join(violation.message for violation in error.violations)
+        return self._refuse(f"This default is not possible. {reasons}")
+
     def _derive_code(self, default: str | None, form: ValueForm) -> str:
         if self._reference is None:
             raise self._refuse(
@@ -164,8 +208,7 @@ class FieldCode:
                 form=form,
             )
         except NoSafeForm as error:
-            reasons = " ".join(violation.message for violation in error.violations)
-            raise self._refuse(f"This default is not possible. {reasons}") from None
+            raise self._refuse_default(error) from None
 
     @cached_property
     def _reference(self) -> tuple[str, bool] | None:

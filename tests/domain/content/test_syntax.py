@@ -17,6 +17,7 @@ from recipient_fields.domain.content import (
     MAX_WARNINGS,
     Block,
     InvalidContent,
+    Reference,
     Text,
     WarningCode,
     WarningKind,
@@ -38,7 +39,31 @@ def warnings(source: str) -> list[tuple[int, int]]:
     return [(each.line, each.column) for each in parse_content(source).warnings]
 
 
-def test_a_reference_has_a_key_and_at_most_one_filter():
+def test_filters_are_chained_and_the_default_is_the_last():
+    source = """{{recipient.a | upper | truncate: 20 | default: 'x'}}{{ recipient.b|number:2 ~}}
+    {{recipient.c | date: "long" | lower}}"""
+    assert [(" | ".join(map(str, r.filters)), r.default) for r in parsed(source)] == [
+        ("upper | truncate: 20", "x"),
+        ("number: 2", None),
+        ('date: "long" | lower', None),
+    ]
+
+
+def parsed(source: str) -> list[Reference]:
+    return list(parse_content(source).references())
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("upcase", "upper"), ("Upper", "upper"), ("urlencode", "url"), ("defualt", "default")],
+)
+def test_an_unknown_filter_is_refused_with_a_suggestion(written, meant):
+    with pytest.raises(InvalidContent) as invalid:
+        parse_content(f"{{{{recipient.a | {written}}}}}")
+    assert [violation.suggestion for violation in invalid.value.violations] == [meant]
+
+
+def test_a_reference_has_a_key_and_a_default_or_an_expression():
     source = (
         'Hi {{recipient.a}}{{recipient.b | default: "x\\"y\\\\"}}'
         "{{recipient.c|default:'{{'}}{{recipient.d | expression}}"
@@ -154,6 +179,11 @@ def test_a_tilde_removes_the_white_space_at_its_side(source, shown, make_field):
     assert preview_content(parse_content(source), fields, {"x": 1}) == shown
 
 
+def test_the_text_after_a_tilde_starts_at_its_first_character():
+    content = parse_content("{{recipient.a~}} \n b {{~recipient.a}}")
+    assert content.nodes[1] == Text("b", 19)
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -167,6 +197,7 @@ def test_a_tilde_removes_the_white_space_at_its_side(source, shown, make_field):
             "{{recipient.a | ",
             "{{!x}}",
         ),
+        *("{{recipient.a|upper|", "|x:'{{recipient.a|y:\"", "{{recipient.a|x:'{{recipient.b|y:\""),
         *("{{#if recipient.a ~", "{{#if ~", "{{ recipient.a }} ~}}", "{{~recipient.a~}}  "),
     ],
 )
@@ -200,9 +231,24 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("\n{{recipient.a | upper}}", "Line 2, column 17: Write the filter as"),
-        ("{{recipient.a | default}}", "Line 1, column 17: Write the filter as"),
-        ('{{recipient.a | expression: "x"}}', "Line 1, column 17: Write the filter as"),
+        ("\n{{recipient.a | uper}}", "Line 2, column 17: Use one of the filters default,"),
+        ("{{recipient.a | default}}", "Line 1, column 17: Write a filter, such as"),
+        ("{{recipient.a | default: 1}}", "Line 1, column 17: Write a filter, such as"),
+        ('{{recipient.a | expression: "x"}}', "Line 1, column 17: Write a filter, such as"),
+        ("{{recipient.a | upper | expression}}", "Line 1, column 25: Write a filter, such as"),
+        ("{{recipient.a | default: 'x' | upper}}", "Line 1, column 17: Write `default` after"),
+        ("{{recipient.a | upper: 1}}", "Line 1, column 17: Write this filter as `| upper`."),
+        ("{{recipient.a | truncate}}", "Line 1, column 17: Write this filter as `| truncate: 20`."),
+        (
+            "{{recipient.a | truncate: 0}}",
+            "Line 1, column 17: Write a number from 1 to 1,000 after",
+        ),
+        ("{{recipient.a | number: '2'}}", "Line 1, column 17: Write this filter as `| number: 2`."),
+        ("{{recipient.a | number: 5}}", "Line 1, column 17: Write a number from 0 to 4 after"),
+        ("{{recipient.a | date: 'lang'}}", "Line 1, column 17: Use one of the styles long,"),
+        ("{{recipient.a | date: 1}}", 'Line 1, column 17: Write this filter as `| date: "long"`.'),
+        ("{{recipient.a | upper | }}", "Line 1, column 1: Write a filter, such as"),
+        ("{{recipient.a | upper | default: x}}", "Line 1, column 1: Write the default in"),
         ("{{recipient.a | default: x}}", "Line 1, column 1: Write the default in"),
         ('{{recipient.a | default: "\\n"}}', "Line 1, column 26: Write a backslash as"),
         ("{{#if recipient.a}}", "Line 1, column 1: This block has no {{/if}}."),

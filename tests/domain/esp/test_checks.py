@@ -21,7 +21,7 @@ from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
-BARE_DEFAULTS = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
+BARE_DEFAULTS = {Esp.MAILCHIMP, Esp.CUSTOMER_IO, Esp.BREVO, Esp.ACTIVECAMPAIGN}
 """Their defaults are between tags, so that delimiters of another dialect look like delimiters."""
 MISSING = CodeWarning.EXPRESSION_MISSING
 UNBALANCED = CodeWarning.UNBALANCED_DELIMITERS

@@ -39,6 +39,7 @@ TYPES = {
     "visits": DataType.NUMBER,
     "member": DataType.BOOLEAN,
     "born": DataType.DATE,
+    "seen": DataType.DATETIME,
 }
 NOW = datetime(2026, 11, 20, 9, 15, tzinfo=UTC)
 CAPITALS = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
@@ -386,3 +387,11 @@ def test_a_condition_has_at_most_100_tests():
     assert compiled(Esp.HUBSPOT, guarded).code.count("==") == 98
     with pytest.raises(NotExpressible, match="more than 100 tests"):
         compiled(Esp.HUBSPOT, f"tier in ({texts(99)}) or visits is set")
+
+
+@pytest.mark.parametrize("esp", [Esp.BRAZE, Esp.CUSTOMER_IO])
+def test_instants_are_compared_from_1970_on(esp):
+    code = compiled(esp, 'seen < date "2026-11-20T10:15:00.001+01:00"').code
+    assert "seen_milliseconds < 1795166100001 %}" in code
+    with pytest.raises(NotExpressible, match="seen: Comparisons with an instant before 1970"):
+        compiled(esp, 'seen in (date "2026-11-20T09:15:00Z", date "1969-12-31T23:59:59Z")')

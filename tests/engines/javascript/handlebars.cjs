@@ -12,10 +12,11 @@ const Handlebars = require("handlebars");
 const DOCUMENTED = new Set(["if", "unless", "each"]);
 
 class Checker extends Handlebars.Visitor {
-  constructor(helpers, subexpressions) {
+  constructor(helpers, subexpressions, names) {
     super();
     this.helpers = helpers;
     this.subexpressions = subexpressions;
+    this.names = names;
   }
 
   reject(what) {
@@ -48,8 +49,7 @@ class Checker extends Handlebars.Visitor {
   }
 
   Hash(hash) {
-    const isYear = hash.pairs.every((pair) => pair.key === "format" && pair.value.value === "yyyy");
-    if (hash.pairs.length > 0 && !(isYear && "now" in this.helpers)) this.reject("named arguments");
+    for (const { key } of hash.pairs) if (!this.names.has(key)) this.reject(`${key}=`);
   }
 
   UndefinedLiteral() {
@@ -77,7 +77,7 @@ class Checker extends Handlebars.Visitor {
   }
 }
 
-function engine(helpers, subexpressions) {
+function engine(helpers, subexpressions, names = []) {
   const handlebars = Handlebars.create();
   handlebars.registerHelper(helpers);
   const knownHelpers = Object.fromEntries(Object.keys(helpers).map((name) => [name, true]));
@@ -86,7 +86,7 @@ function engine(helpers, subexpressions) {
       if (/\\|^\{\{~?\^/.test(tag)) throw new Error(`not documented: ${tag}`);
     }
     const syntax = handlebars.parse(template);
-    new Checker(helpers, new Set(subexpressions)).accept(syntax);
+    new Checker(helpers, new Set(subexpressions), new Set(names)).accept(syntax);
     return handlebars.compile(syntax, { knownHelpers, knownHelpersOnly: true });
   };
 }
@@ -104,6 +104,35 @@ function helper(compute) {
 
 function notEstablished(...values) {
   throw new Error(`the result is not established for ${values.map((v) => JSON.stringify(v))}`);
+}
+
+// A helper that shows a value. Its last parameter is the object of the named arguments.
+function formatter(compute) {
+  return (...parameters) => {
+    const { hash } = parameters.pop();
+    return compute(...parameters, hash);
+  };
+}
+
+const MONTHS = (
+  "January February March April May June July August September October November December"
+).split(" ");
+const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+
+// Formats a date in UTC. `tokens` are the letters of the vendor, in the order of this list.
+function dateFormatter(tokens) {
+  const pattern = new RegExp([...tokens].sort((a, b) => b.length - a.length).join("|"), "g");
+  return (date, format) => {
+    const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+    const two = (number) => String(number).padStart(2, "0");
+    const values = [
+      ...[String(day), two(day), two(month + 1), MONTHS[month].slice(0, 3), MONTHS[month]],
+      ...[String(year).padStart(4, "0"), WEEKDAYS[date.getUTCDay()]],
+    ];
+    const rest = format.replace(pattern, "");
+    if (/[A-Za-z]/.test(rest)) notEstablished(format);
+    return format.replace(pattern, (token) => values[tokens.indexOf(token)]);
+  };
 }
 
 const isMissing = (value) => value === undefined || value === null;
@@ -147,6 +176,14 @@ function numbers(compare) {
   };
 }
 
+const momentDate = dateFormatter(["D", "DD", "MM", "MMM", "MMMM", "YYYY", "dddd"]);
+
+// "epoch or ISO 8601". The page does not state the time zone of other times than those in UTC.
+function formatDate(value, format) {
+  if (!/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(value)) notEstablished(value);
+  return momentDate(new Date(value), format);
+}
+
 const SENDGRID = {
   and: helper((left, right) => isTrue(left) && isTrue(right)),
   or: helper((left, right) => isTrue(left) || isTrue(right)),
@@ -156,6 +193,7 @@ const SENDGRID = {
   greaterThan: helper(numbers((left, right) => left > right)),
   lessThan: helper(numbers((left, right) => left < right)),
   length: helper((value) => (typeof value === "string" ? [...value].length : 0)),
+  formatDate: helper(formatDate),
   insert: helper((value, text) => (isMissing(value) ? text.replace(/^default=/, "") : value)),
 };
 
@@ -201,6 +239,46 @@ function defaultIfEmpty(value, other) {
   return isMissing(value) || value === "" ? other : value;
 }
 
+// Handlebars.java, StringHelpers: a missing value is an empty text.
+const textHelper = (compute) =>
+  formatter((value, ...rest) => (isMissing(value) || value === "" ? "" : compute(value, ...rest)));
+
+// WordUtils.capitalize: a capital after white space.
+function capitalize(text) {
+  return text.replace(/(^|\s)(\S)/gu, (_, space, letter) => {
+    const capital = letter.toUpperCase();
+    return space + (capital.length === letter.length ? capital : letter);
+  });
+}
+
+// StringUtils.abbreviate
+function abbreviate(text, width) {
+  if (width < 4) throw new Error("Minimum abbreviation width is 4");
+  return text.length <= width ? text : `${text.slice(0, width - 3)}...`;
+}
+
+// DecimalFormat. A text is no number, and there is no result.
+function numberFormat(value, named) {
+  const { minimumFractionDigits: least, maximumFractionDigits: most } = named;
+  if (least !== most || named.groupingUsed !== false || named.roundingMode !== "half_up") {
+    notEstablished(value);
+  }
+  return typeof value === "number" ? value.toFixed(most) : "";
+}
+
+const javaDate = dateFormatter(["d", "dd", "MM", "MMM", "MMMM", "yyyy", "EEEE"]);
+
+function dateFormat(value, { format, tz }) {
+  if (tz !== "UTC" || Number.isNaN(Date.parse(value))) notEstablished(value, tz);
+  return javaDate(new Date(value), format);
+}
+
+// URLEncoder
+function urlEncode(options) {
+  const hexadecimal = (text) => `%${text.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(options.fn(this)).replace(/%20/g, "+").replace(/[!'()~]/g, hexadecimal);
+}
+
 const LESS = comparison((left, right) => left < right);
 const AT_MOST = comparison((left, right) => left <= right);
 const GREATER = comparison((left, right) => left > right);
@@ -223,6 +301,13 @@ const ITERABLE = {
   ifGte: helper((left, right) => AT_LEAST(left, right)),
   ifContainsStr: helper(ifContainsStr),
   defaultIfEmpty: helper(defaultIfEmpty),
+  upper: textHelper((text) => text.toUpperCase()),
+  lower: textHelper((text) => text.toLowerCase()),
+  capitalize: textHelper(capitalize),
+  abbreviate: textHelper(abbreviate),
+  numberFormat: textHelper(numberFormat),
+  dateFormat: textHelper(dateFormat),
+  urlEncode,
   now: (options) => String(options.hash.format === "yyyy" && new Date().getUTCFullYear()),
 };
 
@@ -239,9 +324,17 @@ function withObjects(values) {
   return objects;
 }
 
-const iterable = engine(ITERABLE, [
-  ...["and", "or", "not", "eq", "neq", "lt", "lte", "gt", "gte", "defaultIfEmpty"],
-]);
+const iterable = engine(
+  ITERABLE,
+  [
+    ...["and", "or", "not", "eq", "neq", "lt", "lte", "gt", "gte", "defaultIfEmpty"],
+    ...["upper", "lower", "capitalize", "abbreviate", "numberFormat", "dateFormat"],
+  ],
+  [
+    ...["minimumFractionDigits", "maximumFractionDigits", "groupingUsed", "roundingMode"],
+    ...["format", "tz"],
+  ],
+);
 
 exports.iterable = (template) => {
   const render = iterable(template);

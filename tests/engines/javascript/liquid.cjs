@@ -7,7 +7,7 @@ const { Liquid, defaultOperators } = require("liquidjs");
 
 // Ruby ends a tag at the first closing delimiter, even in a string, and its strings have no escapes.
 const STRING = String.raw`(?:"[^"\\{}]*"|'[^'\\{}]*')`;
-const PATH = String.raw`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[${STRING}\])*`;
+const PATH = String.raw`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[(?:${STRING}|\d)\])*`;
 const OPERAND = String.raw`(?:${STRING}|-?\d+(?:\.\d+)?|${PATH})`;
 const OPERATION = String.raw`\s*(?:[=!]=|[<>]=?|\bcontains\b)\s*${OPERAND}`;
 const COMPARISON = String.raw`${OPERAND}(?:${OPERATION})?`;
@@ -53,6 +53,15 @@ const ruby = new Liquid({
     ">=": ordered((left, right) => left >= right),
   },
 });
+
+// The filter of Customer.io that LiquidJS does not have.
+function titlecase(value) {
+  const text = value ?? "";
+  if (!/^[a-z ]*$/i.test(text)) throw new Error(`the result is not established for ${text}`);
+  return text.replace(/\w+/g, (word) => word[0].toUpperCase() + word.slice(1).toLowerCase());
+}
+
+for (const engine of [javascript, ruby]) engine.registerFilter("titlecase", titlecase);
 
 // Both implementations must render the same text.
 function compile(template) {

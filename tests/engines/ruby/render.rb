@@ -3,6 +3,15 @@
 require "json"
 require "liquid"
 
+# The filters of Customer.io that Liquid does not have.
+module CustomerIo
+  def titlecase(input)
+    raise "the result is not established for #{input}" unless input.to_s.match?(/\A[a-z ]*\z/i)
+    input.to_s.gsub(/[a-z]+/i, &:capitalize)
+  end
+end
+Liquid::Template.register_filter(CustomerIo)
+
 def render(template, context)
   # `render!` raises the errors that `render` writes into the text, such as "Liquid error: …".
   {text: template.render!(context)}

@@ -99,6 +99,21 @@ def test_blanks_and_comments_are_no_part_of_the_email(reader: Api):
     assert detail["message"].endswith("This comment has no end. Write `}}` after it.")
 
 
+def test_a_filter_changes_the_value(reader: Api):
+    content = '{{recipient.loyalty_tier | lower | default: "none"}}'
+    response = export(reader, content)
+    shown = "{{custom_attribute.${loyalty_tier} | downcase}}{% else %}none{% endif %}"
+    assert response.json["content"].endswith(shown)
+    assert [each["code"] for each in response.json["warnings"]] == ["filter_difference"]
+    assert export(reader, "{{recipient.loyalty_tier | number: 2}}").violations == ["/content: type"]
+    assert export(reader, "{{recipient.loyalty_tier | title}}").violations == [
+        "/content: not_applicable"
+    ]
+    (detail,) = export(reader, "{{recipient.loyalty_tier | uper}}").error["details"]
+    assert detail["column"] == 28
+    assert detail["suggestion"] == "upper"
+
+
 def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
     first, second = export(reader, "{{a}} {{a}}\n{{recipients.x}} {{a}}").json["warnings"]
     assert first == {

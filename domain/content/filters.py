@@ -1,0 +1,200 @@
+"""The filters of references, such as `{{recipient.city | upper}}`, and their meaning.
+
+A filter changes the value of a field. The preview shows the results of these functions, and the
+export uses only code that means the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from decimal import ROUND_HALF_UP, Context, Decimal
+from urllib.parse import quote
+
+from attrs import frozen
+
+from ..choices import Choice
+from ..conditions import Value
+from ..errors import Rule, Violation
+from ..fields.values import DataType
+from ..suggestions import closest_match
+
+__all__ = ["DateStyle", "Filter", "FilterName"]
+
+
+class FilterName(Choice):
+    """The filters."""
+
+    UPPER = "upper"
+    LOWER = "lower"
+    TITLE = "title"
+    TRUNCATE = "truncate"
+    URL = "url"
+    NUMBER = "number"
+    DATE = "date"
+
+
+class DateStyle(Choice):
+    """The styles of the filter `date`, in English."""
+
+    LONG = "long"
+    MEDIUM = "medium"
+    SHORT = "short"
+    US = "us"
+    ISO = "iso"
+    YEAR = "year"
+    MONTH = "month"
+    WEEKDAY = "weekday"
+
+
+@frozen
+class Filter:
+    """A filter of a reference.
+
+    `argument` is the number of characters of `truncate` (1 to 1,000), the number of decimals of
+    `number` (0 to 4), or the style of `date`. Other filters have none.
+    """
+
+    name: FilterName
+    argument: int | DateStyle | None = None
+
+    def __str__(self) -> str:
+        """Return the filter as it is written: `truncate: 20`."""
+        match self.argument:
+            case None:
+                return self.name.value
+            case DateStyle():
+                return f'{self.name.value}: "{self.argument.value}"'
+        return f"{self.name.value}: {self.argument}"
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_DATES: Mapping[DateStyle, Callable[[date], str]] = {
+    DateStyle.LONG: lambda day: f"{day.day} {_MONTHS[day.month - 1]} {day.year:04}",
+    DateStyle.MEDIUM: lambda day: f"{day.day} {_MONTHS[day.month - 1][:3]} {day.year:04}",
+    DateStyle.SHORT: lambda day: f"{day.day:02}/{day.month:02}/{day.year:04}",
+    DateStyle.US: lambda day: f"{day.month:02}/{day.day:02}/{day.year:04}",
+    DateStyle.ISO: date.isoformat,
+    DateStyle.YEAR: lambda day: f"{day.year:04}",
+    DateStyle.MONTH: lambda day: _MONTHS[day.month - 1],
+    DateStyle.WEEKDAY: lambda day: _WEEKDAYS[day.weekday()],
+}
+_DECIMALS = Context(prec=60, rounding=ROUND_HALF_UP)
+
+
+def _title(text: str) -> str:
+    """Return the text with a capital at the beginning of each word.
+
+    A letter after `'` is a capital only if a capital is before it, and one after a digit never.
+    These are the rules of Django.
+    """
+    text = re.sub(r"([a-z])'([A-Z])", lambda match: match[0].lower(), text.title())
+    return re.sub(r"\d([A-Z])", lambda match: match[0].lower(), text)
+
+
+def _truncate(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _format_number(number: float, decimals: int) -> str:
+    """Return the number with these decimals. Halves are rounded away from zero."""
+    exact = Decimal(str(number))
+    rounded = _DECIMALS.quantize(exact, Decimal(1).scaleb(-decimals))
+    return f"{abs(rounded) if rounded.is_zero() else rounded:f}"
+
+
+def _format_date(value: date, style: DateStyle) -> str:
+    """Return the date, or that of an instant, which is in UTC."""
+    return _DATES[style](value)
+
+
+@frozen
+class _Rule:
+    """What a filter accepts, and what it does. `example` is how it is written."""
+
+    example: str
+    inputs: tuple[DataType, ...]
+    apply: Callable[..., str]
+    arguments: range | type[DateStyle] | None = None
+
+
+_TEXT = (DataType.TEXT,)
+_RULES: Mapping[FilterName, _Rule] = {
+    FilterName.UPPER: _Rule("upper", _TEXT, str.upper),
+    FilterName.LOWER: _Rule("lower", _TEXT, str.lower),
+    FilterName.TITLE: _Rule("title", _TEXT, _title),
+    FilterName.TRUNCATE: _Rule("truncate: 20", _TEXT, _truncate, range(1, 1_001)),
+    FilterName.URL: _Rule("url", _TEXT, lambda text: quote(text, safe="", errors="replace")),
+    FilterName.NUMBER: _Rule("number: 2", (DataType.NUMBER,), _format_number, range(5)),
+    FilterName.DATE: _Rule(
+        'date: "long"', (DataType.DATE, DataType.DATETIME), _format_date, DateStyle
+    ),
+}
+_OTHER_NAMES = {
+    **dict.fromkeys(("upcase", "uppercase"), "upper"),
+    **dict.fromkeys(("downcase", "lowercase"), "lower"),
+    **dict.fromkeys(("capitalize", "titlecase", "propercase"), "title"),
+    **dict.fromkeys(("truncatechars", "abbreviate"), "truncate"),
+    **dict.fromkeys(("urlencode", "url_encode"), "url"),
+    **dict.fromkeys(("floatformat", "round"), "number"),
+}
+"""The names of filters in the languages of ESPs."""
+
+
+def parse_filter(name: str, argument: int | str | None) -> Filter | Violation:
+    """Return the filter with this name and argument, or why there is none."""
+    try:
+        known = FilterName(name)
+    except ValueError:
+        names = ("default", "expression", *(each.value for each in FilterName))
+        suggestion = _OTHER_NAMES.get(name) or closest_match(name, names)
+        message = f"Use one of the filters {', '.join(names)}."
+        return Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)
+    rule = _RULES[known]
+    match rule.arguments, argument:
+        case None, None:
+            return Filter(known)
+        case range() as numbers, int():
+            if argument in numbers:
+                return Filter(known, argument)
+            message = f"Write a number from {numbers[0]} to {numbers[-1]:,} after `{name}:`."
+            return Violation(Rule.OUT_OF_RANGE, message)
+        case type(), str():
+            styles = [each.value for each in DateStyle]
+            if argument in styles:
+                return Filter(known, DateStyle(argument))
+            message = f"Use one of the styles {', '.join(styles)}."
+            suggestion = closest_match(argument, styles)
+            return Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)
+    return Violation(Rule.FORMAT, f"Write this filter as `| {rule.example}`.")
+
+
+def find_type_error(filters: Sequence[Filter], data_type: DataType) -> str | None:
+    """Return why a field of this type can't have these filters, or None if it can."""
+    if FilterName.NUMBER in [each.name for each in filters[:-1]]:
+        return "The filter `number` must be the last one."
+    for index, each in enumerate(filters):
+        inputs = _RULES[each.name].inputs
+        if data_type not in inputs:
+            expected = " or ".join(input_.value for input_ in inputs)
+            subject = f"the result of `{filters[index - 1].name.value}`" if index else "this field"
+            return (
+                f"The filter `{each.name.value}` requires a {expected}, but {subject} is a"
+                f" {data_type.value}."
+            )
+        data_type = DataType.TEXT
+    return None
+
+
+def apply_filters(value: Value, filters: Sequence[Filter]) -> Value:
+    """Return what a reader sees for the value. The value has a type that the filters accept."""
+    for each in filters:
+        arguments = () if each.argument is None else (each.argument,)
+        value = _RULES[each.name].apply(value, *arguments)
+    return value

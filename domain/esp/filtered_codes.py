@@ -1,0 +1,110 @@
+"""The code that shows the value of a field with filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from ..content import DateStyle, Filter, FilterName
+from ..fields.values import DataType
+from .dialects import DIALECTS, Esp
+from .errors import NotInsertable
+from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal
+from .sources import Strength
+from .surfaces import SURFACE_RULES, ValueForm
+
+_SLOT = re.compile("VALUE|ARGUMENT|LESS|ZEROS")
+
+
+@frozen(kw_only=True)
+class FilteredCode:
+    """Code that shows a value with filters.
+
+    If `needs_value` is true, the code must be in a block for recipients with a value. `differences`
+    are sentences about values for which the ESP can show something else than the preview, and
+    `secondary` the filters that only secondary sources establish.
+    """
+
+    code: str
+    needs_value: bool
+    differences: tuple[str, ...]
+    secondary: tuple[FilterName, ...]
+
+
+def filter_code(
+    esp: Esp,
+    expression: str,
+    filters: Sequence[Filter],
+    data_type: DataType,
+    *,
+    form: ValueForm = ValueForm.USUAL,
+) -> FilteredCode:
+    """Return the code that shows a value of this type with the filters, which fit the type.
+
+    `expression` is the value expression that the name of a field derives, and `form` the form of
+    the result.
+
+    Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
+    """
+    language, title = FILTERS[esp], DIALECTS[esp].title
+    if len(filters) > 1 and not language.joins:
+        raise NotInsertable(f"{title} can apply only one filter to a value.")
+    code = language.value.replace("VALUE", expression)
+    forms = [_find_form(language, title, each) for each in filters]
+    for used, each in zip(forms, filters, strict=True):
+        if used.is_output and each is not filters[-1]:
+            raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
+        code = _fill(used, language, each, code)
+    if not forms[-1].is_output:
+        templates = SURFACE_RULES[esp].forms.get(form)
+        output = language.output if templates is None else templates.insertion
+        code = re.sub("VALUE|EXPRESSION", lambda _: code, output)
+    differences = [each for used in forms for each in used.differences]
+    if data_type is DataType.DATETIME and forms[0].difference_of_instants is not None:
+        differences.append(forms[0].difference_of_instants)
+    return FilteredCode(
+        code=_without_parentheses(code),
+        needs_value=any(used.needs_value for used in forms),
+        differences=tuple(each.replace("{title}", title) for each in differences),
+        secondary=tuple(
+            each.name
+            for used, each in zip(forms, filters, strict=True)
+            if used.strength is Strength.SECONDARY
+        ),
+    )
+
+
+def _find_form(language: FilterLanguage, title: str, wanted: Filter) -> FilterForm:
+    form = language.forms[wanted.name]
+    if isinstance(form, FilterRefusal):
+        reason = form.reason.replace("{title}", title)
+        raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
+    if isinstance(wanted.argument, DateStyle) and wanted.argument not in language.dates:
+        reason = language.missing_style.replace("{title}", title)
+        raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
+    if isinstance(wanted.argument, int) and wanted.argument < form.least:
+        raise NotInsertable(
+            f"The filter `{wanted}` is not possible. At {title}, its number must be at least"
+            f" {form.least}."
+        )
+    return form
+
+
+def _fill(form: FilterForm, language: FilterLanguage, filled: Filter, value: str) -> str:
+    slots = {"VALUE": value}
+    match filled.argument:
+        case DateStyle() as style:
+            slots["ARGUMENT"] = language.dates[style]
+        case int() as number:
+            slots |= {"ARGUMENT": str(number), "LESS": str(number - 1), "ZEROS": "0" * number}
+    code = form.code
+    if filled.argument == 0 and form.code_for_zero is not None:
+        code = form.code_for_zero
+    return _SLOT.sub(lambda slot: slots[slot[0]], code)
+
+
+def _without_parentheses(code: str) -> str:
+    """Return the code without parentheses around the whole content of a tag of Handlebars."""
+    return re.sub(r"(\{{2,3})\((.*)\)(\}{2,3})", r"\1\2\3", code)

@@ -1,0 +1,224 @@
+"""Filters are exported in the form of each ESP, or refused with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import ADMINISTRATOR, DataType, RecipientField
+from recipient_fields.domain.content import (
+    FilterName,
+    InvalidContent,
+    Surface,
+    WarningCode,
+    WarningKind,
+    parse_content,
+)
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    ExportedContent,
+    FieldCodes,
+    derive_codes,
+    export_content,
+)
+from recipient_fields.domain.esp.filters import FILTERS, FilterForm, FilterRefusal
+from recipient_fields.domain.esp.sources import Strength
+
+TYPES = {
+    "city": DataType.TEXT,
+    "visits": DataType.NUMBER,
+    "born": DataType.DATE,
+    "seen": DataType.DATETIME,
+}
+EXAMPLES = {
+    FilterName.UPPER: "city | upper",
+    FilterName.LOWER: "city | lower",
+    FilterName.TITLE: "city | title",
+    FilterName.TRUNCATE: "city | truncate: 20",
+    FilterName.URL: "city | url",
+    FilterName.NUMBER: "visits | number: 2",
+    FilterName.DATE: 'seen | date: "long"',
+}
+EVERY_FILTER = pytest.mark.parametrize(
+    ("esp", "name"),
+    [pytest.param(esp, name, id=f"{esp.value}-{name.value}") for esp in Esp for name in FilterName],
+)
+
+
+@pytest.fixture
+def field(make_field):
+    """Make a field of an administrator for the ESP, with the usual codes or others."""
+
+    def make(esp: Esp, key: str, code: str | None = None) -> RecipientField:
+        codes = derive_codes(esp, esp_name(esp, key))
+        return make_field(
+            ADMINISTRATOR,
+            key=key,
+            data_type=TYPES[key],
+            custom_insertion_code=code or codes.insertion_code,
+            custom_value_expression=codes.value_expression,
+        )
+
+    return make
+
+
+def esp_name(esp: Esp, key: str) -> str:
+    return key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+
+
+@pytest.fixture
+def export(field):
+    """Export content for the ESP, with one field of each type that filters accept."""
+
+    def run(esp: Esp, source: str, **options: Any) -> ExportedContent:
+        fields = [field(esp, key, options.pop(key, None)) for key in TYPES]
+        return export_content(parse_content(source), FieldCodes.of(fields), esp, **options)
+
+    return run
+
+
+@pytest.fixture
+def refusal(export):
+    """Export a reference, and return why it is refused."""
+
+    def run(esp: Esp, reference: str, **options: object) -> str:
+        with pytest.raises(InvalidContent) as invalid:
+            export(esp, f"{{{{recipient.{reference}}}}}", **options)
+        (violation,) = invalid.value.violations
+        return violation.message
+
+    return run
+
+
+CODES = [
+    (Esp.BRAZE, "city | upper", "{{custom_attribute.${city} | upcase}}"),
+    (
+        Esp.CUSTOMER_IO,
+        "city | truncate: 9 | upper",
+        '{{customer.city | truncate: 9, "…" | upcase}}',
+    ),
+    (Esp.KLAVIYO, "city | upper", "{{ person|lookup:'city'|default_if_none:''|upper }}"),
+    (Esp.ITERABLE, "city | lower | title", "{{capitalize (lower (lower city))}}"),
+    (Esp.ITERABLE, 'born | date: "us"', '{{dateFormat born format="MM/dd/yyyy" tz="UTC"}}'),
+    (Esp.MAILCHIMP, "city | title", "*|TITLE:CITY|*"),
+    (Esp.BREVO, "city | title", "{{ contact.CITY|default_if_none:''|title }}"),
+]
+BLOCKS = [
+    (Esp.BRAZE, "city | upper", "{{custom_attribute.${city} | upcase}}{% else %}there{% endif %}"),
+    (Esp.SENDGRID, 'born | date: "iso"', '{{formatDate born "YYYY-MM-DD"}}{{else}}there{{/if}}'),
+    (Esp.MAILCHIMP, "city | upper", "*|IF:CITY|**|UPPER:CITY|**|ELSE:|*there*|END:IF|*"),
+    (Esp.SALESFORCE, "city | upper", "%%=Uppercase(@city)=%%%%[ ELSE ]%%there%%[ ENDIF ]%%"),
+]
+
+
+@pytest.mark.parametrize(("esp", "reference", "code"), CODES)
+def test_a_filter_has_the_form_of_the_esp(esp, reference, code, export):
+    assert export(esp, f"{{{{recipient.{reference}}}}}").content == code
+
+
+SURFACES = [
+    (Esp.BRAZE, Surface.HTML, "city | upper", "{{custom_attribute.${city} | upcase | escape}}"),
+    (Esp.BRAZE, Surface.TEXT, "city | upper", "{{custom_attribute.${city} | upcase}}"),
+    (Esp.ITERABLE, Surface.TEXT, "city | upper", "{{{upper city}}}"),
+    (Esp.ITERABLE, Surface.HTML, "city | upper", "{{upper city}}"),
+    (Esp.KLAVIYO, Surface.SUBJECT, "born | date: 'iso'", "|format_date_string|date:'Y-m-d' }}"),
+    (Esp.KLAVIYO, Surface.SUBJECT, "city | upper", "|upper|default_if_none:''|safe }}"),
+    (Esp.BRAZE, Surface.HTML, "city | url", '| url_encode | replace: "+", "%20"}}'),
+]
+
+
+@pytest.mark.parametrize(("esp", "surface", "reference", "part"), SURFACES)
+def test_the_result_of_a_filter_has_the_form_of_the_surface(esp, surface, reference, part, export):
+    assert part in export(esp, f"{{{{recipient.{reference}}}}}", surface=surface).content
+
+
+@pytest.mark.parametrize(("esp", "reference", "end"), BLOCKS)
+def test_a_default_is_written_in_a_block(esp, reference, end, export):
+    exported = export(esp, f'{{{{recipient.{reference} | default: "there"}}}}').content
+    assert exported.endswith(end)
+    assert "there" not in export(esp, f"{{{{recipient.{reference}}}}}").content
+
+
+@EVERY_FILTER
+def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, export, refusal):
+    form = FILTERS[esp].forms[name]
+    if isinstance(form, FilterRefusal):
+        message = refusal(esp, EXAMPLES[name])
+        assert message.endswith(form.reason.replace("{title}", DIALECTS[esp].title))
+        assert bool(form.source) is (form.strength is not Strength.NONE)
+        return
+    warnings = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").warnings
+    assert form.source
+    is_secondary = form.strength is Strength.SECONDARY
+    texts = [each.message for each in warnings if each.code is WarningCode.SECONDARY_SOURCES]
+    assert any(f"`{name.value}`" in each for each in texts) is is_secondary
+    has_difference = bool(form.differences or form.difference_of_instants)
+    assert any(each.code is WarningCode.FILTER_DIFFERENCE for each in warnings) is has_difference
+
+
+@EVERY_FILTER
+def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
+    if isinstance(FILTERS[esp].forms[name], FilterForm):
+        code = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").content
+        warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
+        assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []
+
+
+@pytest.mark.parametrize(
+    ("esp", "reference", "reason"),
+    [
+        (Esp.MAILCHIMP, "city | upper | url", "Mailchimp can apply only one filter to a value."),
+        (Esp.ITERABLE, "city | truncate: 3", "At Iterable, its number must be at least 4."),
+        (Esp.ITERABLE, "city | url | upper", "At Iterable, `url` must be the last filter."),
+        (Esp.SALESFORCE, 'born | date: "weekday"', "about the format of weekdays."),
+        (Esp.BRAZE, 'city | upper | default: "{{x}}"', "no safe way to write { or } or \\ here."),
+        (Esp.SALESFORCE, 'city | upper | default: "5%"', "add a space at its ends."),
+    ],
+)
+def test_what_an_esp_cannot_write_is_refused(esp, reference, reason, refusal):
+    assert refusal(esp, reference).endswith(reason)
+
+
+def test_a_filter_changes_no_code_that_a_person_has_written(refusal):
+    message = refusal(Esp.BRAZE, "city | upper", city="{{custom_attribute.${city} | strip}}")
+    assert "It can't have a filter, because its insertion code is not the usual one" in message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '<a href="https://a.example/?c={{recipient.city}}">',
+        "<a href='/x?a=1&amp;c={{recipient.city | upper}}'>",
+        '<img src = "https://a.example/?v={{recipient.visits}}&c={{recipient.city}}">',
+        "See https://a.example/?c={{recipient.city}} now.",
+    ],
+)
+def test_a_text_in_the_query_of_a_link_is_a_caveat(source, export):
+    codes = [each.code for each in export(Esp.BRAZE, source).warnings]
+    assert codes.count(WarningCode.UNENCODED_VALUE) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '<a href="https://a.example/?c={{recipient.city | url}}">',
+        '<a href="https://a.example/?v={{recipient.visits}}">',
+        '<a href="https://a.example/{{recipient.city}}">',
+        '<a href="https://a.example/?c">{{recipient.city}}</a>',
+        '<p title="What? {{recipient.city}}">Why? {{recipient.city}}',
+        "https://a.example/?c Why {{recipient.city}}",
+    ],
+)
+def test_other_values_in_links_are_no_caveat(source, export):
+    codes = [each.code for each in export(Esp.BRAZE, source).warnings]
+    assert WarningCode.UNENCODED_VALUE not in codes
+
+
+def test_the_code_in_an_attribute_has_other_quotes(export):
+    source = '<a href="/?c={{recipient.city | url}}" title="{{recipient.city | truncate: 9}}">'
+    exported = export(Esp.BRAZE, source)
+    assert "url_encode | replace: '+', '%20'}}" in exported.content
+    assert "truncate: 9, '…' | escape}}" in exported.content
+    assert WarningCode.QUOTES_IN_CODE not in [each.code for each in exported.warnings]

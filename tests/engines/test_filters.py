@@ -1,0 +1,352 @@
+"""Values with filters render what the preview shows, for generated filters and values."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from html import unescape
+from itertools import islice
+from random import Random
+
+import pytest
+from attrs import frozen
+
+from recipient_fields.domain import DataType
+from recipient_fields.domain.conditions import Value, read_value
+from recipient_fields.domain.content import (
+    DateStyle,
+    Filter,
+    FilterName,
+    InvalidContent,
+    Surface,
+    WarningCode,
+    parse_content,
+    preview_content,
+)
+from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.esp import Engine, Esp, export_content
+from recipient_fields.domain.esp.filters import FILTERS, FilterForm
+
+from .errors import NotRendered
+from .generation import DATA_TYPES, esp_name, synced_codes, synced_fields
+from .rendering import ENGINES, render, render_all
+
+PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
+VALUES_PER_REFERENCE = 10
+
+KEYS = {
+    DataType.TEXT: ("tier", "home_city"),
+    DataType.NUMBER: ("visits", "score"),
+    DataType.DATE: ("joined",),
+    DataType.DATETIME: ("seen",),
+}
+TEXT_FILTERS = (FilterName.UPPER, FilterName.LOWER, FilterName.TITLE, FilterName.URL)
+TEXTS = (
+    *("gold", "New York", "Zürich", "JEAN-LUC", "o'neil", "it's", "McDonald", "1st a_b", "Straße"),
+    *("ΟΔΟΣ", "İstanbul", "ﬁn", "ǆ", "ŉ", "日本語", "cafe\u0301", "\U0001f680 go", "é" * 300),
+    *("x" * 300, "a  b\tc", '"q"', "<b>&amp;</b>", "a&b=c/d?e#f", "!'()*~-_.", "50%", "a+b", " "),
+    *("%%=v(@x)=%%", "{{x}}", "{% x %}", "*|A|*", "\\", "\u2019tis", "x\u00a0y"),
+)
+ALPHABET = "abcXYZ éÉßñΣσςÅи'-_.&<>\"+%/日🚀\u0301"
+NUMBERS = (
+    *(0, 1, -1, 3, 0.5, -0.5, 2.5, 1.005, -1.005, 2.675, 0.125, -0.001, 0.1, 1e-7, 9.995),
+    *(1234567.891, -1234567, 9007199254740991, -9007199254740991),
+)
+DATES = (
+    *(date(2028, 2, 29), date(2000, 2, 29), date(1970, 1, 1), date(1969, 12, 31)),
+    *(date(2026, 3, 5), date(2026, 12, 31), date(1900, 1, 1), date(2026, 9, 9)),
+)
+INSTANTS = (
+    *("2026-11-20T09:15:00.000Z", "2026-12-31T23:59:59.999Z", "2028-02-29T00:00:00.000Z"),
+    *("2026-11-20T00:30:00+02:00", "2026-11-20T23:30:00-05:00", "1969-07-20T20:17:00.000Z"),
+)
+
+
+def has(*parts: str) -> Callable[[object], bool]:
+    return lambda value: any(part in str(value) for part in parts)
+
+
+def has_other_characters(allowed: str) -> Callable[[object], bool]:
+    return lambda value: re.fullmatch(rf"[{allowed}]*", str(value)) is None
+
+
+def is_rounded(value: object) -> bool:
+    """Return whether the number is near a half, or near a negative zero."""
+    try:
+        decimal = Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return -1 < decimal < 0 or decimal.as_tuple().digits[-1] == 5
+
+
+def is_no_timestamp(value: object) -> bool:
+    """Return whether Customer.io does not read the value, which the tests store in seconds."""
+    try:
+        return seconds(str(value)) < 100_000_000
+    except ValueError:
+        return False
+
+
+def seconds(text: str) -> int:
+    at = datetime.fromisoformat(text)
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
+
+
+def always(value: object) -> bool:
+    return True
+
+
+EXAMPLES: Mapping[str, Callable[[object], bool]] = {
+    "writes Σ at the end of a word as in its middle": has("\u03a3", "\u03c3", "\u03c2"),
+    "LiquidJS does not encode !'()*": has(*"!'()*"),
+    "is stored with another one than UTC": has("+02:00", "-05:00"),
+    "shows an instant, such as": always,
+    "reads only Unix timestamps": is_no_timestamp,
+    "accents that are separate characters": has("\u0301", "\u0307"),
+    "pongo2 does not write ß as SS": has("ß", "ﬁ", "ŉ", "ǆ"),
+    "pongo2 writes Σ at the end of a word": has("\u03a3", "\u03c3", "\u03c2", "İ"),
+    "Django and pongo2 write different capitals": has_other_characters(
+        r"\x00-\x26\x28-\x5e\x60-\x7e"
+    ),
+    "with three periods instead of …": lambda value: len(str(value)) > 3,
+    "pongo2 rounds some halves down": is_rounded,
+    "writes a capital only after white space": has_other_characters(r"a-zA-Zé "),
+    "writes a blank as +": has(" ", "~", "*"),
+    "rounds some halves down": is_rounded,
+    "for other letters than A to Z": lambda value: not str(value).isascii(),
+    "in words with other characters than A to Z": has_other_characters("A-Za-z "),
+    "counts characters such as 🚀": has("\U0001f680"),
+    "encodes besides blanks and letters": lambda value: not str(value).replace(" ", "").isalnum(),
+    "encodes other characters than A to Z and digits": has_other_characters("A-Za-z0-9"),
+    "rounds halves, such as 1.005": is_rounded,
+}
+"""The values that each difference names. A caveat with the difference excuses them."""
+HTML = {"can spoil the email": has("<", "&", '"', "'", ">")}
+"""The values that the caveats about HTML name."""
+CAVEATS = {WarningCode.FILTER_DIFFERENCE, WarningCode.HTML_IN_VALUES}
+
+
+@frozen
+class Case:
+    """A reference, a value, what the ESP renders, and what the preview shows."""
+
+    source: str
+    value: object
+    results: tuple[object, ...]
+    template: str
+    stored: object
+    key: str
+    expected: str
+    surface: Surface
+    differences: tuple[str, ...]
+
+    def is_shown(self, text: str) -> bool:
+        """Return whether a reader sees what is expected. Engines escape different characters."""
+        if self.surface is Surface.HTML:
+            return unescape(text) == unescape(self.expected)
+        return text == self.expected
+
+    @property
+    def is_excused(self) -> bool:
+        return any(
+            phrase in difference and any(map(applies, (self.value, *self.results)))
+            for phrase, applies in (*EXAMPLES.items(), *HTML.items())
+            for difference in self.differences
+        )
+
+
+def generate_filters(random: Random, data_type: DataType) -> tuple[Filter, ...]:
+    """Return one to three filters for values of this type."""
+    filters: list[Filter] = []
+    if data_type is DataType.NUMBER:
+        filters.append(Filter(FilterName.NUMBER, random.choice((0, 1, 2, 2, 3, 4))))
+    elif data_type is not DataType.TEXT:
+        filters.append(Filter(FilterName.DATE, random.choice(tuple(DateStyle))))
+        if random.random() < 0.7:
+            return tuple(filters)
+    for _ in range(0 if data_type is DataType.NUMBER else random.choice((1, 1, 1, 2, 3))):
+        if random.random() < 0.25:
+            filters.append(Filter(FilterName.TRUNCATE, random.choice((1, 2, 4, 5, 20, 300))))
+        else:
+            filters.append(Filter(random.choice(TEXT_FILTERS)))
+    return tuple(filters)
+
+
+def generate_value(random: Random, data_type: DataType) -> object:
+    if random.random() < 0.1:
+        return random.choice((None, ""))
+    is_listed = random.random() < 0.6
+    match data_type:
+        case DataType.TEXT:
+            length = random.randint(1, 12)
+            return (
+                random.choice(TEXTS) if is_listed else "".join(random.choices(ALPHABET, k=length))
+            )
+        case DataType.NUMBER:
+            return random.choice(NUMBERS) if is_listed else round(random.uniform(-1e4, 1e4), 4)
+        case DataType.DATE:
+            day = date(1900, 1, 1) + timedelta(days=random.randrange(73_000))
+            return (random.choice(DATES) if is_listed else day).isoformat()
+    instant = datetime(1980, 1, 1, tzinfo=UTC) + timedelta(minutes=random.randrange(30_000_000))
+    return random.choice(INSTANTS) if is_listed else instant.strftime("%Y-%m-%dT%H:%M:00.000Z")
+
+
+def results(value: object, data_type: DataType, filters: Sequence[Filter]) -> Iterator[Value]:
+    """Yield the result of each filter."""
+    read = read_value("key", data_type, value)
+    for end in range(1, len(filters) + 1):
+        if read is not None:
+            yield apply_filters(read, filters[:end])
+
+
+def stored(esp: Esp, value: object, data_type: DataType) -> object:
+    """Return the value as the ESP stores it."""
+    is_time = data_type in (DataType.DATE, DataType.DATETIME)
+    if esp is Esp.CUSTOMER_IO and is_time and value:
+        return seconds(str(value))
+    if esp is Esp.SALESFORCE and isinstance(value, float):
+        return f"{Decimal(str(value)):f}"
+    return value
+
+
+def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
+    """Yield cases without end."""
+    fields, codes = synced_fields(esp), synced_codes(esp)
+    while True:
+        data_type = random.choice(tuple(KEYS))
+        key = random.choice(KEYS[data_type])
+        filters = generate_filters(random, data_type)
+        default = random.choice(("", "", ' | default: "Nobody & <you>"'))
+        source = f"{{{{recipient.{key} | {' | '.join(map(str, filters))}{default}}}}}"
+        content = parse_content(source)
+        surface = random.choice(tuple(Surface))
+        counts["generated"] += 1
+        try:
+            exported = export_content(content, codes, esp, surface=surface)
+        except InvalidContent:
+            continue
+        counts["exported"] += 1
+        differences = tuple(each.message for each in exported.warnings if each.code in CAVEATS)
+        for _ in range(VALUES_PER_REFERENCE):
+            value = generate_value(random, data_type)
+            shown = preview_content(content, fields, {key: value}, surface=surface)
+            yield Case(
+                source=source,
+                value=value,
+                results=tuple(results(value, data_type, filters)),
+                template=f"<p>{exported.content}</p>",
+                stored=stored(esp, value, data_type),
+                key=key,
+                expected=f"<p>{shown}</p>",
+                surface=surface,
+                differences=differences,
+            )
+
+
+WITHOUT_FILTERS = {Esp.HUBSPOT, Esp.ACTIVECAMPAIGN}
+
+
+@pytest.mark.parametrize(
+    ("esp", "engine"),
+    [
+        (esp, engine)
+        for esp, engines in ENGINES.items()
+        for engine in engines
+        if esp not in WITHOUT_FILTERS
+    ],
+)
+def test_an_engine_renders_what_the_preview_shows(esp, engine):
+    counts: Counter[str] = Counter()
+    cases = list(islice(generate(esp, Random(esp.value), counts), PAIRS))
+    inputs = [(case.template, {esp_name(esp, case.key): case.stored}) for case in cases]
+    rendered = render_all(esp, inputs, engine)
+    wrong = [
+        f"{case.source}\n  value     {case.value!r}\n  template  {case.template}"
+        f"\n  expected  {case.expected!r}\n  rendered  {text!r}"
+        for case, text in zip(cases, rendered, strict=True)
+        if (isinstance(text, NotRendered) or not case.is_shown(text)) and not case.is_excused
+    ]
+    assert not wrong, f"{len(wrong)} of {PAIRS} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+ORDINARY: Mapping[FilterName, tuple[str, Value]] = {
+    **dict.fromkeys((*TEXT_FILTERS, FilterName.TRUNCATE), ("tier", "gold")),
+    FilterName.NUMBER: ("visits", 2.24),
+    FilterName.DATE: ("joined", "2026-03-05"),
+}
+FORMS = [
+    pytest.param(esp, engine, name, id=f"{esp.value}-{engine.value if engine else ''}-{name.value}")
+    for esp, language in FILTERS.items()
+    for name, form in language.forms.items()
+    if isinstance(form, FilterForm)
+    for engine in ENGINES[esp]
+]
+ARGUMENTS = {
+    FilterName.TRUNCATE: (4, 20),
+    FilterName.NUMBER: (0, 1, 3),
+    FilterName.DATE: tuple(DateStyle),
+}
+
+
+@pytest.mark.parametrize(("esp", "engine", "name"), FORMS)
+def test_an_ordinary_value_needs_no_excuse(esp, engine, name):
+    key, value = ORDINARY[name]
+    for argument in ARGUMENTS.get(name, (None,)):
+        if argument is DateStyle.WEEKDAY and esp is Esp.SALESFORCE:
+            continue
+        each = Filter(name, argument)
+        exported = export_content(
+            parse_content(f"{{{{recipient.{key} | {each}}}}}"), synced_codes(esp), esp
+        )
+        at_esp = {esp_name(esp, key): stored(esp, value, DATA_TYPES[key])}
+        read = read_value(key, DATA_TYPES[key], value)
+        assert read is not None
+        assert render(esp, exported.content, at_esp, engine) == apply_filters(read, [each])
+
+
+DIFFERENCES = [
+    (Esp.BRAZE, Engine.RUBY_LIQUID, "tier | lower", "ΟΔΟΣ", "οδο\u03c3"),
+    (Esp.BRAZE, Engine.LIQUIDJS, "tier | url", "o'neil (work)", "o'neil%20(work)"),
+    (Esp.KLAVIYO, Engine.DJANGO, "tier | truncate: 4", "cafe\u0301", "caf\u00e9"),
+    (Esp.BREVO, Engine.PONGO2, "tier | upper", "Straße", "STRAßE"),
+    (Esp.BREVO, Engine.PONGO2, "tier | lower", "ΟΔΟΣ", "οδο\u03c3"),
+    (Esp.BREVO, Engine.PONGO2, "tier | title", "it's", "It'S"),
+    (Esp.BREVO, Engine.PONGO2, "tier | title", "a_b", "A_b"),
+    (Esp.BREVO, Engine.PONGO2, "tier | truncate: 6", "Zürich 1", "Zür..."),
+    (Esp.BREVO, Engine.PONGO2, "visits | number: 2", 1.005, "1.00"),
+    (Esp.BREVO, Engine.PONGO2, "visits | number: 2", -0.001, "-0.00"),
+    (Esp.ITERABLE, Engine.HANDLEBARS, "tier | title", "jean-luc", "Jean-luc"),
+    (Esp.ITERABLE, Engine.HANDLEBARS, "tier | truncate: 6", "Zürich 1", "Zür..."),
+    (Esp.ITERABLE, Engine.HANDLEBARS, "tier | url", "a *~", "a+*%7E"),
+    (Esp.ITERABLE, Engine.HANDLEBARS, "visits | number: 2", 1.005, "1.00"),
+    (Esp.ITERABLE, Engine.HANDLEBARS, "visits | number: 2", "3", ""),
+]
+"""The examples of the caveats, and what an engine renders instead of the preview."""
+
+
+@pytest.mark.parametrize(("esp", "engine", "reference", "value", "rendered"), DIFFERENCES)
+def test_an_engine_differs_for_the_example_of_a_caveat(esp, engine, reference, value, rendered):
+    source = f"{{{{recipient.{reference}}}}}"
+    exported = export_content(parse_content(source), synced_codes(esp), esp)
+    assert WarningCode.FILTER_DIFFERENCE in [each.code for each in exported.warnings]
+    name = esp_name(esp, reference.partition(" ")[0])
+    assert unescape(render(esp, exported.content, {name: value}, engine)) == rendered
+
+
+def test_each_difference_has_its_values():
+    differences = {
+        difference
+        for language in FILTERS.values()
+        for form in language.forms.values()
+        if isinstance(form, FilterForm)
+        for difference in (*form.differences, form.difference_of_instants)
+        if difference is not None
+    }
+    for phrase in EXAMPLES:
+        assert any(phrase in each for each in differences), phrase
+    for difference in differences:
+        assert any(phrase in difference for phrase in EXAMPLES), difference
