@@ -346,14 +346,16 @@ def parse_content_preview(document: object) -> ContentPreview:
     return ContentPreview(content, members.recipient, find_surface(content, surface))
 
 
-def render_content_preview(preview: ContentPreview, text: str) -> dict[str, object]:
-    """Return the document of a preview with this text."""
+def render_content_preview(
+    preview: ContentPreview, text: str, keys: Sequence[str]
+) -> dict[str, object]:
+    """Return the document of a preview with this text, and with the keys of its fields."""
     return render_document(
         PreviewedContentDocument(
             content=text,
             surface=preview.surface,
             warnings=tuple(map(_warning, preview.content.warnings)),
-            fields=preview.content.keys(),
+            fields=keys,
         )
     )
 

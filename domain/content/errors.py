@@ -15,7 +15,7 @@ __all__ = ["MAX_VIOLATIONS", "MAX_WARNINGS", "ContentWarning", "InvalidContent"]
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""
 MAX_WARNINGS = 1_000
-"""The maximum number of places with warnings in one content."""
+"""The maximum number of places with warnings in one content. Mistakes have priority."""
 
 
 class InvalidContent(InvalidInput):

@@ -71,8 +71,8 @@ def preview_content(
     require_type(date | None, today=today)
     resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
     require_fields(content, resolver)
-    if resolver.find(EMAIL_KEY) is own_email():
-        values = {EMAIL_KEY: _EMAIL, **values}
+    if resolver.find(EMAIL_KEY) is own_email() and values.get(EMAIL_KEY) in (None, ""):
+        values = {**values, EMAIL_KEY: _EMAIL}
     recipient = _Recipient(
         resolver=resolver,
         values=values,

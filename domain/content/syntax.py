@@ -99,6 +99,7 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
+"""The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
 _SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
@@ -182,9 +183,7 @@ class _Parser:
     def nodes(self) -> tuple[Node, ...]:
         """Return what was read. A block without an end reaches to the end of the content."""
         while len(self.blocks) > 1:
-            block = self.blocks.pop()
-            block.end_branch()
-            self.blocks[-1].nodes.append(Block(tuple(block.branches), len(self.source)))
+            self._end_block(len(self.source))
         return tuple(self.blocks[0].nodes)
 
     def parse(self) -> None:
@@ -291,7 +290,7 @@ class _Parser:
 
     def _comment(self, tag: re.Match[str]) -> int:
         """Remove a comment. Nothing is read in it."""
-        found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.end())
+        found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.start("comment") + 1)
         if found is None:  # The rest of the content may be part of it.
             end = "}}" if tag["comment"] == "!" else "--}}"
             self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_COMMENT.format(end=end))
@@ -363,9 +362,7 @@ class _Parser:
             block.other_tags.pop()
         elif not is_outermost and not block.other_tags and tag["close"] == "if":
             self._add_text(tag.start())
-            block.end_branch()
-            self.blocks.pop()
-            self.blocks[-1].nodes.append(Block(tuple(block.branches), tag.start()))
+            self._end_block(tag.start())
             return self._end_tag(tag.end())
         elif not is_outermost or (block.other_tags and tag["close"] == "if"):
             name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
@@ -375,6 +372,19 @@ class _Parser:
         elif tag["close"] == "if":
             self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
         return tag.end()
+
+    def _end_block(self, end: int) -> None:
+        """End the innermost block. One that is nested too deep becomes the nodes of its branches.
+
+        So the tree never exceeds the recursion limit of Python.
+        """
+        block = self.blocks.pop()
+        block.end_branch()
+        outer = self.blocks[-1].nodes
+        if len(self.blocks) > MAX_BLOCK_DEPTH:
+            outer += (node for branch in block.branches for node in branch.nodes)
+        else:
+            outer.append(Block(tuple(block.branches), end))
 
     def _condition(self, start: int, found: re.Match[str]) -> Condition | None:
         self._conditions += 1

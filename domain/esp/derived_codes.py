@@ -20,6 +20,9 @@ from .surfaces import SURFACE_RULES, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
+_ESCAPED = re.compile("[&<>\"'`=]")
+"""The characters that Handlebars escapes."""
+
 
 @frozen
 class DerivedCodes:
@@ -99,15 +102,25 @@ def derive_guarded_code(
     Raises: NoSafeForm as `derive_codes` does.
     """
     codes = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
-    dialect, templates = DIALECTS[esp], SURFACE_RULES[esp].forms.get(form)
-    if templates is not None:
-        template = templates.insertion if default is None else templates.insertion_with_default
-    elif default is None and dialect.guarded_insertion is not None:
-        template = dialect.guarded_insertion
-    else:
+    template = _find_template(esp, data_type, default, form)
+    if template is None:
         return codes.insertion_code
     slots = {"EXPRESSION": codes.value_expression, "DEFAULT": default or ""}
-    return InsertionCode(_fill(dialect, template, slots))
+    return InsertionCode(_fill(DIALECTS[esp], template, slots))
+
+
+def _find_template(
+    esp: Esp, data_type: DataType, default: str | None, form: ValueForm
+) -> str | None:
+    """Return the template of the code, or None for that of the dialect."""
+    rules = SURFACE_RULES[esp]
+    if form in rules.forms:
+        templates = rules.forms[form]
+        return templates.insertion if default is None else templates.insertion_with_default
+    if default is None:
+        return DIALECTS[esp].guarded_insertion
+    has_html = data_type is DataType.TEXT and _ESCAPED.search(default) is not None
+    return rules.unescaped_default if has_html else None
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:

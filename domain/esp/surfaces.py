@@ -43,9 +43,10 @@ class SurfaceRules:
     """What one ESP does with HTML in the values of text fields.
 
     `source` says who establishes this. `forms` are the insertion codes that differ from the usual
-    one. No form changes the default, which is a part of the content. `caveats` name what can be
-    wrong on a surface although its form is used, and `block_in_table` what happens to a block
-    between the rows of a table.
+    one. No form changes the default, which is a part of the content. `unescaped_default` is the
+    code of a text whose default has characters of HTML, if the usual code escapes both. `caveats`
+    name what can be wrong on a surface although its form is used, and `block_in_table` what happens
+    to a block between the rows of a table.
     """
 
     html: Escaping = Escaping.UNKNOWN
@@ -53,6 +54,7 @@ class SurfaceRules:
     subject: Escaping = Escaping.UNKNOWN
     source: str
     forms: Mapping[ValueForm, Templates] = {}
+    unescaped_default: str | None = None
     caveats: Mapping[Surface, str] = {}
     block_in_table: str | None = None
 
@@ -81,6 +83,7 @@ _BREVO = (
     "A third party's guide says that Brevo does not escape HTML in values. pongo2 and Django escape"
     " it. A value with < or & can spoil the email, or show entities."
 )
+_BLOCK_WITH_DEFAULT = "{{#if EXPRESSION}}{{EXPRESSION}}{{else}}DEFAULT{{/if}}"
 _IF_SET = '{% if EXPRESSION != nil and EXPRESSION != "" %}'
 
 SURFACE_RULES: Mapping[Esp, SurfaceRules] = {
@@ -158,6 +161,7 @@ SURFACE_RULES: Mapping[Esp, SurfaceRules] = {
                 "{{{EXPRESSION}}}", "{{#if EXPRESSION}}{{{EXPRESSION}}}{{else}}DEFAULT{{/if}}"
             ),
         },
+        unescaped_default=_BLOCK_WITH_DEFAULT,
         # https://github.com/sendgrid/email-templates/issues/70 and 93
         block_in_table=(
             "SendGrid's design editor moves blocks between rows out of the table, and they break"
@@ -175,6 +179,7 @@ SURFACE_RULES: Mapping[Esp, SurfaceRules] = {
                 "{{{EXPRESSION}}}", '{{{defaultIfEmpty EXPRESSION "DEFAULT"}}}'
             ),
         },
+        unescaped_default=_BLOCK_WITH_DEFAULT,
     ),
     Esp.BREVO: SurfaceRules(
         source="A third party's guide, mailtrap-skills, which the engines contradict",

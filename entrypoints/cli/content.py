@@ -282,6 +282,7 @@ def preview(
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
         parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
+    note_warnings(parsed.warnings)
     print_bytes(mark + shown.encode())
 
 

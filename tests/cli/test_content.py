@@ -82,6 +82,12 @@ def test_a_preview_escapes_values_in_html_only(content, previewed, tmp_path):
     assert html.out == "A &amp; B"
 
 
+def test_a_preview_reports_mistakes(previewed):
+    run = previewed("{{Recipient.shop}}", {})
+    assert (run.status, run.out) == (0, "{{Recipient.shop}}")
+    assert "This looks like a reference" in run.err
+
+
 def test_a_value_without_a_field_is_reported(previewed):
     run = previewed("{{recipient.shop}}", {"shopp": "A"})
     assert (run.status, run.out) == (INVALID, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import asdict, evolve, field, frozen
@@ -129,11 +130,11 @@ def export_content(
     html = HtmlInValues.of(content, codes.names.get_esp(target), surface, raw=raw)
     export = _Export(content, resolver, html, literals)
     exported = export.run()
-    warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
+    warnings = sorted(export.reported_warnings(), key=lambda each: (each.line, each.column))
     rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
     export.violations += map(_as_violation, rejected)
     if export.violations:
-        raise InvalidContent(export.violations)
+        raise InvalidContent(export.violations[:MAX_VIOLATIONS])
     used = {key: str(resolver.get_code(key).meant_field.key) for key in export.used}
     return ExportedContent(
         content=exported,
@@ -203,6 +204,7 @@ class _Export:
         esp = html.esp
         self.violations: list[LocatedViolation] = []
         self.warnings: dict[ContentWarning, None] = {}
+        self._counts: Counter[WarningKind] = Counter()
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
@@ -230,6 +232,13 @@ class _Export:
                 self._warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
         return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values())) + exported
 
+    def reported_warnings(self) -> Sequence[ContentWarning]:
+        """Return up to 1,000 warnings, mistakes first: `strict` rejects them."""
+        mistakes_first = sorted(
+            self.warnings, key=lambda each: each.code.kind is WarningKind.CAVEAT
+        )
+        return mistakes_first[:MAX_WARNINGS]
+
     def _warn_of_foreign_tags(self) -> None:
         """Add the warnings about text that stays, apart from those about literals."""
         content = self._content
@@ -237,7 +246,7 @@ class _Export:
         for warning in content.warnings:
             offset = content.lines.offset_of(warning.position)
             if kept[offset] == content.masked[offset]:
-                self.warnings[warning] = None
+                self._add(warning)
         places = {warning.position for warning in self.warnings}
         for found in find_foreign_code(self._esp, content.masked, self._literals, self._find_key):
             if content.lines.position(found.offset) not in places:
@@ -562,8 +571,13 @@ class _Export:
             raise InvalidContent(self.violations)
 
     def _warn(self, offset: int, code: WarningCode, message: str) -> None:
-        if len(self.warnings) < MAX_WARNINGS:
-            self.warnings[self._content.lines.warning(offset, code, message)] = None
+        self._add(self._content.lines.warning(offset, code, message))
+
+    def _add(self, warning: ContentWarning) -> None:
+        kind = warning.code.kind
+        if warning not in self.warnings and self._counts[kind] < MAX_WARNINGS:
+            self._counts[kind] += 1
+            self.warnings[warning] = None
 
     def _refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
         violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)

@@ -24,7 +24,10 @@ _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
 """The number of tags, and of characters in them, that are examined: this takes about 1 s."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
-_SYSTEM_NAME = re.compile(r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)")
+_SYSTEM_NAME = re.compile(
+    r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)", re.IGNORECASE
+)
+_SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
@@ -80,9 +83,9 @@ def _warning(
     local_names: Collection[str],
 ) -> TagWarning | None:
     title = DIALECTS[esp].title
-    system_name = _SYSTEM_NAME.match(tag.text)
-    if system_name is not None and system_name["root"] not in local_names:
-        message = _describe_system_name(system_name["path"])
+    system_name = _find_system_name(tag, local_names)
+    if system_name is not None:
+        message = _describe_system_name(system_name)
         return TagWarning(tag.start, WarningCode.REFERENCE_LOOKALIKE, message)
     name = _NAME.fullmatch(tag.text)
     key = None if name is None or name[1] in local_names else find_key(name[1])
@@ -108,15 +111,23 @@ def _warning(
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
 
 
+def _find_system_name(tag: RawTag, local_names: Collection[str]) -> str | None:
+    """Return the name in `{{link.…}}` or `{{today.…}}`, or in capital letters one that exists."""
+    found = _SYSTEM_NAME.match(tag.text)
+    if found is None or found["root"] in local_names:
+        return None
+    path = found["path"]
+    return path if found["root"].islower() or path.lower() in _SYSTEM_VALUES else None
+
+
 def _describe_system_name(path: str) -> str:
-    """Return what is wrong with `{{link.…}}` or `{{today.…}}`, which would be shown or removed."""
-    values = {value.value: value for value in SystemValue}
-    if path in values:
-        return f"Write only the name between the braces: `{values[path]}`."
-    suggestion = closest_match(path, values)
+    """Return what is wrong with a tag with this name, which would be shown or removed."""
+    if path in _SYSTEM_VALUES:
+        return f"Write only the name between the braces: `{_SYSTEM_VALUES[path]}`."
+    suggestion = closest_match(path, _SYSTEM_VALUES)
     if suggestion is not None:
-        return f"Content has no `{path}`. Did you mean `{values[suggestion]}`?"
-    return f"Content has no `{path}`. It has {', '.join(values)}."
+        return f"Content has no `{path}`. Did you mean `{_SYSTEM_VALUES[suggestion]}`?"
+    return f"Content has no `{path}`. It has {', '.join(_SYSTEM_VALUES)}."
 
 
 def _describe(title: str, finding: Finding) -> str:

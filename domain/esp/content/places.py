@@ -10,7 +10,7 @@ from itertools import pairwise
 from ...conditions.implications import keys_set_if
 from ...content import Block, Node, Reference, Text
 
-_LINK = re.compile(r"""<a\s[^<>]*\bhref\s*=\s*(?P<quote>["'])\Z""", re.IGNORECASE)
+_LINK = re.compile(r"""<a\s(?:[^<>]*[\s"'])?href\s*=\s*(?P<quote>["'])\Z""", re.IGNORECASE)
 _TABLE_TAG = re.compile(r"<(?P<end>/?)(?P<element>table|thead|tbody|tfoot|tr|td|th)\b", re.I)
 _MAX_TAG_LENGTH = 2_000
 """The number of characters of a tag that are examined."""
@@ -45,10 +45,15 @@ def find_links(nodes: Sequence[Node], masked: str) -> Iterator[int]:
             for branch in node.branches:
                 yield from find_links(branch.nodes, masked)
         elif isinstance(node, Reference) and isinstance(after, Text):
-            before = masked[max(0, node.start - _MAX_TAG_LENGTH) : node.start]
-            link = _LINK.search(before)
+            link = find_open_tag(_LINK, masked, node.start)
             if link is not None and after.text.startswith(link["quote"]):
                 yield node.start
+
+
+def find_open_tag(pattern: re.Pattern[str], masked: str, offset: int) -> re.Match[str] | None:
+    """Return the match of the last tag before the offset, up to there, or None."""
+    start = masked.rfind("<", max(0, offset - _MAX_TAG_LENGTH), offset)
+    return None if start < 0 else pattern.match(masked, start, offset)
 
 
 def find_between_rows(nodes: Iterable[Node], masked: str) -> Iterator[int]:

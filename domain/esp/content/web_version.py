@@ -12,10 +12,10 @@ from ..dialects import Esp
 from ..spans import Spans
 from ..system_codes import EMAIL_ONLY, EmailOnly
 from .markup import Markup
+from .places import find_open_tag
 
-_MAX_TAG_LENGTH = 1_000
-_MAX_LINK_LENGTH = 5_000
-"""The number of characters of a tag, and of a link, in which the ends of the link are searched."""
+_MAX_LINK_LENGTH = 20_000
+"""The number of characters of a link in which its end is searched."""
 _OPEN_LINK = re.compile(r"<a\s[^<>]*\Z", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"<(?P<slash>/?)a(?![\w-])[^<>]*>", re.IGNORECASE)
 
@@ -35,19 +35,13 @@ def with_email_only_links(esp: Esp, content: Content, markup: Markup) -> tuple[N
 def _enclose(
     block: EmailOnly, content: Content, markup: Markup, nodes: Sequence[Node]
 ) -> Iterator[Node]:
-    texts = Spans(
-        (each.start, each.start + len(each.text)) for each in nodes if isinstance(each, Text)
-    )
-    codes: list[tuple[int, str]] = []
-    end = 0
-    for node in nodes:
-        if isinstance(node, SystemReference) and node.value is SystemValue.VIEW_IN_BROWSER:
-            span = _find_link(content, markup, node, texts) if node.start >= end else None
-            if span is not None:
-                start, end = span
-                codes += [(start, block.opening), (end, block.closing)]
+    links = tuple(_find_links(content, markup, nodes))
+    enclosed = Spans(links)
+    codes = [
+        code for start, end in links for code in ((start, block.opening), (end, block.closing))
+    ]
     for node in _insert(nodes, codes):
-        if isinstance(node, Block):
+        if isinstance(node, Block) and not enclosed.contain(node.start):
             branches = (
                 evolve(each, nodes=tuple(_enclose(block, content, markup, each.nodes)))
                 for each in node.branches
@@ -55,6 +49,22 @@ def _enclose(
             yield evolve(node, branches=tuple(branches))
         else:
             yield node
+
+
+def _find_links(
+    content: Content, markup: Markup, nodes: Sequence[Node]
+) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of the links to the web version whose ends are certain, in order."""
+    texts = Spans(
+        (each.start, each.start + len(each.text)) for each in nodes if isinstance(each, Text)
+    )
+    last = 0
+    for node in nodes:
+        if isinstance(node, SystemReference) and node.value is SystemValue.VIEW_IN_BROWSER:
+            span = _find_link(content, markup, node, texts) if node.start >= last else None
+            if span is not None:
+                yield span
+                last = span[1]
 
 
 def _find_link(
@@ -66,13 +76,12 @@ def _find_link(
     """
     if not markup.quote_at(reference.start):
         return reference.start, content.source.index("}}", reference.start) + len("}}")
-    masked, start = content.masked, max(0, reference.start - _MAX_TAG_LENGTH)
-    opening = _OPEN_LINK.search(masked[start : reference.start])
-    closing = _NEXT_TAG.search(masked, reference.start, reference.start + _MAX_LINK_LENGTH)
+    opening = find_open_tag(_OPEN_LINK, content.masked, reference.start)
+    closing = _NEXT_TAG.search(content.masked, reference.start, reference.start + _MAX_LINK_LENGTH)
     if opening is None or closing is None or not closing["slash"]:
         return None
-    start, end = start + opening.start(), closing.end()
-    return (start, end) if texts.contain(start) and texts.contain(end - 1) else None
+    is_certain = texts.contain(opening.start()) and texts.contain(closing.end() - 1)
+    return (opening.start(), closing.end()) if is_certain else None
 
 
 def _insert(nodes: Sequence[Node], codes: Sequence[tuple[int, str]]) -> Iterator[Node]:

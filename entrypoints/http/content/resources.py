@@ -295,11 +295,10 @@ class ContentPreviews(Resource):
         value without a field is a violation, too. Read-only API keys can send this request.
         """
         preview = parse_content_preview(read_json(req, self))
+        organization_id = credential(req).organization_id
         with self.heavy.reading_catalog(credential(req)):
             text = self.service.preview_content(
-                credential(req).organization_id,
-                preview.content,
-                preview.recipient,
-                surface=preview.surface,
+                organization_id, preview.content, preview.recipient, surface=preview.surface
             )
-            resp.data = render_json(render_content_preview(preview, text))
+            keys = self.service.check_content(organization_id, preview.content)
+            resp.data = render_json(render_content_preview(preview, text, keys))

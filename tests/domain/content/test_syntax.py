@@ -133,7 +133,16 @@ def outline(source: str) -> str:
 @pytest.mark.parametrize(
     "comment",
     [
-        *("{{! x }}", "{{!x}}", "{{!}}", "{{!-- x --}}", "{{!----}}", "{{!-- x }} --}}"),
+        *(
+            "{{! x }}",
+            "{{!x}}",
+            "{{!}}",
+            "{{!-- x --}}",
+            "{{!----}}",
+            "{{!-- x }} --}}",
+            "{{!--}}",
+            "{{!---}}",
+        ),
         *("{{! {{recipient.a | none }}", "{{!-- {{#if recipient.a}} --}}", "{{! {{/if }}"),
         *("{{!-- {{else}} {{! }} --}}", "{{! recipients.a }}", "{{! - -}}"),
     ],
@@ -287,6 +296,15 @@ def test_blocks_have_a_maximum_depth():
     parse_content(opening * MAX_BLOCK_DEPTH + end * MAX_BLOCK_DEPTH)
     (message,) = violations(opening * (MAX_BLOCK_DEPTH + 1) + end * (MAX_BLOCK_DEPTH + 1))
     assert message.endswith("Nest blocks at most 10 levels deep.")
+
+
+def test_what_is_nested_too_deep_is_still_read():
+    opening, end = "{{#if recipient.a}}", "{{/if}}"
+    content = read_content(opening * 999 + "x{{recipient.b}}" + end * 998 + "y" + end)
+    assert {each.reason for each in content.violations} == {"Nest blocks at most 10 levels deep."}
+    assert content.keys() == ("a", "b")
+    for unended in (opening * 400, opening * 400 + end):
+        assert read_content(unended).keys() == ("a",)
 
 
 def test_content_has_a_maximum_number_of_conditions():

@@ -25,6 +25,7 @@ from recipient_fields.domain.content import (
     MAX_WARNINGS,
     InvalidContent,
     WarningCode,
+    WarningKind,
     parse_content,
 )
 from recipient_fields.domain.esp import (
@@ -828,6 +829,18 @@ def test_only_1000_places_with_warnings_are_reported(export):
     assert len(warning.places) == 999
     mistakes = export(Esp.BRAZE, "{{recipients.tier}}" * (MAX_WARNINGS + 1)).warnings
     assert len(mistakes) == 1_000
+
+
+def test_caveats_do_not_hide_a_mistake(export, refusal):
+    source = "{{recipient.tier | expression}} %ABC% " * MAX_WARNINGS + "{% if event.x %}"
+    mistakes = [
+        each for each in export(Esp.BRAZE, source).warnings if each.code.kind is WarningKind.MISTAKE
+    ]
+    assert [each.code for each in mistakes] == [WarningCode.FOREIGN_CODE]
+    (message,) = refusal(Esp.BRAZE, source, strict="mistakes")
+    assert "does not read `event`" in message
+    several = "{{recipients.tier}}{{recipient.tier | expression}}" * MAX_WARNINGS
+    assert len(refusal(Esp.BRAZE, several, strict=True)) == 1_000
 
 
 def test_caveats_with_different_messages_are_reported_separately(export):

@@ -104,10 +104,13 @@ def test_a_field_that_is_the_url_of_a_link_is_counted_by_salesforce(exported) ->
         '<a href="{{recipient.url}}?a=1">Shop</a>',
         '<a href="https://x/{{recipient.url}}">Shop</a>',
         '<img src="{{recipient.url}}">',
+        '<a href="x" data-href="{{recipient.url}}">Shop</a>',
         "<p>{{recipient.url}}</p>",
     ):
         assert "RedirectTo" not in exported(Esp.SALESFORCE, other).content
     assert "RedirectTo" not in exported(Esp.BRAZE, link).content
+    for quoted in ('<a title="x"href="{{recipient.url}}">', "<A\nHREF = '{{recipient.url}}'>"):
+        assert "RedirectTo" in exported(Esp.SALESFORCE, quoted).content
 
 
 def test_blocks_between_the_rows_of_a_table_break_at_sendgrid(exported) -> None:

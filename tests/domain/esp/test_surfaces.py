@@ -108,3 +108,18 @@ def test_written_code_is_inserted_verbatim_with_a_caveat(exported) -> None:
     assert content.content == f"<p>{code}</p>"
     (warning,) = (each for each in content.warnings if each.code is WarningCode.VERBATIM_CODE)
     assert "not shown escaped for HTML" in warning.message
+
+
+@pytest.mark.parametrize("default", ["A &amp; B", "<b>you</b>", "it's"])
+@pytest.mark.parametrize("esp", [Esp.SENDGRID, Esp.ITERABLE])
+def test_the_html_of_a_default_is_not_escaped(esp, default, exported) -> None:
+    """Handlebars escapes what its helpers return."""
+    source = f'<p>{{{{recipient.name | default: "{default}"}}}}</p>'
+    code = f"<p>{{{{#if name}}}}{{{{name}}}}{{{{else}}}}{default}{{{{/if}}}}</p>"
+    for is_raw in (False, True):
+        assert exported(esp, source, raw=is_raw).content == code
+
+
+def test_a_block_that_would_show_the_default_for_zero_is_not_used(exported) -> None:
+    source = """{{recipient.visits | default: "it's"}}"""
+    assert "{{#if" not in exported(Esp.SENDGRID, source).content

@@ -178,6 +178,19 @@ def test_a_link_in_a_branch_is_enclosed_there_and_one_across_branches_stays():
     assert content == f'*|IF:TIER|*{OPENING}<a href="*|ARCHIVE|*">a</a>{CLOSING}*|END:IF|*'
     across = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a{{{{/if}}}}</a>'
     assert OPENING not in export(Esp.MAILCHIMP, across, FieldCodes.of([field])).content
+    around = f'<a href="{WEB}">{{{{#if recipient.tier is set}}}}{WEB}{{{{/if}}}}</a>'
+    assert export(Esp.MAILCHIMP, around, FieldCodes.of([field])).content == (
+        f'{OPENING}<a href="*|ARCHIVE|*">*|IF:TIER|**|ARCHIVE|**|END:IF|*</a>{CLOSING}'
+    )
+
+
+def test_the_export_of_many_links_takes_linear_time():
+    link = f'<a href="{WEB}">Open</a>\n'
+    assert_grows_linearly(
+        lambda content: export_content(content, NO_FIELDS, Esp.MAILCHIMP),
+        lambda size: parse_content(link * size),
+        2_000,
+    )
 
 
 @pytest.mark.parametrize("link", [f"<a href='{WEB}'>a</a>", f"<a {WEB} ", f"{WEB} "])

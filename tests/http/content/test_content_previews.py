@@ -73,3 +73,17 @@ def test_the_body_is_checked(reader: Api) -> None:
     (detail,) = preview(reader, "\n{{recipient.cty}}", {}).error["details"]
     assert (detail["pointer"], detail["line"], detail["column"]) == ("/content", 2, 1)
     assert detail["suggestion"] == "city"
+
+
+def test_content_nested_too_deep_is_a_violation(reader: Api) -> None:
+    letter = "{{#if recipient.city is set}}" * 999 + "{{recipient.citty}}" + "{{/if}}" * 999
+    details = preview(reader, letter, {}).error["details"]
+    assert details[0]["message"].endswith("Nest blocks at most 10 levels deep.")
+    assert details[-1]["suggestion"] == "city"
+
+
+def test_every_recipient_has_an_address_which_is_no_field(reader: Api) -> None:
+    for recipient in ({}, {"email": None}, {"email": ""}):
+        response = preview(reader, "{{recipient.email}}{{recipient.city}}", recipient)
+        assert response.json["content"] == "recipient@example.com"
+        assert response.json["fields"] == ["city"]

@@ -91,6 +91,13 @@ def test_a_misspelled_link_is_a_mistake_with_a_suggestion(reader: Api):
     assert response.json["warnings"][0]["message"] == (
         "Content has no `link.unsubscribed`. Did you mean `{{link.unsubscribe}}`?"
     )
+    for capitals in ("{{Link.Unsubscribe}}", "{{ TODAY.YEAR }}"):
+        assert warnings(export(reader, capitals, "sendgrid")) == [
+            ("mistake", "reference_lookalike")
+        ]
+    assert ("mistake", "reference_lookalike") not in warnings(
+        export(reader, "{{Link.url}}{{Sender.Name}}", "sendgrid")
+    )
     loop = "{% for link in event.links %}{{ link.unsubscribed }}{% endfor %}"
     assert warnings(export(reader, loop, "klaviyo")) == []
 
