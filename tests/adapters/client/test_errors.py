@@ -42,7 +42,7 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
-from recipient_fields.domain.conditions import InvalidCondition
+from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.content import InvalidContent
 from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 from recipient_fields.entrypoints.http.problems import (
@@ -141,7 +141,7 @@ def test_a_refused_key_has_the_explanation_of_the_service(sentence: str):
 def test_the_examples_contain_every_error_with_a_response():
     only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
     of_other_paths = {
-        *(InvalidCondition, InvalidContent, NotExpressible),
+        *(InvalidCondition, InvalidContent, InvalidRecipient, NotExpressible),
         *(IntegrationNotFound, IntegrationRequired),
     }
     assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches - of_other_paths
