@@ -422,13 +422,13 @@ class _Export:
             self._warn(reference.start, WarningCode.SHOWN_FORM, message)
         if form in SURFACE_RULES[self._esp].forms and not code.is_derived:
             message = (
-                "This code is not the usual one for its name, so it is inserted verbatim: the value"
-                f" is not shown {form.value}."
+                "This code is not derived from a name, so it is inserted verbatim: the value is not"
+                f" shown {form.value}."
             )
             self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
         if dialect.guarded_insertion is not None and not code.is_derived:
             message = (
-                "This code is not the usual one for its name, so it is inserted verbatim:"
+                "This code is not derived from a name, so it is inserted verbatim:"
                 f" {self._title} can show None for a value that is null."
             )
             self._warn(reference.start, WarningCode.VERBATIM_CODE, message)

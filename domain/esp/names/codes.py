@@ -115,16 +115,20 @@ class FieldCode:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the codes are those that a name derives, so that exported code has a guard."""
-        return self._reference is not None
+        """Whether a name derives the insertion code, and no person wrote it.
+
+        Exports add guards, escaping and filters to such code only.
+        """
+        is_written = self.name_from is NameFrom.FIELD and self.field.custom_insertion_code
+        return not is_written and self._reference is not None
 
     def require_insertion_code(
         self, default: str | None = None, *, form: ValueForm = ValueForm.USUAL
     ) -> str:
         """Return the code that inserts the field, or the default for recipients without a value.
 
-        Code that a name derives gets the guard of the ESP, and shows the value in the `form`. Other
-        code is inserted verbatim.
+        Code that a name derives gets the guard of the ESP, and shows the value in the `form`. Code
+        that a person wrote is inserted verbatim, or with the default in the usual way of the ESP.
 
         Raises: NotInsertable, with the field and the reason, if there is no such code.
         """
@@ -134,7 +138,7 @@ class FieldCode:
         is_changed = (has_guard or form in SURFACE_RULES[self.esp].forms) and self.is_derived
         if default is None and not is_changed:
             return self.insertion_code
-        return self._derive_code(default, form)
+        return self._derive_code(default, form if self.is_derived else ValueForm.USUAL)
 
     def require_filtered_code(
         self, filters: Sequence[Filter], *, form: ValueForm = ValueForm.USUAL
@@ -147,8 +151,8 @@ class FieldCode:
             raise self._refuse(self.insertion_refusal or self.expression_refusal)
         if not self.is_derived:
             raise self._refuse(
-                f"It can't have a filter, because its insertion code is not the usual one of"
-                f" {DIALECTS[self.esp].title}. Write the filter into the insertion code."
+                "It can't have a filter, because its insertion code is not derived from a name."
+                " Write the filter into the insertion code."
             )
         try:
             return filter_code(

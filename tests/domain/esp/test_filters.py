@@ -49,7 +49,7 @@ EVERY_FILTER = pytest.mark.parametrize(
 
 @pytest.fixture
 def field(make_field):
-    """Make a field of an administrator for the ESP, with the usual codes or others."""
+    """Make a field of an administrator for the ESP, with derived codes or another one."""
 
     def make(esp: Esp, key: str, code: str | None = None) -> RecipientField:
         codes = derive_codes(esp, esp_name(esp, key))
@@ -57,7 +57,7 @@ def field(make_field):
             ADMINISTRATOR,
             key=key,
             data_type=TYPES[key],
-            custom_insertion_code=code or codes.insertion_code,
+            custom_insertion_code=code,
             custom_value_expression=codes.value_expression,
         )
 
@@ -183,7 +183,7 @@ def test_what_an_esp_cannot_write_is_refused(esp, reference, reason, refusal):
 
 def test_a_filter_changes_no_code_that_a_person_has_written(refusal):
     message = refusal(Esp.BRAZE, "city | upper", city="{{custom_attribute.${city} | strip}}")
-    assert "It can't have a filter, because its insertion code is not the usual one" in message
+    assert "It can't have a filter, because its insertion code is not derived from a name." in message
 
 
 @pytest.mark.parametrize(

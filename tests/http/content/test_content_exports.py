@@ -17,7 +17,6 @@ from ..conftest import Harness
 TIER = {
     "name": "Loyalty tier",
     "data_type": "text",
-    "custom_insertion_code": "{{custom_attribute.${loyalty_tier}}}",
     "custom_value_expression": "custom_attribute.${loyalty_tier}",
 }
 GREETING = "Dear {{recipient.loyalty_tier}}"
