@@ -39,7 +39,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def generate(strategy: SearchStrategy[T], condition: Callable[[T], bool]) -> None:
     """Fail unless the strategy generates a value that fulfils the condition."""
-    find(strategy, condition, settings=settings(phases=[Phase.generate]))
+    find(strategy, condition, settings=settings(phases=[Phase.generate], max_examples=2_000))
 
 
 def owner_of(field: RecipientField) -> Channel:

@@ -25,7 +25,7 @@ MANUAL_KEY = "preferred_shop"
 EMAIL = "demo@recipient-fields.example"
 CONTENT = """\
 Hello {{recipient.first_name | default: "there"}},
-your tier: {{recipient.loyalty_tier | upper}}
+tier: {{recipient.loyalty_tier | upper}}
 {{#if recipient.loyalty_tier = "gold"}}
 A gift is waiting for you.
 {{/if}}
