@@ -7,6 +7,7 @@ from . import (
     derived_codes,
     dialects,
     errors,
+    filtered_codes,
     integrations,
     names,
     recognition,
@@ -20,6 +21,7 @@ from .content import *
 from .derived_codes import *
 from .dialects import *
 from .errors import *
+from .filtered_codes import *
 from .integrations import *
 from .names.changes import *
 from .names.codes import *
@@ -35,6 +37,7 @@ __all__ = [
     *content.__all__,
     *dialects.__all__,
     *errors.__all__,
+    *filtered_codes.__all__,
     *integrations.__all__,
     *names.changes.__all__,
     *names.codes.__all__,

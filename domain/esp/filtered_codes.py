@@ -15,6 +15,8 @@ from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal
 from .sources import Strength
 from .surfaces import SURFACE_RULES, ValueForm
 
+__all__ = ["FilteredCode"]
+
 _SLOT = re.compile("VALUE|ARGUMENT|LESS|ZEROS")
 
 

@@ -84,7 +84,7 @@ def service(storage: str, brevo: StubServer) -> Iterator[Service]:
     """Return the service, which has the credentials of one ESP."""
     credentials = {"BREVO_API_KEY": SECRET, "BREVO_URL": brevo.url}
     environment = {f"RECIPIENT_FIELDS_{name}": text for name, text in credentials.items()}
-    every_organization = ",".join(map(str, range(1, 100)))
+    every_organization = ",".join(map(str, range(1, 1_000)))
     options = ("--console", "--esp-organizations", every_organization)
     service = Service(storage, *options, prefix=(), **environment)
     try:

@@ -39,7 +39,7 @@ FOR_THE_PROJECT = {
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
     *(f"domain.esp.{each}" for each in ("preludes", "spans", "system_codes", "tags")),
     # The codes of filters. `FieldCode` returns them to the export.
-    *("domain.esp.filtered_codes", "domain.esp.filters", "domain.esp.sources"),
+    *("domain.esp.filters", "domain.esp.sources"),
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"
