@@ -47,7 +47,7 @@ def _cell(wrong: int, excused: int) -> str:
 
 
 if __name__ == "__main__":
-    PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 15_000
+    PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 30_000
     written = f"\n{table(PAIRS)}\n\n"
     page = PAGE.read_text("utf-8")
     PAGE.write_text(_PART.sub(lambda part: part[1] + written + part[2], page), "utf-8")
