@@ -301,9 +301,25 @@ class ContentService:
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
         has no field, or another type than its field.
         """
+        text, _ = self.preview_with_keys(organization_id, content, values, surface=surface)
+        return text
+
+    def preview_with_keys(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        values: Mapping[str, object],
+        *,
+        surface: Surface | str | None = None,
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return what `preview_content` does, and the keys as `check_content` does.
+
+        Both are of one revision of the fields. Raises: as `preview_content` does.
+        """
         fields, today = self._fields_for(organization_id), self._clock().date()
         require_known_keys(values, fields)
-        return preview_content(content, fields, values, surface=surface, today=today)
+        text = preview_content(content, fields, values, surface=surface, today=today)
+        return text, check_content(content, fields)
 
     def _read_catalog(
         self, organization_id: OrganizationId

@@ -297,8 +297,7 @@ class ContentPreviews(Resource):
         preview = parse_content_preview(read_json(req, self))
         organization_id = credential(req).organization_id
         with self.heavy.reading_catalog(credential(req)):
-            text = self.service.preview_content(
+            text, keys = self.service.preview_with_keys(
                 organization_id, preview.content, preview.recipient, surface=preview.surface
             )
-            keys = self.service.check_content(organization_id, preview.content)
             resp.data = render_json(render_content_preview(preview, text, keys))

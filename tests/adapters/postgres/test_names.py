@@ -43,3 +43,13 @@ def test_the_exports_for_20_integrations_are_one_round_trip(
     exports = list(core.content.export_for_integrations(ours, content, ids))
     assert len(round_trips) == 1
     assert {each.error for each in exports} == {None}
+
+
+def test_a_preview_and_its_keys_are_one_round_trip(
+    core: Core, ours: OrganizationId, round_trips: list[object]
+) -> None:
+    content = parse_content("{{recipient.tier}} {{recipient.email}}")
+    round_trips.clear()
+    text, keys = core.content.preview_with_keys(ours, content, {"tier": "gold"})
+    assert len(round_trips) == 1
+    assert (text, keys) == ("gold recipient@example.com", ("tier",))
