@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
 
@@ -39,6 +39,8 @@ from ..documents.value_schemas import ID, RECIPIENT
 from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport", "ContentPreview"]
+
+T = TypeVar("T")
 
 MAX_CONTENT_LENGTH = 1_000_000
 """The maximum number of characters of content in a document."""
@@ -324,7 +326,7 @@ def parse_content_export(document: object) -> ContentExport:
                 violations.extend(each.prefixed("content") for each in content.violations)
     if violations:
         raise InvalidDocument(violations)
-    surface = None if isinstance(members.surface, Unchanged) else members.surface
+    surface = _sent(members.surface)
     return ContentExport(content, target, members.strict, surface, members.raw, literals)
 
 
@@ -342,8 +344,8 @@ def parse_content_preview(document: object) -> ContentPreview:
             content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
-    surface = None if isinstance(members.surface, Unchanged) else members.surface
-    return ContentPreview(content, members.recipient, find_surface(content, surface))
+    surface = find_surface(content, _sent(members.surface))
+    return ContentPreview(content, members.recipient, surface)
 
 
 def render_content_preview(
@@ -432,10 +434,12 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
 
 def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
     """Return the one of both members that was sent. Raises: InvalidInput, as `parse_target`."""
-    return parse_target(
-        None if isinstance(esp, Unchanged) else esp,
-        None if isinstance(integration_id, Unchanged) else integration_id,
-    )
+    return parse_target(_sent(esp), _sent(integration_id))
+
+
+def _sent(value: T | Unchanged) -> T | None:
+    """Return the value of a member, or None if it was not sent."""
+    return None if isinstance(value, Unchanged) else value
 
 
 def _export_target(members: ContentExportDocument) -> Target | tuple[IntegrationId, ...]:

@@ -16,7 +16,7 @@ from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
-from .system_values import SystemValue
+from .system_values import SYSTEM_VALUES
 from .tree import (
     Block,
     Branch,
@@ -100,7 +100,6 @@ _TAG = re.compile(
 )
 _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 """The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
-_SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
     rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+))\s*+)?)"
@@ -230,7 +229,7 @@ class _Parser:
 
     def _system_reference(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
-        value = _SYSTEM_VALUES.get(tag["path"])
+        value = SYSTEM_VALUES.get(tag["path"])
         if value is None:  # It is code of an ESP.
             return end
         self._note_outer_braces(start, end)

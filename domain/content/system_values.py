@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 __all__ = ["SystemValue"]
@@ -28,3 +29,7 @@ class SystemValue(Enum):
     def __str__(self) -> str:
         """Return the code in content."""
         return f"{{{{{self.value}}}}}"
+
+
+SYSTEM_VALUES: Mapping[str, SystemValue] = {value.value: value for value in SystemValue}
+"""The values by their names."""

@@ -60,9 +60,8 @@ def derive_codes(
     Raises: NoSafeForm, with all violations, at `name` or `default`, if the dialect has no safe form
     for them.
     """
-    if not (isinstance(esp, Esp) and isinstance(name, str)):
-        require_type(Esp, esp=esp)
-        require_type(str, name=name)
+    require_type(Esp, esp=esp)
+    require_type(str, name=name)
     dialect = DIALECTS[esp]
     slots = {
         "NAME": name,

@@ -133,9 +133,12 @@ class Language:
     option_caveat: Caveat | None = None
     nesting: tuple[re.Pattern[str], Caveat] | None = None
 
-    def is_nested(self, code: str) -> bool:
-        """Return whether the code has a block in a block, about which there is a caveat."""
-        return self.nesting is not None and self.nesting[0].search(code) is not None
+    def find_nesting(self, code: str) -> Caveat | None:
+        """Return the caveat about a block in a block, if the code has one."""
+        if self.nesting is None:
+            return None
+        pattern, caveat = self.nesting
+        return None if pattern.search(code) is None else caveat
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""

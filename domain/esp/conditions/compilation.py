@@ -136,9 +136,10 @@ def _compile(
             f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
         )
     code = language.write(language, formula, language.text(then), language.text(otherwise))
-    if language.nesting is not None and language.is_nested(code):
+    nesting = language.find_nesting(code)
+    if nesting is not None:
         places = (each.position for each in comparisons(condition) if each.position is not None)
-        translation.warn(language.nesting[1], places)
+        translation.warn(nesting, places)
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(translation) or None

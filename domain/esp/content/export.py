@@ -208,7 +208,7 @@ class _Export:
         self._literals = literals
         self.used: dict[str, list[int]] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
-        self._html, self._surface = html, html.surface
+        self._html = html
         self._guarded = set(find_guarded(content.nodes))
         self._links = set(find_links(content.nodes, content.masked))
         self._tags = tuple(find_tags(esp, content.masked))
@@ -226,7 +226,7 @@ class _Export:
         self._warn_of_blocks_in_tables()
         exported = self._render(nodes, in_block=False)
         self._warn_of_names()
-        if self._surface is Surface.HTML:
+        if self._html.surface is Surface.HTML:
             message = find_missing_link(self._esp, self._content)
             if message is not None:
                 self._warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
@@ -420,17 +420,13 @@ class _Export:
         if code.data_type in dialect.shown_forms:
             message = dialect.shown_forms[code.data_type]
             self._warn(reference.start, WarningCode.SHOWN_FORM, message)
-        if form in SURFACE_RULES[self._esp].forms and not code.is_derived:
-            message = (
-                "This code is not derived from a name, so it is inserted verbatim: the value is not"
-                f" shown {form.value}."
-            )
-            self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
-        if dialect.guarded_insertion is not None and not code.is_derived:
-            message = (
-                "This code is not derived from a name, so it is inserted verbatim:"
-                f" {self._title} can show None for a value that is null."
-            )
+        effects = []
+        if form in SURFACE_RULES[self._esp].forms:
+            effects.append(f"the value is not shown {form.value}")
+        if dialect.guarded_insertion is not None:
+            effects.append(f"{self._title} can show None for a value that is null")
+        for effect in () if code.is_derived else effects:
+            message = f"This code is not derived from a name, so it is inserted verbatim: {effect}."
             self._warn(reference.start, WarningCode.VERBATIM_CODE, message)
 
     def _insertion_code(self, code: FieldCode, default: str | None, form: ValueForm) -> str:
@@ -476,10 +472,9 @@ class _Export:
         length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
         self._require_length(length, branch.start)
         written = code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
-        nesting = LANGUAGES[self._esp].nesting
-        if nesting is not None and LANGUAGES[self._esp].is_nested(written):
-            message = nesting[1].message.format(title=self._title)
-            self._warn(branch.start, nesting[1].code, message)
+        caveat = LANGUAGES[self._esp].find_nesting(written)
+        if caveat is not None:
+            self._warn(branch.start, caveat.code, caveat.message.format(title=self._title))
         return written
 
     def _refused_place(self, branch: Branch, condition: Condition) -> int:

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ...content.system_values import SystemValue
+from ...content.system_values import SYSTEM_VALUES, SystemValue
 from ...content.warning_codes import WarningCode
 from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
@@ -27,7 +27,6 @@ _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
 _SYSTEM_NAME = re.compile(
     r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)", re.IGNORECASE
 )
-_SYSTEM_VALUES = {value.value: value for value in SystemValue}
 _STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
@@ -117,17 +116,17 @@ def _find_system_name(tag: RawTag, local_names: Collection[str]) -> str | None:
     if found is None or found["root"] in local_names:
         return None
     path = found["path"]
-    return path if found["root"].islower() or path.lower() in _SYSTEM_VALUES else None
+    return path if found["root"].islower() or path.lower() in SYSTEM_VALUES else None
 
 
 def _describe_system_name(path: str) -> str:
     """Return what is wrong with a tag with this name, which would be shown or removed."""
-    if path in _SYSTEM_VALUES:
-        return f"Write only the name between the braces: `{_SYSTEM_VALUES[path]}`."
-    suggestion = closest_match(path, _SYSTEM_VALUES)
+    if path in SYSTEM_VALUES:
+        return f"Write only the name between the braces: `{SYSTEM_VALUES[path]}`."
+    suggestion = closest_match(path, SYSTEM_VALUES)
     if suggestion is not None:
-        return f"Content has no `{path}`. Did you mean `{_SYSTEM_VALUES[suggestion]}`?"
-    return f"Content has no `{path}`. It has {', '.join(_SYSTEM_VALUES)}."
+        return f"Content has no `{path}`. Did you mean `{SYSTEM_VALUES[suggestion]}`?"
+    return f"Content has no `{path}`. It has {', '.join(SYSTEM_VALUES)}."
 
 
 def _describe(title: str, finding: Finding) -> str:
