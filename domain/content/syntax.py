@@ -129,7 +129,7 @@ _UNQUOTED_DEFAULT = re.compile(r"\s*+default\s*+:\s*+(?:[^\s\"'}]|&quot;)")
 _REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+~?\}\}")
-_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
+_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=(?P<key>\w++))", re.DOTALL)
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
@@ -142,6 +142,7 @@ _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
 _NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
 _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
+_CAPITALS_IN_END = "Write `{{/if}}` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _EXPECTED_FILTER = 'Write a filter, such as `| upper`, `| default: "text"`, or only `| expression`.'
@@ -359,7 +360,9 @@ class _Parser:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
         if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
-        elif not is_outermost and not block.other_tags and tag["close"] == "if":
+        elif not is_outermost and not block.other_tags and tag["close"].lower() == "if":
+            if tag["close"] != "if":
+                self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_END)
             self._add_text(tag.start())
             self._end_block(tag.start())
             return self._end_tag(tag.end())
@@ -410,12 +413,20 @@ class _Parser:
                 self._refuse(found.start() + text.start(), Rule.FORMAT, _NO_END_OF_TEXT)
             else:
                 self.violations += located_violations(invalid)
+            self._read_keys(found)
             return None
         for comparison in comparisons(condition):
             offset = self.lines.offset(comparison)
             if not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{comparison.key}`.")
         return condition
+
+    def _read_keys(self, found: re.Match[str]) -> None:
+        """Add the keys of an invalid condition as references, so that unknown ones are reported."""
+        for match in _PREFIX.finditer(found["condition"]):
+            if match["key"]:
+                start = found.start() + match.start("key")
+                self.blocks[-1].nodes.append(Reference(key=match["key"], start=start))
 
     def _add_text(self, end: int) -> None:
         """Add the text between the last tag and this offset. `~` at them removes white space."""

@@ -272,6 +272,7 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
         ("x {{!-- y }} {{/if}}", "Line 1, column 3: This comment has no end. Write `--}}`"),
         ("{{#if recipient.a}}{{! y {{/if", "Line 1, column 20: This comment has no end."),
         ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
+        ("{{#if recipient.a}}x{{ /If}}", "Line 1, column 21: Write `{{/if}}` in small letters."),
         (
             "{{#if recipient.a}}\n{{#each x}}{{/if}}{{/each}}{{/if}}",
             "Line 2, column 12: Close `{{#each` of line 2, column 1 first.",
@@ -428,9 +429,9 @@ def test_a_part_of_a_block_never_stays_as_text(tag, message):
         ('{{#if recipient.b = "x"}y{{/if}}', "}", ONE_BRACE),
         ("{{#if recipient.b} {{recipient.c}}{{/if}}", "}", ONE_BRACE),
         ("{{#if recipient.b\u00a0= 3}}{{/if}}", "\u00a0", "Write a space instead of"),
-        ('{{#if recipient.b starts with "x"}}{{/if}}', "starts", "Conditions compare whole"),
+        ('{{#if recipient.b starts with "x"}}{{/if}}', "starts", "Write `contains` for"),
         ("{{#if recipient.b between 1 and 5}}{{/if}}", "between", "Write two comparisons"),
-        ("{{#if recipient.b = 1,5}}{{/if}}", ",", "Write a decimal point"),
+        ("{{#if recipient.b = 1,5}}{{/if}}", ",", "Write a number without commas"),
         ("{{#if recipient.b = “x”}}{{/if}}", "“", 'Write `"` instead of `“`.'),
         *(
             (f"{{{{recipient.b | default: {each}}}}}", "{{", "Write the default in straight quotes")
@@ -483,7 +484,16 @@ def test_content_that_is_read_keeps_its_violations_and_what_could_be_read():
         "Line 1, column 52",
         "Line 1, column 76",
     ]
-    assert content.keys() == ("a", "c", "d", "e")
+    assert content.keys() == ("a", "b", "c", "d", "e")
+
+
+def test_an_invalid_condition_does_not_hide_its_keys():
+    content = read_content(
+        "{{#if recipient.a = 'recipient.x' and recipient.b > 1,5}}"
+        "{{else if (recipient.c}}{{recipient.d}}{{/if}}"
+    )
+    places = {each.key: content.source[each.start :][:1] for each in content.references()}
+    assert places == {"a": "a", "b": "b", "c": "c", "d": "{"}
 
 
 def test_content_with_too_many_conditions_is_read_up_to_them():
