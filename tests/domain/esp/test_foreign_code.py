@@ -102,7 +102,19 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.KLAVIYO, "{{ person.City|upcase }}", []),
         (Esp.KLAVIYO, "{{ unsubscribe_link }}", [MISTAKE]),
         (Esp.KLAVIYO, "{% with a=event.x %}{{ a }}{% endwith %}", []),
+        (Esp.KLAVIYO, "{{ event.a|base64_url_safe_encode }}", []),
+        (Esp.BRAZE, "{{content_blocks.${footer} | id: 'cb1'}}", []),
+        (Esp.BRAZE, "{% tablerow a in event_properties.${b} %}{{ a.c }}{% endtablerow %}", []),
+        (Esp.BRAZE, "{% liquid assign a = 1 %}", []),
         (Esp.HUBSPOT, "{{ contact.FIRSTNAME }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ [1, 2]|join(',') }}", []),
+        (Esp.HUBSPOT, "{{ ['a', 'b']|join(',') }}", []),
+        (Esp.HUBSPOT, "{{[First Name]}} {{[1stName]}}", [MISTAKE, MISTAKE]),
+        (Esp.HUBSPOT, "{% set a = [1, 2] %}{% do a.append(3) %}", []),
+        (Esp.HUBSPOT, "{% from 'a.html' import b %}{{ b(1) }}", []),
+        (Esp.HUBSPOT, "{{ personalization_token('contact.a', 'b') }}", []),
+        (Esp.HUBSPOT, "{{ range(3) }}{{ today() }}", []),
+        (Esp.HUBSPOT, "{{ what(3) }}", [UNKNOWN]),
         (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
         (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
         (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
@@ -110,6 +122,13 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.SENDGRID, "{{ mirror }}", [MISTAKE]),
         (Esp.SENDGRID, "{{content}}", [CAVEAT]),
         (Esp.SENDGRID, "{{#ifEq a b}}x{{/ifEq}}", [MISTAKE, MISTAKE]),
+        (Esp.SENDGRID, '{{Contact.Attribute."People"."Tier"}}', [MISTAKE]),
+        (Esp.SENDGRID, "[Unsubscribe] [%city | there%]", []),
+        (Esp.ITERABLE, "{{{weblink}}}", [MISTAKE]),
+        (Esp.ITERABLE, '{{Event.Purchase."First Name"}}', [MISTAKE]),
+        (Esp.BRAZE, '<a href="[Unsubscribe]">x</a>', [CAVEAT]),
+        (Esp.BRAZE, "[weblink] [%city | there%]", [CAVEAT, CAVEAT]),
+        (Esp.BRAZE, "[Unsubscribe](https://a.b) [x] [50%] [%] [a%b%c]", []),
         (Esp.SENDGRID, "{{ contact.a | default: 'x' }}", [MISTAKE]),
         (Esp.ITERABLE, "{{#equals a b}}x{{/equals}}", [MISTAKE, MISTAKE]),
         (Esp.ITERABLE, "<%asm_group_unsubscribe_raw_url%>", [MISTAKE]),
@@ -124,6 +143,19 @@ def test_no_system_tag_passes_silently(esp, tag):
 )
 def test_a_tag_is_a_mistake_or_a_caveat(esp, source, expected):
     assert codes(esp, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("esp", "tag", "role", "names", "system_names"),
+    [
+        (Esp.SENDGRID, "[Unsubscribe_Preferences]", "system", (), ("Unsubscribe_Preferences",)),
+        (Esp.SENDGRID, "[%city | there%]", "field", ("city",), ()),
+        (Esp.HUBSPOT, "{{ contact.city.split(' ') }}", "field", ("city",), ()),
+    ],
+)
+def test_a_name_is_read_in_each_form(esp, tag, role, names, system_names):
+    (found,) = recognize(tag, esp)
+    assert (found.role.value, found.names, found.system_names) == (role, names, system_names)
 
 
 @pytest.mark.parametrize(
