@@ -426,6 +426,7 @@ def test_a_part_of_a_block_never_stays_as_text(tag, message):
         ("{{#if recipient.b = 'it's'}}{{/if}}", "'}", NO_END_OF_TEXT),
         ('{{#if recipient.b = "x}}<a href="y">z</a>{{/if}}', '"', NO_END_OF_TEXT),
         ('{{#if recipient.b = "x}}<b id="y" class="z">{{/if}}"', '"', NO_END_OF_TEXT),
+        ('{{#if recipient.b = "x}}y{{/if}}{{#if recipient.c = "z}}{{/if}}', '"', NO_END_OF_TEXT),
         ('{{#if recipient.b = "x"}y{{/if}}', "}", ONE_BRACE),
         ("{{#if recipient.b} {{recipient.c}}{{/if}}", "}", ONE_BRACE),
         ("{{#if recipient.b\u00a0= 3}}{{/if}}", "\u00a0", "Write a space instead of"),
