@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import RecipientField
+from recipient_fields.domain import API, RecipientField
 from recipient_fields.domain.content import WarningCode, parse_content
 from recipient_fields.domain.esp import Esp, FieldCodes, export_content, recognize
 from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
@@ -195,6 +195,24 @@ def test_a_warning_names_the_dialects_and_our_own_form():
             " `{{#if recipient.KEY …}}…{{/if}}`."
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "form"),
+    [
+        ("{{${email_address}}}", "{{recipient.email}}"),
+        ("%%EmailAddr%%", "{{recipient.email}}"),
+        ("*|FNAME|*", "{{recipient.first_name}}"),
+        ("*|LOYALTY|*", "{{recipient.loyalty}}"),
+        ("*|LNAME|*", "{{recipient.lname}}"),
+        ("{{ contact.LOYALTY }}", "{{recipient.loyalty}}"),
+        ("{{ contact.OTHER }}", "{{recipient.KEY}}"),
+    ],
+)
+def test_a_warning_names_the_key_of_the_field(tag, form, make_field):
+    fields = [make_field(API, key=key) for key in ("first_name", "lname", "loyalty")]
+    (warning,) = warnings(Esp.ACTIVECAMPAIGN, tag, *fields)
+    assert warning.message.endswith(f" Write `{form}`.")
 
 
 def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
