@@ -73,7 +73,7 @@ ENCLOSED: Mapping[Delimiter, Delimiters] = {
 }
 """Tags whose contents are code of any length."""
 _WHOLE: Mapping[Delimiter, str] = {
-    Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ -]\w{1,128}+){0,10})%%",
+    Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ .:-]\w{1,128}+){0,10})%%",
     Delimiter.MERGE_TAG: r"\*\|[^|*\n]{1,300}+\|\*",
     Delimiter.PERCENT_CONDITION: r"%(?:(?:ELSE)?IF\s[^%\n]{1,500}+|ELSE|ENDIF|/IF)%",
     Delimiter.PERCENT_TAG: r"%[A-Z0-9_][A-Z0-9_-]{0,99}+(?:[|*:+][^%\n<>\"]{0,100}+)?%",

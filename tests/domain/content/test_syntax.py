@@ -446,8 +446,33 @@ def test_advice_fits_the_mistake_and_marks_it(tag, place, message):
 
 
 @pytest.mark.parametrize(
+    "tag",
+    [
+        "{{if recipient.b}}",
+        "{{ # if recipient.b}}",
+        "{{&nbsp;#if recipient.b}}",
+        "{{\u200b#if recipient.b}}",
+    ],
+)
+def test_a_misspelled_beginning_of_a_block_is_marked_once(tag):
+    expected = ["Line 1, column 3: Write this tag as `{{#if recipient.KEY …}}`."]
+    assert violations(f"a {tag}b{{{{else}}}}c{{{{/if}}}}") == expected
+
+
+@pytest.mark.parametrize(
     ("source", "code"),
     [
+        *(
+            (source, WarningCode.CONDITION_LOOKALIKE)
+            for source in (
+                "{{#ifEq recipient.b 'x'}}y{{/ifEq}}",
+                "{{#equals recipient.b 'x'}}y{{/equals}}",
+                "{% if recipient.b == 'x' %}y{% endif %}",
+                "{%- elif recipient.b %}y",
+                "{{if recipient.b}}y",
+            )
+        ),
+        ("{{upper recipient.b}}", WarningCode.REFERENCE_LOOKALIKE),
         ("{{#unless recipient.b}}x{{/unless}}", WarningCode.UNLESS_LOOKALIKE),
         ("{{#each recipient.b}}x{{/each}}", WarningCode.LOOP_LOOKALIKE),
     ],

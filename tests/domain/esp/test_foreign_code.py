@@ -118,6 +118,8 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
         (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
         (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
+        (Esp.SENDGRID, "%%Account:Name%% %%User.Email%%", [MISTAKE, MISTAKE]),
+        (Esp.SENDGRID, "100%% sure. 50%% off: 3%%", []),
         (Esp.SENDGRID, "{{name}} {{event.name}}", [CAVEAT]),
         (Esp.SENDGRID, "{{ mirror }}", [MISTAKE]),
         (Esp.SENDGRID, "{{content}}", [CAVEAT]),
