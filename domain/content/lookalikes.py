@@ -59,13 +59,10 @@ def find_lookalikes(text: str) -> Iterator[tuple[int, WarningCode]]:
     """Yield the offset of each look-alike in a text without references, and its code."""
     for start, end in _places(text):
         for match in _REFERENCE.finditer(text, start, end):
-            is_condition = _CONDITION_TAG.match(match[0]) is not None
-            yield (
-                match.start(),
-                WarningCode.CONDITION_LOOKALIKE
-                if is_condition
-                else WarningCode.REFERENCE_LOOKALIKE,
-            )
+            code = WarningCode.REFERENCE_LOOKALIKE
+            if _CONDITION_TAG.match(match[0]) is not None:
+                code = WarningCode.CONDITION_LOOKALIKE
+            yield match.start(), code
     for match in _BLOCK.finditer(text):
         yield match.start(), WarningCode.CONDITION_LOOKALIKE
 

@@ -117,6 +117,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.HUBSPOT, "{{ what(3) }}", [UNKNOWN]),
         (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
         (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
+        (Esp.BREVO, "{{ unsubscribe_link }}", [MISTAKE]),
         (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
         (Esp.SENDGRID, "%%Account:Name%% %%User.Email%%", [MISTAKE, MISTAKE]),
         (Esp.SENDGRID, "100%% sure. 50%% off: 3%%", []),
