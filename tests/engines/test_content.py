@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+import pytest
 from attrs import frozen
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import AllOf, Condition, format_condition
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
-from recipient_fields.domain.esp import Esp, export_content
+from recipient_fields.domain.esp import Engine, Esp, export_content
 
 from .caveats import CAVEATS, excluded
 from .errors import NotRendered
@@ -25,7 +26,7 @@ from .generation import (
     synced_codes,
     synced_fields,
 )
-from .rendering import EVERY_ENGINE, render_all
+from .rendering import EVERY_ENGINE, render, render_all
 
 CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) // 5
 RECIPIENTS_PER_CONTENT = 4
@@ -162,3 +163,17 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
     ]
     assert not wrong, f"{len(wrong)} of {CONTENTS} are wrong, for example:\n{min(wrong, key=len)}"
     assert generator.counts["exported"] >= 0.25 * generator.counts["generated"]
+
+
+@pytest.mark.parametrize(
+    ("esp", "engine"),
+    [
+        (Esp.BRAZE, Engine.RUBY_LIQUID),
+        (Esp.CUSTOMER_IO, Engine.RUBY_LIQUID),
+        (Esp.HUBSPOT, Engine.JINJA2),
+    ],
+)
+def test_an_engine_shows_a_comment_in_a_raw_part(esp, engine):
+    source = "{% raw %}a {{! b }} c{% endraw %}{{! d }}"
+    template = export_content(parse_content(source), synced_codes(esp), esp).content
+    assert render(esp, template, {}, engine) == "a {{! b }} c"
