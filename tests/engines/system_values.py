@@ -72,6 +72,7 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "unsubscribe_link": _LEAVE,
         "unsubscribe_link_all": shown(SystemValue.UNSUBSCRIBE_ALL),
         "view_as_page_url": _WEB,
+        "local_dt": TODAY,
         "site_settings": {
             "company_name": _NAME,
             "company_street_address_1": _STREET,

@@ -154,8 +154,14 @@ def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
     values: dict[str, SystemValue] = {}
     for value, code in SYSTEM_CODES[esp].items():
         if isinstance(code, SystemCode):
-            readings = (read_tag(esp, tag) for tag in find_raw_tags(code.code))
+            # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
+            tags = (each for each in find_raw_tags(code.code) if not _has_filter(each))
+            readings = (read_tag(esp, tag) for tag in tags)
             names = (name for each in readings if each is not None for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values
+
+
+def _has_filter(tag: RawTag) -> bool:
+    return tag.delimiter is Delimiter.EXPRESSION and "|" in tag.text

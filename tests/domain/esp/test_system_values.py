@@ -48,7 +48,7 @@ EVERY_CODE = pytest.mark.parametrize(
     ],
 )
 WITHOUT_A_NAME = {
-    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE)),
+    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.ITERABLE)),
     *((Esp.BREVO, value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
 }
 """The codes by which no name says what they show, and Brevo's that content also has."""
@@ -105,6 +105,13 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
     (warning,) = export(Esp.MAILCHIMP, source).warnings
     assert "sender.name" not in warning.message
+
+
+def test_a_date_is_no_year_and_the_year_has_our_form():
+    (warning,) = export(Esp.MAILCHIMP, "{{ local_dt|format_datetime('MMMM') }}").warnings
+    assert "today.year" not in warning.message
+    (warning,) = export(Esp.MAILCHIMP, "{{ year }}").warnings
+    assert warning.message.endswith("Write `{{today.year}}`.")
 
 
 @pytest.mark.parametrize(
