@@ -96,7 +96,7 @@ RECIPIENTS: tuple[Values, ...] = (
     {"tier": "silver", "visits": -3, "score": -0.004, "home_city": " Bern "},
     {"visits": 1234567, "score": 1234567.891, "joined": "2028-02-29", "vip": True},
     {"visits": 5, "score": 1.005, "joined": "1969-07-20", "seen": "2028-02-29T23:59:59.999Z"},
-    {"seen": "2026-12-31T23:30:00-05:00", "joined": "2000-02-29", "home_city": "Kyjiw"},
+    {"seen": "2026-12-31T23:30:00-05:00", "joined": "2000-02-29", "home_city": "Київ"},
     {"seen": "2026-01-01T00:30:00+02:00", "joined": "2026-12-31", "tier": "gold"},
 )
 EMAIL = {
