@@ -15,8 +15,13 @@ _REFERENCE = re.compile(
     r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)(?=[^{}]{0,500}\}\})", re.IGNORECASE
 )
 _BLOCK = re.compile(r"\{\{~?#(?:if|unless)\s(?P<condition>[^{}]{0,500})")
+_SENDER = "|".join(name.removeprefix("sender.") for name in SYSTEM_VALUES if "sender." in name)
 _PATH = re.compile(
-    r""""[^"]*"|'[^']*'|(?<![\w.])(?P<path>(?:link|today)\.[\w.-]+|sender\.(?:name|address)\b)"""
+    rf"""
+      "[^"]*" | '[^']*'
+    | (?<![\w.]) (?P<path> (?P<root>link|today)\.[\w.-]+ | sender\.(?:{_SENDER})(?![\w.-]) )
+    """,
+    re.VERBOSE,
 )
 _VARIABLE = re.compile(
     r"""
@@ -42,14 +47,17 @@ def find_system_lookalikes(
     """
     variables = {found["name"] for found in _VARIABLE.finditer(text)}
     literal_places = find_literal_places(text)
+
+    def is_literal(tag: re.Match[str]) -> bool:
+        return raw_parts.contain(tag.start()) or literal_places.contain(tag.start())
+
     for tag in _REFERENCE.finditer(text):
         is_ours = tag["root"].islower() or tag["path"].lower() in SYSTEM_VALUES
-        is_literal = raw_parts.contain(tag.start()) or literal_places.contain(tag.start())
-        if is_ours and not is_literal and tag["root"] not in variables:
+        if is_ours and tag["root"] not in variables and not is_literal(tag):
             yield tag.start(), (WarningCode.REFERENCE_LOOKALIKE, _describe(tag["path"]))
     for tag in _BLOCK.finditer(text):
         path = find_system_path(tag["condition"])
-        if path is not None and path["path"].partition(".")[0] not in variables:
+        if path is not None and path["root"] not in variables and not is_literal(tag):
             message = describe_system_path(path["path"])
             yield tag.start(), (WarningCode.CONDITION_LOOKALIKE, message)
 

@@ -71,6 +71,8 @@ def test_a_name_that_the_content_does_not_set_is_no_variable(source):
         "<script>{{link.url}}</script>",
         "<!-- {{link.url}} -->",
         "{% raw %}{{link.url}}{% endraw %}",
+        "{% raw %}{{#if link.url}}a{{/if}}{% endraw %}",
+        "{{#each links as |link|}}{{#if link.unsubscribe}}a{{/if}}{{/each}}",
         "{%- verbatim code -%}{{link.url}}{% endverbatim code %}",
     ],
 )
