@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from operator import itemgetter
+from itertools import islice
 
 from attrs import Factory, define, evolve
 
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
 from ..errors import Rule, Violation
+from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
+from .system_names import describe_system_path, find_system_lookalikes, find_system_path
 from .system_values import SYSTEM_VALUES
 from .tree import (
     Block,
@@ -73,23 +75,33 @@ def read_content(source: str) -> Content:
             parser.parse()
     nodes = parser.nodes()
     masked = "".join(parser.masked)
-    lookalikes = {**dict(find_lookalikes(masked)), **dict(parser.lookalikes)}
+    found = (*find_lookalikes(masked), *parser.lookalikes)
+    lookalikes = {
+        **{offset: (code, MESSAGES[code]) for offset, code in found},
+        **dict(islice(find_system_lookalikes(masked, Spans(parser.raw_parts)), MAX_WARNINGS)),
+    }
     return Content(
         source=source,
         nodes=nodes,
         masked=masked,
         lines=lines,
         warnings=tuple(
-            lines.warning(offset, code, MESSAGES[code])
-            for offset, code in sorted(lookalikes.items(), key=itemgetter(0))[:MAX_WARNINGS]
+            lines.warning(offset, code, message)
+            for offset, (code, message) in sorted(lookalikes.items())[:MAX_WARNINGS]
         ),
         violations=tuple(parser.violations),
     )
 
 
+def statement(name: str) -> str:
+    """Return the pattern of `{% NAME %}`, also with `-` and with a text after the name."""
+    return rf"\{{%[+-]?\s*+{name}\b[^{{}}%]*+%\}}"
+
+
 _TAG = re.compile(
-    r"""
-    \{\{~?(?:
+    statement("(?P<raw>raw|verbatim)")
+    + r"""
+    | \{\{~?(?:
         \s*+recipient\.(?P<key>\w++)(?P<after>\s*+(?:~?\}\}|\|))
       | \s*+(?P<path>[a-z]++\.[a-z_]++)\s*+~?\}\}
       | (?P<comment>!(?:--)?)
@@ -100,6 +112,7 @@ _TAG = re.compile(
     """,
     re.VERBOSE,
 )
+_RAW_ENDS = {name: re.compile(statement(f"end{name}")) for name in ("raw", "verbatim")}
 _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 """The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
@@ -184,8 +197,10 @@ class _Parser:
         self.lookalikes: list[tuple[int, WarningCode]] = []
         self.masked: list[str] = []
         self.blocks = [_OpenBlock()]
+        self.raw_parts: list[tuple[int, int]] = []
         self._misspelled: set[int] = set()
-        self._end = self._conditions = 0
+        self._raw_end = self._end = self._conditions = 0
+        self._unended: set[str] = set()
 
     def nodes(self) -> tuple[Node, ...]:
         """Return what was read. A block without an end reaches to the end of the content."""
@@ -200,6 +215,8 @@ class _Parser:
                 offset = self._reference(tag)
             elif tag["path"]:
                 offset = self._system_reference(tag)
+            elif tag["raw"]:
+                offset = self._raw(tag)
             elif tag["comment"]:
                 offset = self._comment(tag)
             elif tag["open"]:
@@ -295,9 +312,26 @@ class _Parser:
             self._refuse(found.start("text"), Rule.FORMAT, message)
         return _ESCAPE.sub(r"\1", text[1:-1])
 
+    def _raw(self, tag: re.Match[str]) -> int:
+        """Note a part that languages of ESPs show as it is. Without an end, it is none."""
+        name = tag["raw"]
+        if tag.start() >= self._raw_end and name not in self._unended:
+            found = _RAW_ENDS[name].search(self.source, tag.end())
+            if found is None:
+                self._unended.add(name)
+            else:
+                self.raw_parts.append((tag.end(), found.start()))
+                self._raw_end = found.start()
+        return tag.end()
+
     def _comment(self, tag: re.Match[str]) -> int:
-        """Remove a comment. Nothing is read in it."""
-        found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.start("comment") + 1)
+        """Remove a comment, or keep it in a raw part. Nothing is read in it."""
+        is_raw = tag.start() < self._raw_end
+        end_of_part = self._raw_end if is_raw else len(self.source)
+        end_of_comment = _COMMENT_ENDS[tag["comment"]]
+        found = end_of_comment.search(self.source, tag.start("comment") + 1, end_of_part)
+        if is_raw:
+            return tag.end() if found is None else found.end()
         if found is None:  # The rest of the content may be part of it.
             end = "}}" if tag["comment"] == "!" else "--}}"
             self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_COMMENT.format(end=end))
@@ -426,8 +460,12 @@ class _Parser:
             text = next(
                 (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
             )
+            path = find_system_path(found["condition"])
             if text is not None:  # The text ends at a quote after the tag.
                 self._refuse(found.start() + text.start(), Rule.FORMAT, _NO_END_OF_TEXT)
+            elif path is not None:
+                message = describe_system_path(path["path"])
+                self._refuse(found.start() + path.start("path"), Rule.NOT_APPLICABLE, message)
             else:
                 self.violations += located_violations(invalid)
             self._read_keys(found)

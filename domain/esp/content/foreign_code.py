@@ -8,9 +8,9 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ...content.system_values import SYSTEM_VALUES, SystemValue
+from ...content.literal_places import find_literal_places
+from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode
-from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
 from ..names.conventions import CONVENTIONS
 from ..recognition.delimiters import Delimiter, RawTag, find_raw_tags
@@ -19,15 +19,11 @@ from ..recognition.reading import read_tag
 from ..recognition.vocabularies import VOCABULARIES
 from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
-from .literal_places import find_literal_places
 
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
 """The number of tags, and of characters in them, that are examined: this takes about 1 s."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
-_SYSTEM_NAME = re.compile(
-    r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)", re.IGNORECASE
-)
 _STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
@@ -83,10 +79,6 @@ def _warning(
     local_names: Collection[str],
 ) -> TagWarning | None:
     title = DIALECTS[esp].title
-    system_name = _find_system_name(tag, local_names)
-    if system_name is not None:
-        message = _describe_system_name(system_name)
-        return TagWarning(tag.start, WarningCode.REFERENCE_LOOKALIKE, message)
     name = _NAME.fullmatch(tag.text)
     key = None if name is None or name[1] in local_names else find_key(name[1])
     vocabulary = VOCABULARIES[esp]
@@ -109,25 +101,6 @@ def _warning(
         code = WarningCode.UNKNOWN_WORD
     parts = (_describe(title, finding), _own_form(tag, finding, find_key))
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
-
-
-def _find_system_name(tag: RawTag, local_names: Collection[str]) -> str | None:
-    """Return the name in `{{link.…}}` or `{{today.…}}`, or in capital letters one that exists."""
-    found = _SYSTEM_NAME.match(tag.text)
-    if found is None or found["root"] in local_names:
-        return None
-    path = found["path"]
-    return path if found["root"].islower() or path.lower() in SYSTEM_VALUES else None
-
-
-def _describe_system_name(path: str) -> str:
-    """Return what is wrong with a tag with this name, which would be shown or removed."""
-    if path in SYSTEM_VALUES:
-        return f"Write only the name between the braces: `{SYSTEM_VALUES[path]}`."
-    suggestion = closest_match(path, SYSTEM_VALUES)
-    if suggestion is not None:
-        return f"Content has no `{path}`. Did you mean `{SYSTEM_VALUES[suggestion]}`?"
-    return f"Content has no `{path}`. It has {', '.join(SYSTEM_VALUES)}."
 
 
 def _describe(title: str, finding: Finding) -> str:
@@ -209,8 +182,14 @@ def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
     values: dict[str, SystemValue] = {}
     for value, code in SYSTEM_CODES[esp].items():
         if isinstance(code, SystemCode):
-            readings = (read_tag(esp, tag) for tag in find_raw_tags(code.code))
+            # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
+            tags = (each for each in find_raw_tags(code.code) if not _has_filter(each))
+            readings = (read_tag(esp, tag) for tag in tags)
             names = (name for each in readings if each is not None for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values
+
+
+def _has_filter(tag: RawTag) -> bool:
+    return tag.delimiter is Delimiter.EXPRESSION and "|" in tag.text

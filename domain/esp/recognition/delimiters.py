@@ -9,8 +9,8 @@ from functools import cache
 
 from attrs import frozen
 
+from ...spans import Spans
 from ..dialects import Esp
-from ..spans import Spans
 from ..tags import Delimiters, unread_parts
 from .vocabulary import Syntax
 

@@ -155,6 +155,26 @@ def test_a_comment_is_removed_and_nothing_in_it_is_read(comment):
 
 
 @pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{% raw %}a {{! b }}{% endraw %}{{! c }}d", "{% raw %}a {{! b }}{% endraw %}d"),
+        ("{%- raw -%}{{!-- {{/if}} --}}{%- endraw -%}", None),
+        ("{% verbatim x %}{{! a }}{% endraw %}{{! b }}{% endverbatim x %}", None),
+        (
+            "{% raw %}{% raw %}{{! a }}{% endraw %}{{! b }}",
+            "{% raw %}{% raw %}{{! a }}{% endraw %}",
+        ),
+        ("{{! {% raw %} }}a{{! b }}{% endraw %}", "a{% endraw %}"),
+        ("{% raw %}a{{! b }}", "{% raw %}a"),
+        ("{% rawer %}a{{! b }}{% endraw %}", "{% rawer %}a{% endraw %}"),
+    ],
+)
+def test_a_comment_in_a_part_that_is_shown_as_it_is_stays(source, text):
+    content = parse_content(source)
+    assert preview_content(content, [], {}) == (source if text is None else text)
+
+
+@pytest.mark.parametrize(
     ("source", "shown"),
     [
         ("a \n{{recipient.x}}\n b", "a \n1\n b"),
