@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     ExportedContent,
+    ExportOptions,
     FieldCodes,
     Integration,
     NameProposal,
@@ -95,7 +96,8 @@ class ContentView(Page):
             content = read_content(source)
             literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
             surface = _SURFACES.get(form.text("surface"))
-            exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
+            options = ExportOptions(surface=surface, literals=literals)
+            exports = [_Export.of(content, codes, target, options) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
                 entered, today = _entered_values(form), self.core.clock().date()
@@ -191,16 +193,11 @@ class _Export:
 
     @classmethod
     def of(
-        cls,
-        content: Content,
-        codes: FieldCodes,
-        target: _Target,
-        surface: Surface | None,
-        literals: Sequence[str],
+        cls, content: Content, codes: FieldCodes, target: _Target, options: ExportOptions
     ) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(content, codes, target.id, surface=surface, literals=literals)
+            exported = export_content(content, codes, target.id, options)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))
