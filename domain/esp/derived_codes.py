@@ -74,6 +74,7 @@ def derive_codes(
 def _derive(
     esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool
 ) -> DerivedCodes:
+    """Return what `derive_codes` does, for arguments of the right types."""
     dialect = DIALECTS[esp]
     slots = {
         "NAME": name,
