@@ -36,6 +36,8 @@ MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
 MAX_CONDITIONS = 1_000
 """The number of conditions in content."""
+_MAX_DISTANCE = 2_000
+"""The number of characters before a tag without a block in which a misspelled `#if` is searched."""
 _MAX_CONDITION_LENGTH = 65_536
 """The number of characters in a condition. One of 1 MiB would take 2 s."""
 
@@ -127,21 +129,26 @@ _UNENDED = re.compile(
 """The first quote without a closing one in a tag, or the first single brace."""
 _UNQUOTED_DEFAULT = re.compile(r"\s*+default\s*+:\s*+(?:[^\s\"'}]|&quot;)")
 _REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
+_MISSPELLED_IF = re.compile(
+    r"\{\{(?>(?:[^{}\w&]|&nbsp;|&\#160;){0,9})if\b[^{}]*?(?<![\w.])recipient\.\w"
+)
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+~?\}\}")
-_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
+_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=(?P<key>\w++))", re.DOTALL)
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
 _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLESS_LOOKALIKE}
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
+_EXPECTED_IF = "Write this tag as `{{#if recipient.KEY …}}`."
 _NO_END = "This block has no {{/if}}."
 _NO_END_OF_COMMENT = "This comment has no end. Write `{end}` after it."
 _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
 _NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
 _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
+_CAPITALS_IN_END = "Write `{{/if}}` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _EXPECTED_FILTER = 'Write a filter, such as `| upper`, `| default: "text"`, or only `| expression`.'
@@ -177,6 +184,7 @@ class _Parser:
         self.lookalikes: list[tuple[int, WarningCode]] = []
         self.masked: list[str] = []
         self.blocks = [_OpenBlock()]
+        self._misspelled: set[int] = set()
         self._end = self._conditions = 0
 
     def nodes(self) -> tuple[Node, ...]:
@@ -337,7 +345,7 @@ class _Parser:
         if block.other_tags:
             return tag.end()
         if len(self.blocks) == 1:
-            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
+            self._refuse_without_block(tag.start())
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
@@ -359,7 +367,9 @@ class _Parser:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
         if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
-        elif not is_outermost and not block.other_tags and tag["close"] == "if":
+        elif not is_outermost and not block.other_tags and tag["close"].lower() == "if":
+            if tag["close"] != "if":
+                self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_END)
             self._add_text(tag.start())
             self._end_block(tag.start())
             return self._end_tag(tag.end())
@@ -369,8 +379,18 @@ class _Parser:
             message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
             self._refuse(tag.start(), Rule.FORMAT, message)
         elif tag["close"] == "if":
-            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
+            self._refuse_without_block(tag.start())
         return tag.end()
+
+    def _refuse_without_block(self, offset: int) -> None:
+        """Refuse a tag that belongs to no block, or the tag that should begin the block."""
+        start = max(self._end, offset - _MAX_DISTANCE)
+        opening = _MISSPELLED_IF.search(self.source, start, offset)
+        if opening is None:
+            self._refuse(offset, Rule.FORMAT, _NO_BLOCK)
+        elif opening.start() not in self._misspelled:
+            self._misspelled.add(opening.start())
+            self._refuse(opening.start(), Rule.FORMAT, _EXPECTED_IF)
 
     def _end_block(self, end: int) -> None:
         """End the innermost block. One that is nested too deep becomes the nodes of its branches.
@@ -410,12 +430,20 @@ class _Parser:
                 self._refuse(found.start() + text.start(), Rule.FORMAT, _NO_END_OF_TEXT)
             else:
                 self.violations += located_violations(invalid)
+            self._read_keys(found)
             return None
         for comparison in comparisons(condition):
             offset = self.lines.offset(comparison)
             if not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{comparison.key}`.")
         return condition
+
+    def _read_keys(self, found: re.Match[str]) -> None:
+        """Add the keys of an invalid condition as references, so that unknown ones are reported."""
+        for match in _PREFIX.finditer(found["condition"]):
+            if match["key"]:
+                start = found.start() + match.start("key")
+                self.blocks[-1].nodes.append(Reference(key=match["key"], start=start))
 
     def _add_text(self, end: int) -> None:
         """Add the text between the last tag and this offset. `~` at them removes white space."""

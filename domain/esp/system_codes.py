@@ -276,12 +276,8 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
         ),
     },
     Esp.BREVO: {
-        SystemValue.UNSUBSCRIBE: SystemCode(
-            code="{{ unsubscribe }}", source=_BREVO, also=("unsubscribe_link",)
-        ),
-        SystemValue.PREFERENCES: SystemCode(
-            code="{{ update_profile }}", source=_BREVO, also=("update_profile_link",)
-        ),
+        SystemValue.UNSUBSCRIBE: SystemCode(code="{{ unsubscribe }}", source=_BREVO),
+        SystemValue.PREFERENCES: SystemCode(code="{{ update_profile }}", source=_BREVO),
         SystemValue.VIEW_IN_BROWSER: SystemCode(code="{{ mirror }}", source=_BREVO),
         SystemValue.SENDER_NAME: SystemCode(
             code="{{ sender.name }}",

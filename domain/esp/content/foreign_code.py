@@ -12,6 +12,7 @@ from ...content.system_values import SYSTEM_VALUES, SystemValue
 from ...content.warning_codes import WarningCode
 from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
+from ..names.conventions import CONVENTIONS
 from ..recognition.delimiters import Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import read_tag
@@ -148,15 +149,42 @@ def _own_form(tag: RawTag, finding: Finding, find_key: Callable[[str], str | Non
     value = _find_system_value(tag, finding.dialects)
     if value is not None:
         return f"Write `{value}`."
-    reading = read_tag(finding.dialects[0], tag)
-    if reading is None or not reading.names:
+    key = _find_field(tag, finding.dialects, find_key)
+    if key is None:
         return ""
-    key = find_key(reading.names[0]) or "KEY"
     if _CONDITION.match(tag.text) is not None:
         return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
     if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
         return ""
     return f"Write `{{{{recipient.{key}}}}}`."
+
+
+def _find_field(
+    tag: RawTag, dialects: Collection[Esp], find_key: Callable[[str], str | None]
+) -> str | None:
+    """Return the key of the first field in the tag, `KEY` if it is unknown, or None without one."""
+    has_field = False
+    for esp in dialects:
+        reading = read_tag(esp, tag)
+        if reading is None:
+            continue
+        has_field = has_field or bool(reading.names)
+        # The address of the recipient is a system name of Salesforce.
+        standard = [
+            _standard_keys(esp).get(name.casefold())
+            for name in (*reading.names, *reading.system_names)
+        ]
+        for name in filter(None, (*standard, *reading.names)):
+            key = find_key(name)
+            if key is not None:
+                return key
+    return "KEY" if has_field else None
+
+
+@cache
+def _standard_keys(esp: Esp) -> Mapping[str, str]:
+    """Return the keys that mean the ESP's own fields, by their names in small letters."""
+    return {name.casefold(): key for key, name in CONVENTIONS[esp].standard_fields.items()}
 
 
 def _find_system_value(tag: RawTag, dialects: Collection[Esp]) -> SystemValue | None:
