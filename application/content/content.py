@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     Esp,
     EspNames,
     ExportedContent,
+    ExportOptions,
     FieldCode,
     FieldCodes,
     Integration,
@@ -50,6 +51,7 @@ from ..ports.integrations import IntegrationRepository
 
 __all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
 
+_DEFAULTS = ExportOptions()
 _MAX_SHOWN_NAMES = 10
 """The ESP names in a message."""
 Target: TypeAlias = Esp | str | IntegrationId
@@ -228,36 +230,21 @@ class ContentService:
         organization_id: OrganizationId,
         content: Content,
         target: Target,
-        *,
-        surface: Surface | str | None = None,
-        raw: bool = False,
-        strict: Strict = False,
-        literals: Collection[str] = (),
+        options: ExportOptions = _DEFAULTS,
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        Without a `surface`, content with an HTML tag is `html`, and other content `text`. If `raw`
-        is true, the ESP shows HTML in values as it does. There are no warnings about `literals`,
-        which are texts that must stay as they are.
-
-        Raises: InvalidContent if the content can't be exported, or if there are warnings that
-        `strict` rejects.
+        Raises: InvalidContent if the content can't be exported, or if there are warnings that the
+        options reject.
         """
-        codes = self.read_codes(organization_id)
-        return export_content(
-            content, codes, target, surface=surface, raw=raw, strict=strict, literals=literals
-        )
+        return export_content(content, self.read_codes(organization_id), target, options)
 
     def export_for_integrations(
         self,
         organization_id: OrganizationId,
         content: Content,
         integration_ids: Iterable[IntegrationId],
-        *,
-        surface: Surface | str | None = None,
-        raw: bool = False,
-        strict: Strict = False,
-        literals: Collection[str] = (),
+        options: ExportOptions = _DEFAULTS,
     ) -> Iterator[IntegrationExport]:
         """Read the catalog, and return an iterator that exports the content for each integration.
 
@@ -271,15 +258,7 @@ class ContentService:
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = export_content(
-                    content,
-                    codes,
-                    integration_id,
-                    surface=surface,
-                    raw=raw,
-                    strict=strict,
-                    literals=literals,
-                )
+                exported = export_content(content, codes, integration_id, options)
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)

@@ -30,7 +30,13 @@ from recipient_fields.domain.content import (
     find_surface,
     read_content,
 )
-from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
+from recipient_fields.domain.esp import (
+    ConditionCode,
+    ConditionWarning,
+    Esp,
+    ExportedContent,
+    ExportOptions,
+)
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
@@ -166,10 +172,7 @@ class ContentExport:
 
     content: Content
     target: Target | tuple[IntegrationId, ...]
-    strict: Strict
-    surface: Surface | None = None
-    raw: bool = False
-    literals: Collection[str] = ()
+    options: ExportOptions
 
 
 @frozen(kw_only=True)
@@ -326,8 +329,13 @@ def parse_content_export(document: object) -> ContentExport:
                 violations.extend(each.prefixed("content") for each in content.violations)
     if violations:
         raise InvalidDocument(violations)
-    surface = _sent(members.surface)
-    return ContentExport(content, target, members.strict, surface, members.raw, literals)
+    options = ExportOptions(
+        surface=_sent(members.surface),
+        raw=members.raw,
+        strict=members.strict,
+        literals=literals,
+    )
+    return ContentExport(content, target, options)
 
 
 def parse_content_preview(document: object) -> ContentPreview:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache, lru_cache
 from unicodedata import category
 from unicodedata import name as unicode_name
 
@@ -22,6 +23,8 @@ __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
 _ESCAPED = re.compile("[&<>\"'`=]")
 """The characters that Handlebars escapes."""
+_REMEMBERED = 1_024
+"""The number of codes that are remembered: an export derives those of a field several times."""
 
 
 @frozen
@@ -62,6 +65,16 @@ def derive_codes(
     """
     require_type(Esp, esp=esp)
     require_type(str, name=name)
+    if default is not None:
+        require_type(str, default=default)
+    return _derive(esp, name, data_type, default, standard=standard)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _derive(
+    esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool
+) -> DerivedCodes:
+    """Return what `derive_codes` does, for arguments of the right types."""
     dialect = DIALECTS[esp]
     slots = {
         "NAME": name,
@@ -76,7 +89,6 @@ def derive_codes(
         prelude = dialect.prelude and _fill(dialect, dialect.prelude, slots)
     with violations.collect("default"):
         if default is not None:
-            require_type(str, default=default)
             _require_safe_default(dialect, default, data_type)
         template = dialect.insertion if default is None else dialect.insertion_with_default
         code = _fill(dialect, template, {"EXPRESSION": "", **slots})
@@ -236,12 +248,18 @@ def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
 
 
 def _name_in(form: Form, expression: str) -> str | None:
-    pattern = re.escape(form.expression).replace("VARIABLE", r"(?P<name>\w+)")
     if form.expression == "PATH":
         return re.sub(r"\[([^\[\]]*)\]", r"\1", expression)
-    pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", pattern)
-    match = re.fullmatch(re.sub("['\"]", "['\"]", pattern), expression)
+    match = _name_pattern(form.expression).fullmatch(expression)
     return None if match is None else match["name"]
+
+
+@cache
+def _name_pattern(expression: str) -> re.Pattern[str]:
+    """Return the pattern that finds the name in value expressions of this form."""
+    pattern = re.escape(expression).replace("VARIABLE", r"(?P<name>\w+)")
+    pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", pattern)
+    return re.compile(re.sub("['\"]", "['\"]", pattern))
 
 
 def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -> None:

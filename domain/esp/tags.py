@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from ..content.syntax import statement
@@ -52,6 +53,22 @@ _TAGS: Mapping[Esp, tuple[Delimiters, ...]] = {
 """The delimiters of each dialect. If several begin at the same place, the first one counts."""
 
 
+class Openings:
+    """The patterns of opening delimiters. If several match at the same place, the first counts."""
+
+    def __init__(self, patterns: Iterable[str], flags: re.RegexFlag = re.NOFLAG) -> None:
+        patterns = tuple(patterns)
+        # `re` skips other text quickly only if each alternative begins with a character.
+        self._any = re.compile("|".join(patterns), flags)
+        self._groups = re.compile("|".join(f"({each})" for each in patterns), flags)
+
+    def search(self, text: str, offset: int) -> tuple[int, re.Match[str]] | None:
+        """Return the index of the pattern that matches first from the offset on, and its match."""
+        found = self._any.search(text, offset)
+        match = None if found is None else self._groups.match(text, found.start())
+        return None if match is None else ((match.lastindex or 0) - 1, match)
+
+
 class Tag(NamedTuple):
     """A tag, from `start` to `end`. If it is not closed, it extends to the end of the text.
 
@@ -66,7 +83,7 @@ class Tag(NamedTuple):
 
 def find_tags(esp: Esp, text: str) -> Iterator[Tag]:
     """Yield the tags of the ESP's dialect, in order. An unclosed one is the last."""
-    for tag in _find(_TAGS[esp], text):
+    for tag in _find(esp, text):
         yield tag
         if tag.end == len(text):
             return
@@ -82,16 +99,22 @@ def titles(esps: tuple[Esp, ...]) -> str:
     return " or ".join(DIALECTS[esp].title for esp in esps)
 
 
-def _find(delimiters: tuple[Delimiters, ...], text: str) -> Iterator[Tag]:
+def _find(esp: Esp, text: str) -> Iterator[Tag]:
     """Yield the tags. A missing closing delimiter is searched once only, in linear time."""
-    opening = re.compile("|".join(f"({each.opening})" for each in delimiters))
+    openings = _openings(esp)
     offset, unclosed = 0, set[str]()
-    while (match := opening.search(text, offset)) is not None:
-        _, closing, is_read = delimiters[(match.lastindex or 0) - 1]
-        end = None if closing in unclosed else re.compile(closing).search(text, match.end())
-        offset = match.end() if end is None else end.end()
+    while (found := openings.search(text, offset)) is not None:
+        index, opening = found
+        _, closing, is_read = _TAGS[esp][index]
+        end = None if closing in unclosed else re.compile(closing).search(text, opening.end())
+        offset = opening.end() if end is None else end.end()
         if end is not None:
-            yield Tag(match.start(), offset, match[0], is_read)
+            yield Tag(opening.start(), offset, opening[0], is_read)
         elif closing not in unclosed:
             unclosed.add(closing)
-            yield Tag(match.start(), len(text), match[0], is_read)
+            yield Tag(opening.start(), len(text), opening[0], is_read)
+
+
+@cache
+def _openings(esp: Esp) -> Openings:
+    return Openings(each.opening for each in _TAGS[esp])

@@ -17,7 +17,7 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import InvalidContent, Surface, read_content
-from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, Integration
+from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, ExportOptions, Integration
 from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
@@ -139,7 +139,12 @@ def export(
     target = chosen_target(esp, integration)
     if everywhere and target is not None:
         raise click.UsageError("Use either --all, --esp or --integration.")
-    strictness = chosen_strictness(strict=strict, strict_caveats=strict_caveats)
+    options = ExportOptions(
+        surface=surface,
+        raw=raw,
+        strict=chosen_strictness(strict=strict, strict_caveats=strict_caveats),
+        literals=literals,
+    )
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
     folder = None if out is None else _writable_folder(out)
@@ -150,28 +155,12 @@ def export(
     ):
         parsed = read_content(text)
         if target is not None:
-            exported = core.content.export_content(
-                chosen.id,
-                parsed,
-                target,
-                surface=surface,
-                raw=raw,
-                strict=strictness,
-                literals=literals,
-            )
+            exported = core.content.export_content(chosen.id, parsed, target, options)
             print_bytes(mark + _reported(exported))
         elif folder is not None:
             suffix = Path(name_of(content)).suffix
             integrations = _integrations(core, chosen.id)
-            exports = core.content.export_for_integrations(
-                chosen.id,
-                parsed,
-                integrations,
-                surface=surface,
-                raw=raw,
-                strict=strictness,
-                literals=literals,
-            )
+            exports = core.content.export_for_integrations(chosen.id, parsed, integrations, options)
             _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
 
 

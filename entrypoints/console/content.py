@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     ExportedContent,
+    ExportOptions,
     FieldCodes,
     Integration,
     NameProposal,
@@ -93,7 +94,7 @@ class ContentView(Page):
         source, preview = form.text("content"), None
         try:
             content = read_content(source)
-            options = _Options.of(form)
+            options = _export_options(form)
             exports = [_Export.of(content, codes, target, options) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
@@ -139,7 +140,7 @@ class ContentView(Page):
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
             surface=form.text("surface"),
-            raw=_Options.of(form).raw,
+            raw=_export_options(form).raw,
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -181,22 +182,12 @@ def _chosen(targets: Mapping[str, _Target], value: str) -> list[_Target]:
     return [targets[value]] if value in targets else []
 
 
-@frozen(kw_only=True)
-class _Options:
-    """How the form exports content."""
-
-    surface: Surface | None
-    raw: bool
-    literals: Sequence[str]
-
-    @classmethod
-    def of(cls, form: Form) -> _Options:
-        """Return the options in the form."""
-        return cls(
-            surface=_SURFACES.get(form.text("surface")),
-            raw=form.text("raw") == "true",
-            literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
-        )
+def _export_options(form: Form) -> ExportOptions:
+    return ExportOptions(
+        surface=_SURFACES.get(form.text("surface")),
+        raw=form.text("raw") == "true",
+        literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
+    )
 
 
 @frozen
@@ -208,17 +199,12 @@ class _Export:
     places: _Places
 
     @classmethod
-    def of(cls, content: Content, codes: FieldCodes, target: _Target, options: _Options) -> _Export:
+    def of(
+        cls, content: Content, codes: FieldCodes, target: _Target, options: ExportOptions
+    ) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(
-                content,
-                codes,
-                target.id,
-                surface=options.surface,
-                raw=options.raw,
-                literals=options.literals,
-            )
+            exported = export_content(content, codes, target.id, options)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))

@@ -9,7 +9,14 @@ import pytest
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content, preview_content
-from recipient_fields.domain.esp import DIALECTS, Engine, Esp, ExportedContent, export_content
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Engine,
+    Esp,
+    ExportedContent,
+    ExportOptions,
+    export_content,
+)
 
 from .errors import NotRendered
 from .generation import DATA_TYPES, Form, esp_name, stored, synced_codes, synced_fields
@@ -99,7 +106,8 @@ def named_difference(codes: set[WarningCode], email: str, form: Form, values: Va
 
 
 def exported(esp: Esp, email: str, surface: Surface | None) -> ExportedContent:
-    return export_content(parse_content(email), synced_codes(esp), esp, surface=surface)
+    options = ExportOptions(surface=surface)
+    return export_content(parse_content(email), synced_codes(esp), esp, options)
 
 
 def read(text: str, surface: Surface) -> str:

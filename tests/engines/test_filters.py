@@ -27,7 +27,7 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.content.filters import apply_filters
-from recipient_fields.domain.esp import Engine, Esp, export_content
+from recipient_fields.domain.esp import Engine, Esp, ExportOptions, export_content
 from recipient_fields.domain.esp.filters import FILTERS, FilterForm
 
 from .differences import CAVEATS, EXAMPLES, inputs, names, stored
@@ -140,7 +140,7 @@ def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
         surface = random.choice(tuple(Surface))
         counts["generated"] += 1
         try:
-            exported = export_content(content, codes, esp, surface=surface)
+            exported = export_content(content, codes, esp, ExportOptions(surface=surface))
         except InvalidContent:
             continue
         counts["exported"] += 1

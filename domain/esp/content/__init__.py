@@ -1,5 +1,7 @@
 """Content in the languages of ESPs."""
 
-from .export import ExportedContent, UnnamedField, export_content
+from .export import ExportedContent, export_content
+from .options import ExportOptions
+from .report import UnnamedField
 
-__all__ = ["ExportedContent", "UnnamedField", "export_content"]
+__all__ = ["ExportOptions", "ExportedContent", "UnnamedField", "export_content"]

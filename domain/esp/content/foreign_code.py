@@ -38,15 +38,14 @@ class TagWarning(NamedTuple):
 
 
 def find_foreign_code(
-    esp: Esp, text: str, literals: Collection[str], find_key: Callable[[str], str | None]
+    esp: Esp, kept: str, text: str, find_key: Callable[[str], str | None]
 ) -> Iterator[TagWarning]:
     """Yield the warnings about tags that are not code of the ESP.
 
-    `literals` are texts in which no tag is searched. `find_key` returns the key of the field with
-    a name in another dialect, or None. Up to 2,000 tags are examined; a warning says so.
+    `kept` is the text without its literals. `find_key` returns the key of the field with a name in
+    another dialect, or None. Up to 2,000 tags are examined; a warning says so.
     """
-    found = find_raw_tags(without_literals(text, literals), esp)
-    tags = list(islice(found, _MAX_TAGS + 1))
+    tags = list(islice(find_raw_tags(kept, esp), _MAX_TAGS + 1))
     local_names = {name for tag in tags for name in names_set_by(esp, tag)}
     places = find_literal_places(text)
     characters = 0

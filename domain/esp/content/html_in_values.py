@@ -9,6 +9,7 @@ from ...fields.values import DataType
 from ..dialects import DIALECTS, Esp
 from ..names.codes import FieldCode
 from ..surfaces import SURFACE_RULES, ValueForm
+from .options import ExportOptions
 
 
 @frozen(kw_only=True)
@@ -25,15 +26,11 @@ class HtmlInValues:
     raw: bool
 
     @classmethod
-    def of(
-        cls, content: Content, esp: Esp, surface: Surface | str | None, *, raw: bool
-    ) -> HtmlInValues:
-        """Return the forms for content on the chosen surface, or on the one that it has.
-
-        Raises: ValueError if there is no such surface.
-        """
-        found = find_surface(content, surface)
-        return cls(esp=esp, surface=found, is_chosen=surface is not None, raw=raw)
+    def of(cls, content: Content, esp: Esp, options: ExportOptions) -> HtmlInValues:
+        """Return the forms for content on the chosen surface, or on the one that it has."""
+        surface = find_surface(content, options.surface)
+        is_chosen = options.surface is not None
+        return cls(esp=esp, surface=surface, is_chosen=is_chosen, raw=options.raw)
 
     def find_form(self, code: FieldCode, *, is_link: bool = False) -> ValueForm:
         """Return the form in which the value is shown, or in which it is the URL of a link."""

@@ -9,22 +9,24 @@ _MARKUP = re.compile(r"<!--|<style\b|<(?=[a-z])", re.IGNORECASE)
 _QUOTE_OR_END = re.compile(r"""=\s*(?P<quote>["'])|>""")
 _STYLE_END = re.compile(r"</style", re.IGNORECASE)
 
-
 _MAX_URL = 2_000
 """The number of characters before a reference in which the beginning of its link is searched."""
-_BREAK = re.compile(r"""["'<>\n]""")
+_BREAKS = "\"'<>\n"
 _LINK = re.compile(r"""\b(?:href|src|action)\s{0,9}=\s{0,9}["']\Z""", re.IGNORECASE)
+_MAX_LINK_START = 26
+"""The number of characters that `_LINK` can match."""
 
 
 def is_in_query(text: str, offset: int) -> bool:
     """Return whether the offset is in the query of a link, in an attribute or in plain text."""
-    before = text[max(offset - _MAX_URL, 0) : offset]
-    link = _BREAK.split(before)[-1]
+    first = max(offset - _MAX_URL, 0)
+    start = max(first, *(text.rfind(each, first, offset) + 1 for each in _BREAKS))
+    link = text[start:offset]
     if "?" not in link:
         return False
-    word = re.split(r"\s", link)[-1]
+    word = "" if link[-1].isspace() else link.rsplit(maxsplit=1)[-1]
     is_url = "://" in word.partition("?")[0] and "?" in word
-    return is_url or _LINK.search(before.removesuffix(link)) is not None
+    return is_url or _LINK.search(text, max(first, start - _MAX_LINK_START), start) is not None
 
 
 class Markup:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ...content import Content, SystemValue
 from ...content.literal_places import find_literal_places
 from ..dialects import Esp
@@ -11,7 +9,7 @@ from ..recognition.delimiters import find_raw_tags
 from ..recognition.reading import has_delimiter
 from ..system_codes import LINK_RULES, SystemCode, find_system_code
 
-_LINK = re.compile(r"unsub|can_spam|email_footer", re.IGNORECASE)
+_LINK_WORDS = ("unsub", "can_spam", "email_footer")
 """What the codes of all dialects for this link contain, and the modules of HubSpot with one."""
 _DOCUMENT = re.compile(r"<!doctype\b|</?(?:html|body)[\s>]", re.IGNORECASE)
 """What only a whole email contains: a part of one can get its link from the rest."""
@@ -36,10 +34,15 @@ def _is_whole_email(content: Content) -> bool:
 
 def _has_link(esp: Esp, content: Content) -> bool:
     codes = (find_system_code(esp, each.value) for each in content.system_references())
-    if any(isinstance(code, SystemCode) and _LINK.search(code.code) for code in codes):
+    if any(isinstance(code, SystemCode) and _names_link(code.code) for code in codes):
         return True
-    return _LINK.search(content.masked) is not None and any(
-        _LINK.search(tag.text)
+    return _names_link(content.masked) and any(
+        _names_link(tag.text)
         for tag in find_raw_tags(content.masked, esp)
         if has_delimiter(esp, tag)
     )
+
+
+def _names_link(text: str) -> bool:
+    folded = text.casefold()
+    return any(word in folded for word in _LINK_WORDS)

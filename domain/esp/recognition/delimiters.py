@@ -11,7 +11,7 @@ from attrs import frozen
 
 from ...spans import Spans
 from ..dialects import Esp
-from ..tags import Delimiters, unread_parts
+from ..tags import Delimiters, Openings, unread_parts
 from .vocabulary import Syntax
 
 
@@ -92,7 +92,7 @@ _FEED_PATH = re.compile(
 )
 _IN_URL = re.compile(
     r"""[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s"'<>]*+  # an URL
-    | (?>(?:%[0-9A-F]{2}[\w.~+-]{0,100}+){2,1000})(?!%)  # percent-encoded text
+    | (?>(?:%[0-9A-F]{2}[\w.~+-]*+){2,})(?P<tag>%?)  # percent-encoded text, if no % follows
     """,
     re.VERBOSE | re.ASCII,
 )
@@ -106,12 +106,13 @@ def find_raw_tags(text: str, target: Esp | None = None) -> Iterator[RawTag]:
     `target` is the ESP for which the text is written: the parts that it does not read are left out.
     A tag without its closing delimiter is none.
     """
-    opening, closings = _patterns(target)
+    openings, types = _openings(target)
     offset, unclosed = 0, set[str]()
     urls: Spans | None = None  # searched for the first percent sign
-    while (match := opening.search(text, offset)) is not None:
-        delimiter, closing = closings[(match.lastindex or 0) - 1]
-        offset = match.end()
+    while (found := openings.search(text, offset)) is not None:
+        index, opening = found
+        delimiter, closing = types[index]
+        start, offset = opening.span()
         if closing is not None:
             end = None if closing in unclosed else re.compile(closing).search(text, offset)
             if end is None:
@@ -120,20 +121,20 @@ def find_raw_tags(text: str, target: Esp | None = None) -> Iterator[RawTag]:
             offset = end.end()
         if delimiter is None:  # The ESP does not read this part.
             continue
-        if delimiter is Delimiter.FEED and _FEED_PATH.match(match[0]) is None:
-            offset = match.start() + 2
+        if delimiter is Delimiter.FEED and _FEED_PATH.match(opening[0]) is None:
+            offset = start + 2
             continue
         if delimiter in _PERCENT:
             if urls is None:
-                urls = Spans(each.span() for each in _IN_URL.finditer(text))
-            if urls.contain(match.start()):
-                offset = match.start() + 1
+                urls = _find_urls(text)
+            if urls.contain(start):
+                offset = start + 1
                 continue
-        code = text[match.start() : offset]
+        code = text[start:offset]
         if delimiter is Delimiter.EXPRESSION and _is_cut(code) and text.startswith("}", offset):
             offset += 1
             code += "}"
-        yield RawTag(delimiter, match.start(), offset, code)
+        yield RawTag(delimiter, start, offset, code)
 
 
 def _is_cut(code: str) -> bool:
@@ -141,20 +142,23 @@ def _is_cut(code: str) -> bool:
     return code.count("${") > code.count("}") - 2
 
 
+def _find_urls(text: str) -> Spans:
+    return Spans(each.span() for each in _IN_URL.finditer(text) if not each["tag"])
+
+
 @cache
-def _patterns(
+def _openings(
     target: Esp | None,
-) -> tuple[re.Pattern[str], tuple[tuple[Delimiter | None, str | None], ...]]:
-    """Return the pattern of all openings, and per group the type of the tag and its closing."""
+) -> tuple[Openings, tuple[tuple[Delimiter | None, str | None], ...]]:
+    """Return the openings of all tags, and per opening the type of the tag and its closing."""
     unread = () if target is None else unread_parts(target)
     openings = [each.opening for each in unread]
-    closings: list[tuple[Delimiter | None, str | None]] = [(None, each.closing) for each in unread]
+    types: list[tuple[Delimiter | None, str | None]] = [(None, each.closing) for each in unread]
     for delimiter in Delimiter:
         if delimiter in _WHOLE:
             openings.append(_WHOLE[delimiter])
-            closings.append((delimiter, None))
+            types.append((delimiter, None))
         else:
             openings.append(ENCLOSED[delimiter].opening)
-            closings.append((delimiter, ENCLOSED[delimiter].closing))
-    pattern = "|".join(f"({each})" for each in openings)
-    return re.compile(pattern, re.ASCII), tuple(closings)
+            types.append((delimiter, ENCLOSED[delimiter].closing))
+    return Openings(openings, re.ASCII), tuple(types)

@@ -230,24 +230,12 @@ class ContentExports(Resource):
                 length = len(export.content.source)
                 request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
                 exports = self.service.export_for_integrations(
-                    organization_id,
-                    export.content,
-                    export.target,
-                    surface=export.surface,
-                    raw=export.raw,
-                    strict=export.strict,
-                    literals=export.literals,
+                    organization_id, export.content, export.target, export.options
                 )
                 document = render_exports(exports)
             else:
                 exported = self.service.export_content(
-                    organization_id,
-                    export.content,
-                    export.target,
-                    surface=export.surface,
-                    raw=export.raw,
-                    strict=export.strict,
-                    literals=export.literals,
+                    organization_id, export.content, export.target, export.options
                 )
                 document = render_document(exported_content_document(exported))
             resp.data = render_json(document)

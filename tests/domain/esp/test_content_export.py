@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,7 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
+    ExportOptions,
     FieldCodes,
     Integration,
     IntegrationDraft,
@@ -40,8 +42,12 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
-from recipient_fields.domain.esp.content.export import MAX_EXPORTED_LENGTH
+from recipient_fields.domain.esp.conditions.compilation import compile_readings
+from recipient_fields.domain.esp.content.rendering import MAX_EXPORTED_LENGTH
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
+from recipient_fields.domain.esp.filtered_codes import filter_code
+
+from ...support.growth import assert_grows_linearly, count_calls
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BRACES = (
@@ -96,7 +102,7 @@ def export(synced):
     def run(esp: Esp, source: str, *others: object, **options: Any) -> ExportedContent:
         fields = [synced(esp, "tier"), synced(esp, "visits", data_type=DataType.NUMBER), *others]
         content = parse_content(source)
-        return export_content(content, codes_of(esp, fields), esp, **options)
+        return export_content(content, codes_of(esp, fields), esp, ExportOptions(**options))
 
     return run
 
@@ -162,7 +168,9 @@ def test_only_code_that_a_name_derives_gets_a_guard(esp, name, guarded, synced, 
         assert exported.content == guarded
         assert WarningCode.VERBATIM_CODE not in {each.code for each in exported.warnings}
     for written in (code, code.replace(" }}", "|upper }}")):
-        exported = export_content(content, codes_of(esp, [manual("tier", written)]), esp, raw=True)
+        exported = export_content(
+            content, codes_of(esp, [manual("tier", written)]), esp, ExportOptions(raw=True)
+        )
         assert exported.content == written
         assert [each.code for each in exported.warnings] == [WarningCode.VERBATIM_CODE]
 
@@ -172,7 +180,7 @@ def test_stored_code_of_a_counterpart_is_inserted_verbatim(synced, manual):
     counterpart = evolve(synced(Esp.BREVO, "tier_7", "TIER"), custom_insertion_code=code)
     codes = codes_of(Esp.BREVO, [manual("tier", None), counterpart])
     content = parse_content("{{recipient.tier}}{{recipient.tier}}")
-    exported = export_content(content, codes, SEVEN, raw=True)
+    exported = export_content(content, codes, SEVEN, ExportOptions(raw=True))
     assert exported.content == code * 2
     (warning,) = exported.warnings
     assert warning.code is WarningCode.VERBATIM_CODE
@@ -274,7 +282,7 @@ def export_named(esp, *fields, integrations=(), source="", **options):
     """Export one reference to each field, on a line of its own, or the source."""
     source = source or "\n".join(f"{{{{recipient.{each.key}}}}}" for each in fields)
     codes = FieldCodes.of(fields, integrations)
-    return export_content(parse_content(source), codes, esp, **options)
+    return export_content(parse_content(source), codes, esp, ExportOptions(**options))
 
 
 def summaries(exported):
@@ -891,3 +899,47 @@ def test_content_without_references_does_not_change(esp, text):
 def test_codes_are_not_parsed_again(export, manual):
     code = r"{{recipient.tier}}\1\g<0>"
     assert export(Esp.ITERABLE, "{{recipient.city}}", manual("city", code)).content == code
+
+
+def test_invalid_options_are_rejected():
+    with pytest.raises(ValueError, match="'body' is no Surface"):
+        ExportOptions(surface="body")
+    for options in ({"strict": None}, {"literals": 1}):
+        with pytest.raises(TypeError, match=next(iter(options))):
+            ExportOptions(**options)
+
+
+# Cost
+
+
+@pytest.mark.parametrize("esp", [Esp.KLAVIYO, Esp.MAILCHIMP])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '<a href="https://a.b/?c={{recipient.tier | url}}{{recipient.tier | url}}">',
+        "?c={{recipient.tier | url}}{{recipient.tier}} ",
+        '<a x="{{recipient.tier}}" href="',
+        '<a href="{{link.unsubscribe}}">',
+        "<style>{{recipient.tier}}",
+        "<td {{#if recipient.tier is set}}",
+    ],
+)
+def test_content_is_exported_in_linear_time(export, esp, piece):
+    def run(source: str) -> None:
+        with suppress(InvalidContent):
+            export(esp, source)
+
+    assert_grows_linearly(run, lambda size: piece * (size // len(piece)), 20_000)
+
+
+def test_equal_references_and_conditions_are_derived_once(export):
+    piece = (
+        "{{recipient.tier}}{{recipient.tier | upper}}{{#if recipient.tier is set}}a{{/if}}"
+        ' {{recipient.tier | default: "b"}} {{recipient.visits}} '
+    )
+
+    def calls(function: Callable[..., object], number: int) -> int:
+        return count_calls(function, lambda: export(Esp.BRAZE, piece * number))
+
+    for function in (FieldCodes.get, filter_code, derive_guarded_code, compile_readings):
+        assert calls(function, 50) == calls(function, 1) > 0

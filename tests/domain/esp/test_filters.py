@@ -19,6 +19,7 @@ from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
     ExportedContent,
+    ExportOptions,
     FieldCodes,
     derive_codes,
     export_content,
@@ -74,7 +75,9 @@ def export(field):
 
     def run(esp: Esp, source: str, **options: Any) -> ExportedContent:
         fields = [field(esp, key, options.pop(key, None)) for key in TYPES]
-        return export_content(parse_content(source), FieldCodes.of(fields), esp, **options)
+        return export_content(
+            parse_content(source), FieldCodes.of(fields), esp, ExportOptions(**options)
+        )
 
     return run
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import timeit
+from collections.abc import Callable
+from time import thread_time
+
 import pytest
 
 from recipient_fields.domain import API, RecipientField
 from recipient_fields.domain.content import WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, FieldCodes, export_content, recognize
+from recipient_fields.domain.esp import Esp, ExportOptions, FieldCodes, export_content, recognize
 from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
 from recipient_fields.domain.esp.recognition import foreign
+from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
+from recipient_fields.domain.esp.tags import find_tags
 
 from ...support.growth import assert_grows_linearly, count_calls
 from .native_tags import NATIVE
@@ -29,7 +36,8 @@ PAIRS = [
 
 def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str, ...] = ()):
     codes = FieldCodes.of(fields)
-    exported = export_content(parse_content(source), codes, esp, literals=literals)
+    options = ExportOptions(literals=literals)
+    exported = export_content(parse_content(source), codes, esp, options)
     return [
         each for each in exported.warnings if each.code is not WarningCode.UNSUBSCRIBE_LINK_MISSING
     ]
@@ -230,6 +238,22 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
 )
 def test_foreign_code_is_searched_in_linear_time(piece):
     def search(text: str) -> list[object]:
-        return list(find_foreign_code(Esp.KLAVIYO, text, (), lambda _name: None))
+        return list(find_foreign_code(Esp.KLAVIYO, text, text, lambda _name: None))
 
     assert_grows_linearly(search, lambda size: (piece * size)[:size], 40_000)
+
+
+def test_encoded_text_is_searched_in_linear_time():
+    assert_grows_linearly(lambda text: list(find_raw_tags(text)), lambda size: "%41" * size, 4_000)
+
+
+@pytest.mark.parametrize("find", [find_tags, lambda esp, text: find_raw_tags(text, esp)])
+@pytest.mark.parametrize("esp", Esp)
+def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp, find):
+    text = "Thank you for your order. " * 10_000
+    characters = re.compile("[%*<{[]")
+
+    def fastest(work: Callable[[], object]) -> float:
+        return min(timeit.repeat(work, timer=thread_time, repeat=5, number=1))
+
+    assert fastest(lambda: list(find(esp, text))) < 5 * fastest(lambda: characters.search(text))

@@ -8,7 +8,7 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, ExportedContent, FieldCodes
+from recipient_fields.domain.esp import Esp, ExportedContent, ExportOptions, FieldCodes
 from recipient_fields.domain.esp import export_content as export
 from recipient_fields.domain.esp.surfaces import SURFACE_RULES, Escaping
 
@@ -23,7 +23,7 @@ def exported(make_field):
         field = make_field(ADMINISTRATOR, key="name", custom_insertion_code=code)
         visits = make_field(ADMINISTRATOR, key="visits", data_type=DataType.NUMBER)
         codes = FieldCodes.of([field, visits])
-        return export(parse_content(source), codes, esp, **options)
+        return export(parse_content(source), codes, esp, ExportOptions(**options))
 
     return run
 

@@ -1,0 +1,47 @@
+"""The options of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from attrs import field, frozen
+
+from ...arguments import require_type
+from ...content import Strict, Surface
+
+
+def _to_surface(surface: Surface | str | None) -> Surface | None:
+    return None if surface is None else Surface(surface)
+
+
+def _to_texts(literals: Collection[str]) -> tuple[str, ...]:
+    require_type(Collection, literals=literals)
+    return tuple(literals)
+
+
+def _require_strict(_options: object, _attribute: object, strict: Strict) -> None:
+    require_type(bool | str, strict=strict)
+
+
+@frozen(kw_only=True)
+class ExportOptions:
+    """How content is exported.
+
+    Without a `surface`, content with an HTML tag is `html`, and other content `text`. Values of
+    text fields are escaped in HTML, and nowhere else, if the ESP has code for it. If `raw` is true,
+    the ESP shows them as it does, and there is no warning about that. `strict` rejects mistakes if
+    it is "mistakes", and all warnings if it is true. `literals` are texts that must stay as they
+    are: there are no warnings about them.
+
+    Raises: ValueError if the surface is the text of none; TypeError if `strict` or `literals` has
+    another type.
+    """
+
+    surface: Surface | None = field(default=None, converter=_to_surface)
+    raw: bool = False
+    strict: Strict = field(default=False, validator=_require_strict)
+    literals: tuple[str, ...] = field(default=(), converter=_to_texts)
+
+
+DEFAULTS = ExportOptions()
+"""The options of an export that has none."""

@@ -1,0 +1,253 @@
+"""The code of an ESP for the nodes of content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...conditions import Comparison, Condition, Operator
+from ...content import (
+    Block,
+    Content,
+    Node,
+    Reference,
+    SystemReference,
+    Text,
+    WarningCode,
+)
+from ...content.resolution import EMAIL_KEY
+from ...content.tree import condition_keys
+from ..conditions.languages import LANGUAGES
+from ..dialects import DIALECTS
+from ..errors import NotExpressible, NotInsertable
+from ..names.esp_names import NameFrom
+from ..recognition.codes import is_foreign
+from ..sources import Strength
+from ..system_codes import find_system_code
+from .adjacent_text import (
+    find_refused_end,
+    find_unestablished,
+    separate_end_of_block,
+    separate_start,
+)
+from .compiled_conditions import OTHERWISE, THEN, CompiledConditions
+from .html_in_values import HtmlInValues
+from .insertions import Insertion, Insertions
+from .markup import Markup, is_in_query
+from .native_tags import NativeTags
+from .places import find_guarded, find_links
+from .quotes import with_other_quotes
+from .report import Report
+from .resolver import CodeResolver
+from .used_fields import UsedFields
+
+MAX_EXPORTED_LENGTH = 4_194_304
+"""The number of characters in exported content. Some languages require copies of a block's text."""
+
+
+class Rendering:
+    """The rendering of one content. The report has what is wrong with its places."""
+
+    def __init__(
+        self,
+        content: Content,
+        resolver: CodeResolver,
+        html: HtmlInValues,
+        markup: Markup,
+        used: UsedFields,
+        report: Report,
+    ) -> None:
+        self._esp, self._title = html.esp, DIALECTS[html.esp].title
+        self._content, self._markup = content, markup
+        self._used, self._report = used, report
+        self._insertions = Insertions(html)
+        self._conditions = CompiledConditions(self._esp, resolver)
+        self._native_tags = NativeTags(self._esp, content)
+        self._guarded = set(find_guarded(content.nodes))
+        self._links = set(find_links(content.nodes, content.masked))
+
+    def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
+        """Return the code of the nodes. In a block, tags are directly before and after them."""
+        parts: list[str] = []
+        length = 0
+        for index, node in enumerate(nodes):
+            match node:
+                case Text():
+                    before = nodes[index - 1] if index else None
+                    after = nodes[index + 1] if index + 1 < len(nodes) else None
+                    part = self._text(node, before, after, in_block=in_block)
+                case Reference():
+                    part = self._reference(node)
+                case SystemReference():
+                    part = self._system_reference(node)
+                case Block():
+                    part = self._block(node)
+            length += len(part)
+            self._require_length(length, node.start)
+            parts.append(part)
+        return "".join(parts)
+
+    def _text(self, node: Text, before: Node | None, after: Node | None, *, in_block: bool) -> str:
+        text = node.text
+        if _is_code(after, in_block=in_block):
+            refused = find_refused_end(self._esp, text)
+            if refused is not None and not self._native_tags.has_end(node.start + len(text)):
+                message = (
+                    f"{self._title} would read this character as part of the code after it."
+                    " Write a space after it."
+                )
+                self._report.refuse(node.start + refused, message)
+        unestablished = find_unestablished(self._esp, text) if in_block else None
+        if unestablished is not None:
+            message = (
+                f"No source establishes how {self._title} reads this character in a condition."
+                " Test the email."
+            )
+            offset = node.start + unestablished
+            self._report.warn(offset, WarningCode.UNESTABLISHED_CHARACTER, message)
+        if _is_code(before, in_block=in_block):
+            text = separate_start(self._esp, text, is_start_of_block=before is None)
+        return separate_end_of_block(self._esp, text) if in_block and after is None else text
+
+    def _reference(self, reference: Reference) -> str:
+        key, start = reference.key, reference.start
+        code = self._used.use(key, start)
+        tag = self._native_tags.find(start)
+        if tag is not None and not tag.is_read:
+            self._report.refuse(start, self._native_tags.explain(tag, key))
+            return ""
+        try:
+            if reference.is_expression:
+                if tag is None:
+                    message = "Outside of a tag, this shows the expression."
+                    self._report.warn(start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
+                return code.require_value_expression()
+            insertion = self._insertions.get(reference, code, is_link=start in self._links)
+        except NotInsertable as error:
+            self._report.refuse(start, str(error), error.proposal)
+            return ""
+        has_filters = bool(reference.filters)
+        shown = self._filtered(reference, insertion) if has_filters else insertion.code
+        if tag is not None:
+            self._report.refuse(start, self._native_tags.explain(tag, key))
+        elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, shown):
+            message = f"This field's code may not be code of {self._title}."
+            self._report.warn(start, WarningCode.FOREIGN_INSERTION_CODE, message)
+        self._warn_of_missing_value(reference, shown)
+        self._warn_of_html(start, insertion)
+        for warning_code, message in insertion.value_notes:
+            self._report.warn(start, warning_code, message)
+        return shown if has_filters else self._quoted(shown, start)
+
+    def _filtered(self, reference: Reference, insertion: Insertion) -> str:
+        """Return the code with filters, in a condition if it needs one."""
+        start = reference.start
+        for warning_code, message in insertion.filter_notes:
+            self._report.warn(start, warning_code, message)
+        shown = self._quoted(insertion.code, start)
+        if insertion.otherwise is None:
+            return shown
+        position = self._content.lines.position(start)
+        condition = Comparison(reference.key, Operator.IS_SET, position=position)
+        return self._condition(condition, start, shown, insertion.otherwise)
+
+    def _warn_of_missing_value(self, reference: Reference, shown: str) -> None:
+        """Warn of code that can stop the message, unless a default or a block guards it.
+
+        Each recipient of an email has an address.
+        """
+        missing = DIALECTS[self._esp].missing_value
+        has_default = reference.default is not None or reference.key == EMAIL_KEY
+        is_guarded = has_default or reference.start in self._guarded
+        if missing is not None and not is_guarded and re.search(missing.pattern, shown):
+            self._report.warn(reference.start, WarningCode.MISSING_VALUE_STOPS, missing.message)
+
+    def _warn_of_html(self, start: int, insertion: Insertion) -> None:
+        """Warn of texts that are not encoded for their place."""
+        if insertion.needs_encoding and is_in_query(self._content.masked, start):
+            message = "A text in the query of a link must be encoded. Write `| url` after its key."
+            self._report.warn(start, WarningCode.UNENCODED_VALUE, message)
+        if insertion.html_caveat is not None:
+            self._report.warn(start, WarningCode.HTML_IN_VALUES, insertion.html_caveat)
+
+    def _system_reference(self, reference: SystemReference) -> str:
+        value, start = reference.value, reference.start
+        tag = self._native_tags.find(start)
+        if tag is not None:
+            self._report.refuse(start, self._native_tags.explain_system_value(tag))
+        code = find_system_code(self._esp, value)
+        if isinstance(code, str):
+            self._report.refuse(start, code)
+            return ""
+        if code.strength is Strength.SECONDARY:
+            message = f"Only secondary sources establish the code of {self._title} for `{value}`."
+            self._report.warn(start, WarningCode.SECONDARY_SOURCES, message)
+        if code.caveat is not None:
+            message = f"`{value}`: {code.caveat}"
+            self._report.warn(start, WarningCode.SYSTEM_VALUE_DIFFERS, message)
+        return self._quoted(code.code, start)
+
+    def _block(self, block: Block) -> str:
+        """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
+        for offset in (*(branch.start for branch in block.branches), block.end):
+            tag = self._native_tags.find(offset)
+            if tag is not None:
+                self._report.refuse(offset, self._native_tags.explain(tag, "KEY"))
+        texts = [self.render(branch.nodes, in_block=True) for branch in block.branches]
+        code = ""
+        for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
+            if branch.condition is None:
+                code = text
+            else:
+                code = self._condition(branch.condition, branch.start, text, code)
+        return code
+
+    def _condition(self, condition: Condition, start: int, then: str, otherwise: str) -> str:
+        for key in condition_keys(condition):
+            self._used.use(key, start)
+        try:
+            compiled = self._conditions.get(condition, has_otherwise=bool(otherwise))
+        except NotExpressible as error:
+            refused = self._conditions.find_refused(condition)
+            offset = start if refused is None else self._content.lines.offset(refused)
+            self._report.refuse(offset, str(error), error.proposal)
+            return ""
+        for warning in compiled.warnings:
+            if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
+                self._report.warn(start, warning.code, warning.message)
+        language = LANGUAGES[self._esp]
+        code = self._quoted(compiled.code, start)
+        then, otherwise = language.text(then), language.text(otherwise)
+        length = code.count(THEN) * len(then) + code.count(OTHERWISE) * len(otherwise)
+        self._require_length(length, start)
+        written = code.replace(THEN, then).replace(OTHERWISE, otherwise)
+        caveat = language.find_nesting(written)
+        if caveat is not None:
+            message = caveat.message.format(title=self._title)
+            self._report.warn(start, caveat.code, message)
+        return written
+
+    def _quoted(self, code: str, offset: int) -> str:
+        """Return the code in the quotes that are possible at this place."""
+        quote = self._markup.quote_at(offset)
+        quoted = with_other_quotes(self._esp, code, quote) if quote else code
+        if quoted is None:
+            name = {'"': "double", "'": "single"}[quote]
+            message = (
+                f"This is inside {name} quotes or CSS, and its code in {self._title} contains"
+                f" {name} quotes. Check that your editor does not change them."
+            )
+            self._report.warn(offset, WarningCode.QUOTES_IN_CODE, message)
+        return code if quoted is None else quoted
+
+    def _require_length(self, length: int, offset: int) -> None:
+        if length > MAX_EXPORTED_LENGTH:
+            message = f"The result would have more than {MAX_EXPORTED_LENGTH:,} characters."
+            self._report.stop(offset, message)
+
+
+def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
+    """Return whether the neighbour of a text is a tag. At the ends of a block, there is one."""
+    if neighbour is None:
+        return in_block
+    return not (isinstance(neighbour, Reference) and neighbour.is_expression)

@@ -1,0 +1,57 @@
+"""The fields that content uses, and the preludes of their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...content import Content
+from ..conditions.compilation import shared_variable
+from ..dialects import DIALECTS, Esp
+from ..names.codes import FieldCode
+from ..names.warnings import name_warnings
+from ..preludes import assigned_variables
+from .report import Report
+from .resolver import CodeResolver
+
+
+class UsedFields:
+    """The fields that content uses, by the keys of its references, in the order of first use."""
+
+    def __init__(self, esp: Esp, content: Content, resolver: CodeResolver, report: Report) -> None:
+        self._resolver, self._report = resolver, report
+        has_variables = DIALECTS[esp].prelude is not None
+        self._set_by_content = assigned_variables(content.source) if has_variables else set()
+        self._offsets: dict[str, list[int]] = {}
+        self._variables: dict[str, tuple[str, str]] = {}
+
+    def use(self, key: str, offset: int) -> FieldCode:
+        """Return the code of the field that the key means, and add its preludes."""
+        code = self._resolver.get_code(key)
+        if key in self._offsets:
+            self._offsets[key].append(offset)
+            return code
+        self._offsets[key] = [offset]
+        for variable, prelude in code.preludes.items():
+            if variable in self._set_by_content and not code.sets_variables:
+                continue
+            first = self._variables.setdefault(variable, (prelude, code.field.key))
+            if first[0] != prelude:
+                self._report.refuse(offset, shared_variable(first[1], code.field.key, variable))
+        return code
+
+    def preludes(self) -> str:
+        """Return the preludes of the codes, once each."""
+        return "".join(dict.fromkeys(prelude for prelude, _ in self._variables.values()))
+
+    def warn_of_names(self) -> None:
+        """Warn of the ESP names of the fields, wherever these are used."""
+        for warning in name_warnings(self._codes()):
+            for offset in (each for key in warning.keys for each in self._offsets[key]):
+                self._report.warn(offset, warning.code, warning.message)
+
+    def meant_keys(self) -> Mapping[str, str]:
+        """Return the keys of the fields that the keys of references mean."""
+        return {key: str(code.meant_field.key) for key, code in self._codes().items()}
+
+    def _codes(self) -> Mapping[str, FieldCode]:
+        return {key: self._resolver.get_code(key) for key in self._offsets}
