@@ -51,7 +51,6 @@ from ..ports.integrations import IntegrationRepository
 
 __all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
 
-_DEFAULTS = ExportOptions()
 _MAX_SHOWN_NAMES = 10
 """The ESP names in a message."""
 Target: TypeAlias = Esp | str | IntegrationId
@@ -230,7 +229,7 @@ class ContentService:
         organization_id: OrganizationId,
         content: Content,
         target: Target,
-        options: ExportOptions = _DEFAULTS,
+        options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
@@ -244,7 +243,7 @@ class ContentService:
         organization_id: OrganizationId,
         content: Content,
         integration_ids: Iterable[IntegrationId],
-        options: ExportOptions = _DEFAULTS,
+        options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
     ) -> Iterator[IntegrationExport]:
         """Read the catalog, and return an iterator that exports the content for each integration.
 

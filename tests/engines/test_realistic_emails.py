@@ -24,7 +24,7 @@ from recipient_fields.domain.content import (
     parse_content,
     preview_content,
 )
-from recipient_fields.domain.esp import Engine, Esp, ExportedContent, export_content
+from recipient_fields.domain.esp import Engine, Esp, ExportedContent, ExportOptions, export_content
 
 from .caveats import CAVEATS, excluded
 from .differences import inputs, names, stored
@@ -122,7 +122,8 @@ class Email:
     def of(cls, esp: Esp, source: str, surface: Surface | None = None) -> Email:
         """Return the email for the ESP. Raises: InvalidContent if the export refuses it."""
         content = parse_content(source)
-        return cls(esp, content, export_content(content, synced_codes(esp), esp, surface=surface))
+        options = ExportOptions(surface=surface)
+        return cls(esp, content, export_content(content, synced_codes(esp), esp, options))
 
     def render(self, recipient: Values, engine: Engine | None) -> str | NotRendered:
         """Return what a reader sees at the ESP, or why its documentation does not establish it."""

@@ -16,7 +16,7 @@ from ..surfaces import SURFACE_RULES
 from .foreign_code import find_foreign_code, without_literals
 from .html_in_values import HtmlInValues
 from .markup import Markup
-from .options import DEFAULTS, ExportOptions
+from .options import ExportOptions
 from .places import find_between_rows
 from .rendering import Rendering
 from .report import Report
@@ -43,7 +43,10 @@ class ExportedContent:
 
 
 def export_content(
-    content: Content, codes: FieldCodes, target: Target | str, options: ExportOptions = DEFAULTS
+    content: Content,
+    codes: FieldCodes,
+    target: Target | str,
+    options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
 ) -> ExportedContent:
     """Return the content with the codes of the target instead of references and blocks.
 

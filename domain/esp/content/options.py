@@ -16,6 +16,8 @@ def _to_surface(surface: Surface | str | None) -> Surface | None:
 
 def _to_texts(literals: Collection[str]) -> tuple[str, ...]:
     require_type(Collection, literals=literals)
+    if isinstance(literals, str):
+        raise TypeError("literals must be a collection of texts, not str.")
     return tuple(literals)
 
 
@@ -41,7 +43,3 @@ class ExportOptions:
     raw: bool = False
     strict: Strict = field(default=False, validator=_require_strict)
     literals: tuple[str, ...] = field(default=(), converter=_to_texts)
-
-
-DEFAULTS = ExportOptions()
-"""The options of an export that has none."""

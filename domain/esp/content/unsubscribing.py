@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...content import Content, SystemValue
 from ...content.literal_places import find_literal_places
 from ..dialects import Esp

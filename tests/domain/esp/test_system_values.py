@@ -28,6 +28,7 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
+    ExportOptions,
     FieldCodes,
     IntegrationDraft,
     SetName,
@@ -230,7 +231,8 @@ def test_only_a_whole_email_needs_a_link(source, is_email):
 
 
 def test_an_email_in_plain_text_needs_no_link():
-    exported = export_content(parse_content("<body>a"), NO_FIELDS, Esp.MAILCHIMP, surface="text")
+    options = ExportOptions(surface="text")
+    exported = export_content(parse_content("<body>a"), NO_FIELDS, Esp.MAILCHIMP, options)
     assert codes(exported) == []
 
 
