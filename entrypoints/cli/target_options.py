@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
 from recipient_fields.application.environment import VARIABLE_PREFIX, read_variables
+from recipient_fields.application.fields.plan_documents import SavedPlan
 from recipient_fields.domain import (
     API,
     Author,
@@ -60,6 +61,13 @@ class FieldTarget:
         if self.core is None:
             return EspNames(self.fields.list_fields(self.organization_id).fields, ())
         return self.core.content.read_codes(self.organization_id).names
+
+    def apply_plan(self, plan: SavedPlan) -> None:
+        """Change fields and names as planned. A plan with names requires a storage."""
+        if plan.names and self.core is not None:
+            self.core.integrations.by(_AUTHOR).apply_plan(self.organization_id, plan)
+        else:
+            self.fields.apply_batch(self.organization_id, plan.batch)
 
     def list_integrations(self) -> tuple[Integration, ...]:
         """Return the integrations at which names can be set. A service has none."""
