@@ -57,7 +57,7 @@ def keys_by_name(integration, fields, definitions):
 
     `definitions` are the keys of the fields that stand for synced fields, by the keys of these.
     """
-    found = {}
+    found: dict[str, set[str]] = {}
     for field in fields:
         if field.origin.integration_id != integration.id and field.key not in definitions:
             esp_name_of_field = esp_name(field, integration.esp, integration, fields)
