@@ -224,7 +224,8 @@ _CONDITIONS = {
     "member = false": "boolean `= false`",
     "member is set": "boolean `is set`",
     'born < date "2026-11-20"': "date `=`, `<`, `in`, …",
-    "born is set": "date `is set`",
+    'seen < date "2026-11-20T09:15:00Z"': "datetime `=`, `<`, `in`, …",
+    "born is set": "date, datetime `is set`",
 }
 """Conditions, and the names of the rows for them."""
 _FIELDS = {
@@ -232,6 +233,7 @@ _FIELDS = {
     "visits": DataType.NUMBER,
     "member": DataType.BOOLEAN,
     "born": DataType.DATE,
+    "seen": DataType.DATETIME,
 }
 
 
@@ -291,6 +293,7 @@ _EXAMPLES = (
     *('tier = "gold"', 'tier in ("gold", "silver")', 'not tier contains "ol"', "tier is set"),
     *("visits = 3", "visits != 0", "visits >= 3", "visits <= 3", "visits is set"),
     *("member", "member = false", "member is set"),
+    *('born >= date "2026-11-20"', 'seen < date "2026-11-20T09:15:00Z"'),
     'tier = "gold" and visits >= 3',
     '(tier = "gold" or member) and (visits < 1 or visits > 10)',
     'tier != "gold" and (visits >= 3 or not member) and (tier is set or visits is not set)',

@@ -94,6 +94,11 @@ def is_empty_boolean(comparison: Comparison, value: object) -> bool:
     return DATA_TYPES[comparison.key] is DataType.BOOLEAN and value == ""
 
 
+def has_milliseconds(comparison: Comparison, value: object) -> bool:
+    is_instant = DATA_TYPES[comparison.key] is DataType.DATETIME
+    return is_instant and isinstance(value, str) and "." in value and ".000" not in value
+
+
 def never(comparison: Comparison, value: object) -> bool:
     """Exclude no recipient: the caveat is about the source, or about values of other types."""
     return False
@@ -110,7 +115,9 @@ CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
     WarningCode.UNKNOWN_ZERO: is_zero,
     WarningCode.NUMBER_AS_TEXT: is_number_as_text,
     WarningCode.BOOLEAN_AS_TEXT: is_boolean_as_text,
+    WarningCode.NO_BOOLEAN_FIELDS: never,
     WarningCode.EMPTY_TEXT_IS_FALSE: is_empty_boolean,
+    WarningCode.WHOLE_SECONDS: has_milliseconds,
     WarningCode.SECONDARY_SOURCES: never,
     WarningCode.PROGRAMMABLE_EMAIL: never,
     WarningCode.NESTED_CONDITIONS: never,

@@ -47,10 +47,13 @@ FORMS = (*(Form.TYPED,) * 5, *Form)
 
 @frozen(kw_only=True)
 class Pair:
-    """A condition, a recipient, and what the ESP must render."""
+    """A condition, a recipient, and what the ESP must render.
+
+    `stored` has the recipient's values by key, and `values` by name at the ESP.
+    """
 
     condition: Condition
-    recipient: Values
+    stored: Values
     form: Form
     caveats: tuple[WarningCode, ...]
     template: str
@@ -70,7 +73,7 @@ class Pair:
 
     @property
     def is_excused(self) -> bool:
-        return excluded(self.caveats, self.condition, stored(self.recipient, self.form))
+        return excluded(self.caveats, self.condition, self.stored)
 
 
 @define
@@ -134,13 +137,13 @@ def _generate(esp: Esp, random: Random, result: Comparison) -> Iterator[Pair]:
         for recipient in generate_recipients(random, condition, RECIPIENTS_PER_CONDITION):
             form = next(forms)
             holds = evaluate(condition, fields, recipient)
-            values = {esp_name(esp, key): each for key, each in stored(recipient, form).items()}
+            values = stored(esp, recipient, form)
             yield Pair(
                 condition=condition,
-                recipient=recipient,
+                stored=values,
                 form=form,
                 caveats=tuple(codes(code)),
                 template=f"<p>{code.prelude or ''}{code.code}</p>",
-                values=values,
+                values={esp_name(esp, key): value for key, value in values.items()},
                 expected=f"<p>{'yes' if holds else otherwise}</p>",
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.template import Context, Engine, Library
@@ -43,10 +43,10 @@ def _lookup(values: _Recipient, name: str) -> object:
     return values[name]
 
 
-def _format_date_string(value: object) -> datetime:
+def _format_date_string(value: object, missing: datetime) -> datetime:
     """Return the time in a text, if it is in UTC. No page describes other time zones."""
     if not isinstance(value, str) or not value:
-        raise NotRendered(f"The result is not established for {value}.")
+        return missing
     at = datetime.fromisoformat(value)
     if at.utcoffset():
         raise NotRendered(f"The time zone is not established for {value}.")
@@ -55,13 +55,31 @@ def _format_date_string(value: object) -> datetime:
 
 if not settings.configured:  # the filters of numbers and dates read them
     settings.configure(USE_I18N=False, USE_TZ=False)
-_ENGINE = Engine()
-_LIBRARY = Library()
-_LIBRARY.filter("lookup", _lookup)
-_LIBRARY.filter("format_date_string", _format_date_string)
-for _name in _SYSTEM_TAGS:
-    _LIBRARY.simple_tag(lambda name=_name: SYSTEM_VALUES[Esp.KLAVIYO][name], name=_name)
-_ENGINE.template_builtins.append(_LIBRARY)
+
+
+def _engine(missing_date: datetime) -> Engine:
+    """Return an engine that reads a missing date as this one."""
+    library = Library()
+    library.filter("lookup", _lookup)
+    library.filter(
+        "format_date_string", lambda value: _format_date_string(value, missing=missing_date)
+    )
+    for tag in _SYSTEM_TAGS:
+        library.simple_tag(lambda name=tag: SYSTEM_VALUES[Esp.KLAVIYO][name], name=tag)
+    engine = Engine()
+    engine.template_builtins.append(library)
+    return engine
+
+
+_ENGINES = (
+    ("", _engine(datetime.max.replace(tzinfo=UTC))),
+    (None, _engine(datetime.min.replace(tzinfo=UTC))),
+)
+"""No page says whether a missing value is an empty text or None, and which date it becomes.
+
+Django reads an error in a condition as false, so an error would not show that a condition depends
+on a missing date.
+"""
 
 
 def compile_klaviyo(template: str) -> Renderer:
@@ -79,18 +97,20 @@ def compile_brevo(template: str) -> Renderer:
 
 
 def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:
-    """Compile the template. A missing value can be None or an empty text: both must be the same."""
+    """Compile the template for both engines. They must render the same text."""
     try:
-        compiled = _ENGINE.from_string(template)
+        compiled = [(missing, engine.from_string(template)) for missing, engine in _ENGINES]
     except TemplateSyntaxError as error:
         raise NotRendered(str(error)) from None
     _require_documented_tags(template)
 
     def render(values: Mapping[str, object]) -> str:
-        text = compiled.render(Context(context(_Recipient(values, "")), use_l10n=False))
-        other = compiled.render(Context(context(_Recipient(values, None)), use_l10n=False))
+        text, other = (
+            each.render(Context(context(_Recipient(values, missing)), use_l10n=False))
+            for missing, each in compiled
+        )
         if text != other:
-            raise NotRendered(f"A missing value can be None or empty: {text} / {other}")
+            raise NotRendered(f"The result for a missing value is not established: {text}, {other}")
         return text
 
     return render

@@ -46,6 +46,9 @@ _FREQUENCIES = (8, 5, 8, 5, 5, 1, 1)
 _UPPER_CASE = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
 _WITH_SPACES = {Esp.SALESFORCE, Esp.KLAVIYO, Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE}
 
+WITHOUT_BOOLEANS = {Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
+"""The ESPs that can store a boolean only as text, as their caveats say."""
+
 NO_EMPTY_TEXTS = {Esp.SENDGRID}
 """The ESPs that don't document whether they show the default instead of an empty text."""
 
@@ -228,9 +231,9 @@ def _neighbours(literal: Value) -> list[object]:
     return []
 
 
-def stored(recipient: Mapping[str, object], form: Form) -> Mapping[str, object]:
+def stored(esp: Esp, recipient: Mapping[str, object], form: Form) -> Mapping[str, object]:
     """Return the values, by key, as the ESP stores them. All mean the same as those given."""
-    values: dict[str, object] = {key: _stored(value, form) for key, value in recipient.items()}
+    values: dict[str, object] = {key: _stored(esp, value, form) for key, value in recipient.items()}
     if form in _MISSING:
         missing = dict.fromkeys(DATA_TYPES, _MISSING[form])
         values = {**missing, **{k: v for k, v in values.items() if v is not None}}
@@ -240,10 +243,11 @@ def stored(recipient: Mapping[str, object], form: Form) -> Mapping[str, object]:
 _MISSING: Mapping[Form, object] = {Form.EMPTY_TEXTS: "", Form.NULLS: None}
 
 
-def _stored(value: object, form: Form) -> object:
+def _stored(esp: Esp, value: object, form: Form) -> object:
     match value:
         case bool():
-            return str(value).lower() if form is Form.BOOLEANS_AS_TEXTS else value
+            is_text = form is Form.BOOLEANS_AS_TEXTS or esp in WITHOUT_BOOLEANS
+            return str(value).lower() if is_text else value
         case int() | float() if form is Form.NUMBERS_AS_TEXTS:
             return format_value(value)
         case int() if form is Form.DECIMALS:

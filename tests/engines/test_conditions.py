@@ -20,12 +20,11 @@ PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
-EXPRESSED = {
-    **dict.fromkeys(Esp, 0.75),
-    **dict.fromkeys((Esp.SENDGRID, Esp.ITERABLE), 0.6),
-    **dict.fromkeys((Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN), 0.4),
-}
-"""The share of the generated conditions that the compiler must express, at least."""
+MAX_REFUSED = {**dict.fromkeys(Esp, 0.2), Esp.MAILCHIMP: 0.32}
+"""The share of the generated conditions that the compiler may refuse.
+
+`docs/internals/condition-codes.md` says what is missing for Mailchimp.
+"""
 
 
 @EVERY_ENGINE
@@ -33,7 +32,7 @@ def test_an_engine_renders_what_the_evaluator_says(esp, engine):
     result = compare_with_evaluator(esp, engine, PAIRS)
     logging.info("%s expresses %s", esp.value, result)
     assert not result.wrong, result.report()
-    assert result.expressed >= EXPRESSED[esp] * result.generated
+    assert result.generated - result.expressed <= MAX_REFUSED[esp] * result.generated
     if engine is not None:
         assert result.excused <= MAX_EXCUSED * result.pairs, result
 

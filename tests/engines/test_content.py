@@ -19,9 +19,11 @@ from .errors import NotRendered
 from .generation import (
     DATA_TYPES,
     NO_EMPTY_TEXTS,
+    Form,
     esp_name,
     generate_condition,
     generate_recipients,
+    stored,
     synced_codes,
     synced_fields,
 )
@@ -150,7 +152,11 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
     generated = generator.cases()
     cases = [next(generated) for _ in range(CONTENTS)]
     values = [
-        {esp_name(esp, key): value for key, value in case.recipient.items()} for case in cases
+        {
+            esp_name(esp, key): value
+            for key, value in stored(esp, case.recipient, Form.TYPED).items()
+        }
+        for case in cases
     ]
     templates = [case.template for case in cases]
     rendered = render_all(esp, list(zip(templates, values, strict=True)), engine)

@@ -84,11 +84,32 @@ FACTS = [
     (Esp.SENDGRID, handlebars("greaterThan a b"), {"a": 100, "b": 78}, "yes"),
     (Esp.SENDGRID, handlebars("lessThan a b"), {"a": 100, "b": 78}, "no"),
     (Esp.SENDGRID, handlebars("greaterThan (length tier) 0"), {"tier": "gold"}, "yes"),
+    # "a time in either epoch or ISO8601 format", and an offset from UTC
+    (Esp.SENDGRID, '{{formatDate d "YYYYMMDD"}}', {"d": "2026-11-20"}, "20261120"),
+    (
+        Esp.SENDGRID,
+        '{{formatDate d "YYYYMMDDHHmmss" "+0000"}}',
+        {"d": "2026-11-20T00:30:00.500+01:00"},
+        "20261119233000",
+    ),
     # Iterable: subexpressions, and `#ifEq` for "numbers represented as strings, longs, and doubles"
     (Esp.ITERABLE, handlebars('and (eq tier "gold") vip'), {"tier": "gold", "vip": True}, "yes"),
     (Esp.ITERABLE, handlebars("ifEq n 3"), {"n": "3"}, "yes"),
     (Esp.ITERABLE, handlebars("ifEq n 3"), {}, "no"),
     (Esp.ITERABLE, handlebars("ifGte [My n] 3"), {"My n": 3}, "yes"),
+    # Handlebars.java, ConditionalHelpers: values of different types are not equal.
+    (Esp.ITERABLE, handlebars("eq vip false"), {"vip": False}, "yes"),
+    (Esp.ITERABLE, handlebars("eq vip false"), {"vip": "false"}, "no"),
+    (Esp.ITERABLE, handlebars('eq vip "false"'), {"vip": False}, "no"),
+    (Esp.ITERABLE, handlebars("eq vip false"), {"vip": ""}, "no"),
+    (Esp.ITERABLE, handlebars("eq vip false"), {}, "no"),
+    # A guide: dates are compared in a format that consists of digits.
+    (
+        Esp.ITERABLE,
+        '{{dateFormat d format="yyyyMMddHHmmss" tz="UTC"}}',
+        {"d": "2026-11-20T00:30:00.500+01:00"},
+        "20261119233000",
+    ),
     (Esp.ITERABLE, handlebars("if n"), {"n": 0}, "no"),
     (Esp.ITERABLE, handlebars("if address.city"), {"address.city": "Bonn"}, "yes"),
     (Esp.SENDGRID, handlebars("equals vip false"), {"vip": False}, "yes"),
@@ -104,11 +125,20 @@ FACTS = [
     (Esp.ACTIVECAMPAIGN, activecampaign("$TIER == 'gold'"), {"TIER": "gold"}, "yes"),
     (Esp.ACTIVECAMPAIGN, activecampaign("$TIER != ''"), {}, "no"),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y'"), {"A": "x", "B": "y"}, "yes"),
+    # A public template: %IF in_string('Van: …', $AD_SOURCE)%
+    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('ol', $TIER)"), {"TIER": "gold"}, "yes"),
+    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('ol', $TIER)"), {}, "no"),
     (Esp.ACTIVECAMPAIGN, "%IF $A == 'x'%1%ELSEIF $A == 'y'%2%/IF%", {"A": "y"}, "2"),
     # AMPscript: comparisons "are not case-sensitive"; quotes are doubled; IndexOf counts from 1.
     (Esp.SALESFORCE, ampscript('@tier == "GOLD"'), {"Tier": "gold"}, "yes"),
     (Esp.SALESFORCE, ampscript('@tier == "a ""b"""'), {"Tier": 'a "b"'}, "yes"),
     (Esp.SALESFORCE, ampscript("Empty(@tier)"), {}, "yes"),
+    (
+        Esp.SALESFORCE,
+        ampscript('Format(@tier, "yyyyMMdd", "Date", "en-US") >= 20261120'),
+        {"Tier": "2026-11-20"},
+        "yes",
+    ),
     (Esp.SALESFORCE, ampscript("Empty(@n)"), {"N": 0}, "no"),
     (Esp.SALESFORCE, ampscript("@n >= -0.5 and (@n < 1 or @n > 9)"), {"N": "0"}, "yes"),
     (Esp.SALESFORCE, ampscript('IndexOf(@tier, "ol") == 2'), {"Tier": "gold"}, "yes"),
@@ -138,6 +168,9 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.SENDGRID, handlebars("greaterThan n -1"), {"n": None}),
     (Esp.SENDGRID, handlebars("greaterThan n -1"), {"n": ""}),
     (Esp.SENDGRID, handlebars('notEquals n "3"'), {"n": 3}),
+    (Esp.SENDGRID, '{{formatDate d "YYYY"}}', {}),
+    (Esp.SENDGRID, '{{formatDate d "YYYY"}}', {"d": "2026-11-20T00:30:00+01:00"}),
+    (Esp.SENDGRID, '{{formatDate d "YYYYMMDDHHmmssSSS"}}', {"d": "2026-11-20T00:30:00Z"}),
     (Esp.SENDGRID, handlebars('and (equals tier "gold") vip'), {}),
     (Esp.SENDGRID, '{{#equals a "x"}}1{{else equals a "y"}}2{{/equals}}', {}),
     (Esp.SENDGRID, "{{^if n}}no{{/if}}", {}),
@@ -152,6 +185,7 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     # Iterable: "both arguments passed to eq must be of the same type: double or long".
     (Esp.ITERABLE, handlebars("eq n 5"), {"n": 5}),
     (Esp.MAILCHIMP, mailchimp("IF:TIER=gold"), {"TIER": "Gold"}),
+    (Esp.MAILCHIMP, mailchimp("IF:VIP=true"), {"VIP": True}),
     (Esp.MAILCHIMP, mailchimp("IF:N>3"), {}),
     (Esp.MAILCHIMP, mailchimp("IF:A=x and B=y"), {"A": "x", "B": "y"}),
     (Esp.MAILCHIMP, "*|IF:A=x|*yes", {"A": "x"}),
@@ -159,11 +193,13 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.MAILCHIMP, "*|IF:A=x|*1*|ELSE:|*2*|ELSE:|*3*|END:IF|*", {"A": "y"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$N == '1.0'"), {"N": "1"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$N > 1"), {}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('OL', $TIER)"), {"TIER": "gold"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y' || $C == 'z'"), {"C": "z"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'it\\'s'"), {}),
     (Esp.SALESFORCE, ampscript("@n < 5"), {}),
     (Esp.SALESFORCE, ampscript('@tier == ""'), {}),
     (Esp.SALESFORCE, ampscript("@n == 0"), {}),
+    (Esp.SALESFORCE, ampscript('Format(@n, "yyyyMMdd", "Date", "en-US") > 1'), {}),
     (Esp.SALESFORCE, ampscript("@n == false"), {}),
     (Esp.SALESFORCE, ampscript('@tier == "07"'), {"Tier": "7"}),
     (Esp.SALESFORCE, ampscript('IndexOf(@tier, "OL") > 0'), {"Tier": "gold"}),
@@ -203,6 +239,13 @@ OTHER_ENGINES: list[tuple[Esp, Engine, str, dict[str, object], str]] = [
     ),
     (Esp.SENDGRID, Engine.HANDLEBARS, handlebars("if vip"), {"vip": "false"}, "yes"),
     (Esp.ITERABLE, Engine.HANDLEBARS, handlebars("if vip"), {"vip": "false"}, "yes"),
+    (
+        Esp.SENDGRID,
+        Engine.HANDLEBARS,
+        handlebars('equals (formatDate seen "YYYYMMDDHHmmss" "+0000") 20261120091500'),
+        {"seen": "2026-11-20T09:15:00.500Z"},
+        "yes",
+    ),
 ]
 
 

@@ -125,7 +125,7 @@ def test_emails_show_what_the_preview_shows(
         codes = {warning.code for warning in export.warnings}
         for form, recipient in RECIPIENTS:
             shown = {key: value for key, value in recipient.items() if f"recipient.{key}" in email}
-            values = {esp_name(esp, key): each for key, each in stored(shown, form).items()}
+            values = {esp_name(esp, key): each for key, each in stored(esp, shown, form).items()}
             try:
                 text = read(render(esp, export.content, values, engine), export.surface)
             except NotRendered as rejected:

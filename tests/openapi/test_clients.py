@@ -242,7 +242,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
 
     def compilation(condition: object) -> Any:
         return models.ConditionCompilation(
-            condition=condition, esp=models.Esp.ACTIVECAMPAIGN, then="A", else_="B"
+            condition=condition, esp=models.Esp.SENDGRID, then="A", else_="B"
         )
 
     with authenticated(base_url=live.url, token=live.acme_read_only) as client:

@@ -76,7 +76,7 @@ def test_another_host_logs_the_client_address(host: str, storage: str, tmp_path:
 
     lines = (tmp_path / "log").read_text().splitlines()
     rejected = [json.loads(line) for line in lines if '"status": 401' in line]
-    # A thread logs a request after its response, perhaps after another thread logs the next one.
+    # A thread logs a request after its response, so another one can log the next request earlier.
     assert {fact["client_address"] for fact in rejected} == {
         *("203.0.113.9", "203.0.113.8", "127.0.0.1")
     }

@@ -28,6 +28,7 @@ class Feature(Enum):
     BOOLEAN_SET = "whether a boolean is set"
     DATE_SET = "whether a date is set"
     DATE_COMPARISON = "comparison of dates"
+    INSTANT_COMPARISON = "comparison of date-times"
 
 
 @frozen
@@ -59,10 +60,16 @@ class Reading:
 
     In `expression`, `{operand}` is the value expression. If tests can't contain this expression,
     `variable` is the variable that is set to it. In it, `{key}` is the key of the field.
+
+    `date` is the code of a date or an instant that is compared with this reading. In it, `{iso}` is
+    `2026-11-20` or `2026-11-20T09:15:00Z`, and `{digits}` is `20261120` or `20261120091500`. The
+    reading of a missing value is not established. If `date` is None, dates are compared as numbers,
+    such as 20261120, and instants as milliseconds since 1970; a missing value is read as 0.
     """
 
     expression: str
     variable: str | None = None
+    date: str | None = None
 
 
 @frozen(kw_only=True)
@@ -79,15 +86,14 @@ class Language:
     `is_set` contains the tests that together hold for a text, a date or a date-time that is set,
     and for neither a missing value nor null nor an empty text. `number_is_set` contains those of
     numbers and booleans. If it is None, there are none: then `is_set` can fail for 0 and false.
-    `readings` contains how values are read in other comparisons, if not verbatim. Only languages
-    with a reading of dates compare these: as numbers, such as 20261120, and instants as
-    milliseconds since 1970.
+    `readings` contains how values are read in other comparisons, if not verbatim. A language has a
+    reading of dates and one of instants, or refuses these comparisons.
 
     `missing_number` defines which comparisons of numbers need a guard. If `guards_contains` is
     true, `contains` is only evaluated, or only counts, for values that are set. An operator that
     `order` does not contain is the negation of its opposite. If `equal_number` is None, two tests
     of the order replace it. `number_literal` is `{value}`, or code with it; `zero` is the literal
-    0 if it differs.
+    0 if it differs, and `false` the test for false if it is not `equal`.
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
     with 0, `numeric_text_caveat` to comparisons with a text such as "10", and `option_caveat` to
@@ -114,6 +120,7 @@ class Language:
     is_set: tuple[Atom, ...] = (_VALUE,)
     number_is_set: tuple[Atom, ...] | None = None
     true: Atom = _VALUE
+    false: Atom | None = None
     equal: Atom = _EQUAL
     equal_by_order: bool = False
     missing_number: Missing = Missing.UNKNOWN

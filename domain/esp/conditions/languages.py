@@ -19,6 +19,22 @@ from .inline import write_inline
 from .normal_form import write_alternatives, write_normal_form
 
 _NO_CONTAINS = "{title} has no test for a part of a text."
+_NO_DATES = "Comparisons of dates are not supported yet for {title}: "
+_NO_INSTANTS = (
+    "Comparisons of date-times are not supported yet for {title}: the time zone in which it reads"
+    " an instant is not established."
+)
+
+
+def _without_dates(reason: str) -> Mapping[Feature, str]:
+    """Return the refusals of a language that compares neither dates nor instants."""
+    return dict.fromkeys((Feature.DATE_COMPARISON, Feature.INSTANT_COMPARISON), _NO_DATES + reason)
+
+
+_WHOLE_SECONDS = Caveat(
+    WarningCode.WHOLE_SECONDS,
+    "{title} compares instants in whole seconds: 09:15:00.500 equals 09:15:00.",
+)
 
 _TEXT_IS_NUMBER = Caveat(
     WarningCode.NUMBER_AS_TEXT,
@@ -92,6 +108,11 @@ _EMPTY_IS_FALSE = Caveat(
     WarningCode.EMPTY_TEXT_IS_FALSE,
     f"{Engine.HANDLEBARS.value} reads an empty text in a boolean field as false.",
 )
+_SENDGRID_DATES = Caveat(
+    WarningCode.SECONDARY_SOURCES,
+    "{title} documents only the helper length in parentheses. Handlebars permits all helpers there:"
+    " test the email.",
+)
 _HANDLEBARS = Language(
     write=write_nested_blocks,
     tag=("{{", "}}"),
@@ -106,16 +127,41 @@ _HANDLEBARS = Language(
         Operator.LESS: Atom("lessThan {operand} {value}"),
         Operator.GREATER: Atom("greaterThan {operand} {value}"),
     },
+    readings={
+        DataType.DATE: Reading('(formatDate {operand} "YYYYMMDD")', date="{digits}"),
+        DataType.DATETIME: Reading(
+            '(formatDate {operand} "YYYYMMDDHHmmss" "+0000")', date="{digits}"
+        ),
+    },
     refused={Feature.CONTAINS: _NO_CONTAINS},
     caveats={
         Feature.TRUE: (_HANDLEBARS_BOOLEANS,),
         Feature.FALSE: (_HANDLEBARS_BOOLEANS, _EMPTY_IS_FALSE),
         Feature.BOOLEAN_SET: (_EMPTY_IS_FALSE,),
+        Feature.DATE_COMPARISON: (_SENDGRID_DATES,),
+        Feature.INSTANT_COMPARISON: (_SENDGRID_DATES, _WHOLE_SECONDS),
     },
 )
 
-_NO_FALSE = "No source establishes how {title} distinguishes false from a missing value."
-_NO_BOOLEANS = "{title} has no boolean fields."
+
+def _iterable_date(form: str) -> Reading:
+    """Return the reading in digits: Iterable orders no dates, but texts of one length."""
+    code = f'(dateFormat {{}} format="{form}" tz="UTC")'
+    return Reading(code.format("{operand}"), date=code.format('"{iso}"'))
+
+
+_ITERABLE_DATES = Caveat(
+    WarningCode.SECONDARY_SOURCES, "Only secondary sources establish how {title} compares dates."
+)
+_ITERABLE_BOOLEANS = Caveat(
+    WarningCode.SECONDARY_SOURCES,
+    "Only secondary sources establish how {title} distinguishes false from a missing value.",
+)
+
+_NO_BOOLEANS = Caveat(
+    WarningCode.NO_BOOLEAN_FIELDS,
+    "{title} has no boolean fields. Store the texts true and false: the code compares with them.",
+)
 _NUMERIC_TEXT = Caveat(
     WarningCode.NUMERIC_TEXT,
     "{title} does not document whether it compares texts that are numbers by value.",
@@ -159,6 +205,15 @@ LANGUAGES: Mapping[Esp, Language] = {
         true=Atom("{operand} == true"),
         equal=Atom("{operand} == {value}"),
         guards_equality=True,
+        readings={
+            DataType.DATE: Reading(
+                # The function also reads a missing value if the guard before it does not hold.
+                'FORMAT(IIF(EMPTY({operand}), "2000-01-01", {operand}), "yyyyMMdd", "Date",'
+                ' "en-US")',
+                date="{digits}",
+            ),
+        },
+        refused={Feature.INSTANT_COMPARISON: _NO_INSTANTS},
         contains=Atom("INDEXOF({operand}, {value}) > 0"),
         guards_contains=True,
         caveats={
@@ -189,13 +244,15 @@ LANGUAGES: Mapping[Esp, Language] = {
             Operator.AT_LEAST: Atom("{operand}>={value}"),
         },
         quote=None,
+        true=Atom("{operand}=true"),
         refused={
             Feature.CONTAINS: _NO_CONTAINS,
-            Feature.TRUE: _NO_BOOLEANS,
-            Feature.FALSE: _NO_BOOLEANS,
-            Feature.BOOLEAN_SET: _NO_BOOLEANS,
+            **_without_dates("it shows a date in the format of its field, which no sync reads."),
         },
         caveats={
+            Feature.TRUE: (_NO_BOOLEANS,),
+            Feature.FALSE: (_NO_BOOLEANS,),
+            Feature.BOOLEAN_SET: (_NO_BOOLEANS,),
             Feature.TEXT_EQUALITY: (_UNKNOWN_CASE,),
             Feature.NUMBER_EQUALITY: (
                 Caveat(
@@ -224,19 +281,36 @@ LANGUAGES: Mapping[Esp, Language] = {
             ),
         ),
     ),
-    Esp.KLAVIYO: _DJANGO,
+    Esp.KLAVIYO: evolve(
+        _DJANGO,
+        readings={
+            **_LOWER_CASE,
+            DataType.DATE: Reading("{operand}|format_date_string|date:'Ymd'", date='"{digits}"'),
+        },
+        refused={Feature.INSTANT_COMPARISON: _NO_INSTANTS},
+        caveats={
+            **_DJANGO.caveats,
+            Feature.DATE_COMPARISON: (
+                Caveat(
+                    WarningCode.SECONDARY_SOURCES,
+                    "Only secondary sources establish how {title} reads dates.",
+                ),
+            ),
+        },
+    ),
     Esp.BRAZE: _LIQUID,
     Esp.CUSTOMER_IO: evolve(
         _LIQUID,
-        caveats={
-            Feature.DATE_COMPARISON: (
+        caveats=dict.fromkeys(
+            (Feature.DATE_COMPARISON, Feature.INSTANT_COMPARISON),
+            (
                 Caveat(
                     WarningCode.SECONDARY_SOURCES,
                     "Only secondary sources establish how {title} reads dates: as Unix timestamps"
                     " in seconds, from 3 March 1973 on.",
                 ),
-            )
-        },
+            ),
+        ),
     ),
     Esp.HUBSPOT: Language(
         write=write_inline,
@@ -247,6 +321,7 @@ LANGUAGES: Mapping[Esp, Language] = {
         booleans=_TEXT_BOOLEANS,
         true=_IS_TRUE_TEXT,
         contains=Atom("{operand} is string_containing {value}"),
+        refused=_without_dates("the form in which an email reads a date is not established."),
         caveats=dict.fromkeys(
             Feature,
             (
@@ -270,12 +345,18 @@ LANGUAGES: Mapping[Esp, Language] = {
         },
         contains=Atom("ifContainsStr {operand} {value}"),
         guards_contains=True,
-        refused={
-            Feature.FALSE: _NO_FALSE,
-            Feature.BOOLEAN_SET: _NO_FALSE,
+        false=Atom('or (eq {operand} false) (eq {operand} "false")'),
+        readings={
+            DataType.DATE: _iterable_date("yyyyMMdd"),
+            DataType.DATETIME: _iterable_date("yyyyMMddHHmmss"),
         },
+        refused={},
         caveats={
             Feature.TRUE: (_HANDLEBARS_BOOLEANS,),
+            Feature.FALSE: (_ITERABLE_BOOLEANS,),
+            Feature.BOOLEAN_SET: (_ITERABLE_BOOLEANS,),
+            Feature.DATE_COMPARISON: (_ITERABLE_DATES,),
+            Feature.INSTANT_COMPARISON: (_ITERABLE_DATES, _WHOLE_SECONDS),
             Feature.ORDER: (
                 Caveat(
                     WarningCode.NUMBER_AS_TEXT,
@@ -293,6 +374,7 @@ LANGUAGES: Mapping[Esp, Language] = {
     Esp.BREVO: evolve(
         _DJANGO,
         write=write_alternatives,
+        refused=_without_dates("Django and pongo2 have different formats of dates."),
         decimal_literals=True,  # pongo2 compares integers, unless one side is a decimal
         equal_by_order=True,
         missing_number=Missing.IS_ZERO_OR_FAILS,
@@ -324,14 +406,16 @@ LANGUAGES: Mapping[Esp, Language] = {
         equal=Atom("{operand} == {value}"),
         quote="'",
         quotes_numbers=True,
-        refused={
-            Feature.CONTAINS: "No source establishes how {title} finds a part of a text.",
-            Feature.TRUE: _NO_BOOLEANS,
-            Feature.FALSE: _NO_BOOLEANS,
-            Feature.BOOLEAN_SET: _NO_BOOLEANS,
-        },
+        booleans=("'false'", "'true'"),
+        true=Atom("{operand} == 'true'"),
+        contains=Atom("in_string({value}, {operand})"),
+        refused=_without_dates("the form in which an email reads a date is not established."),
         caveats={
             **dict.fromkeys(Feature, (_ACTIVECAMPAIGN_OPERATORS,)),
+            **dict.fromkeys(
+                (Feature.TRUE, Feature.FALSE, Feature.BOOLEAN_SET),
+                (_ACTIVECAMPAIGN_OPERATORS, _NO_BOOLEANS),
+            ),
             Feature.ORDER: (
                 _ACTIVECAMPAIGN_OPERATORS,
                 Caveat(

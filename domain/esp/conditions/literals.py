@@ -15,7 +15,7 @@ _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 
 
 def write_literal(esp: Esp, language: Language, value: object) -> str:
-    """Return the literal. Raises: NotExpressible if there is no safe one, or for a date."""
+    """Return the literal. Raises: NotExpressible if there is no safe one."""
     title = DIALECTS[esp].title
     match value:
         case bool():
@@ -29,7 +29,7 @@ def write_literal(esp: Esp, language: Language, value: object) -> str:
             return value
         case str():
             raise NotExpressible(f"{title} has no safe way to write this text.")
-    raise NotExpressible(f"Comparisons of dates are not supported yet for {title}.")
+    raise TypeError(f"not a text, a number or a boolean: {value!r}")
 
 
 def _quoted(esp: Esp, text: str, quote: str) -> str:

@@ -5,6 +5,7 @@ Guards ensure that a missing value, 0 and false have the meaning that `evaluate`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from operator import ge, gt, le, lt
@@ -14,7 +15,7 @@ from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
 from ...fields.values import DataType
-from ...instants import epoch_milliseconds
+from ...instants import epoch_milliseconds, format_instant
 from ..derived_codes import is_reference
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
@@ -41,6 +42,10 @@ _OPPOSITE = {
     Operator.AT_MOST: Operator.GREATER,
     Operator.AT_LEAST: Operator.LESS,
 }
+_COMPARED_DATES = {
+    DataType.DATE: Feature.DATE_COMPARISON,
+    DataType.DATETIME: Feature.INSTANT_COMPARISON,
+}
 _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 """The values that are set, but that many languages treat like a missing value."""
 
@@ -51,6 +56,13 @@ class _Term:
 
     code: str
     assignment: str = ""
+
+
+@frozen
+class _DateCode:
+    """The code of a date or an instant."""
+
+    code: str
 
 
 @frozen
@@ -104,19 +116,24 @@ class Translation:
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]
         try:
-            value = self._with_numbers_for_dates(operand, comparison.value)
+            value = self._read_dates(operand, comparison.value)
             return self._tests(operand, comparison.operator, value)
         except NotExpressible as refusal:
             message = f"{comparison.key}: {refusal}"
             raise NotExpressible(message, proposal=refusal.proposal) from None
 
-    def _with_numbers_for_dates(self, operand: Operand, value: object) -> object:
-        """Return the value with numbers instead of dates, if the language compares dates so."""
-        is_date = operand.data_type in (DataType.DATE, DataType.DATETIME)
-        if value is None or not is_date or operand.data_type not in self.language.readings:
+    def _read_dates(self, operand: Operand, value: object) -> object:
+        """Return the value with the numbers or the code with which dates are compared."""
+        feature = _COMPARED_DATES.get(operand.data_type)
+        if value is None or feature is None:
             return value
-        self._require(Feature.DATE_COMPARISON)
-        return tuple(map(_as_number, value)) if isinstance(value, tuple) else _as_number(value)
+        self._require(feature)
+        form = self.language.readings[operand.data_type].date
+
+        def read(value: object) -> object:
+            return _as_number(value) if form is None else _as_code(value, form, self._title)
+
+        return tuple(map(read, value)) if isinstance(value, tuple) else read(value)
 
     def _tests(self, operand: Operand, operator: Operator, value: object) -> Formula:
         field = operand.code.counterpart or operand.code.field
@@ -157,6 +174,9 @@ class Translation:
         return conjunction(self._test(self._term(operand), test) for test in tests)
 
     def _equal(self, operand: Operand, *, value: object) -> Formula:
+        if isinstance(value, _DateCode):
+            equal = self._test(self._reading(operand), self.language.equal, value.code)
+            return self._guarded(operand, equal)
         literal = write_literal(self.esp, self.language, value)
         if isinstance(value, str):
             self._require(Feature.TEXT_EQUALITY)
@@ -191,6 +211,8 @@ class Translation:
         return self._guarded(operand, contains) if self.language.guards_contains else contains
 
     def _ordered(self, operand: Operand, operator: Operator, value: object) -> Formula:
+        if isinstance(value, _DateCode):
+            return self._guarded(operand, self._order(operand, operator, value.code))
         self._require(Feature.ORDER)
         return self._in_order(operand, operator, value)
 
@@ -221,6 +243,8 @@ class Translation:
 
     def _zero(self, operand: Operand) -> Atom:
         """Return the test for 0 or false."""
+        if operand.data_type is DataType.BOOLEAN and self.language.false is not None:
+            return self._test(self._reading(operand), self.language.false)
         if operand.data_type is DataType.NUMBER:
             self._warn(self.language.zero_caveat)
         literal = write_literal(self.esp, self.language, _ZERO[operand.data_type])
@@ -283,6 +307,22 @@ def _as_number(value: object) -> object:
         case date():
             return value.year * 10_000 + value.month * 100 + value.day
     return value
+
+
+def _as_code(value: object, form: str, title: str) -> object:
+    """Return the code of a date, or of an instant in UTC."""
+    match value:
+        case datetime(microsecond=0):
+            iso = format_instant(value).replace(".000", "")
+        case datetime():
+            raise NotExpressible(
+                f"{title} compares instants in whole seconds. Write one without decimals."
+            )
+        case date():
+            iso = value.isoformat()
+        case _:
+            return value
+    return _DateCode(form.format(iso=iso, digits=re.sub("[^0-9]", "", iso)))
 
 
 def _is_number(text: str) -> bool:

@@ -296,8 +296,18 @@ def test_without_integrations_there_are_example_conditions_for_all_esps(
         "Braze {% assign vip_text = custom_attribute.${vip} | downcase %}"
         '{% if vip_text != "true" %}A{% else %}B{% endif %} None' in conditions
     )
-    assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in conditions
+    assert "Mailchimp *|IF:VIP=true|*B*|ELSE:|*A*|END:IF|* Mailchimp has no boolean" in conditions
     assert "assumed" not in conditions
+
+
+def test_a_condition_that_an_esp_can_not_express_shows_the_reason(
+    console: Console, dana: Browser
+) -> None:
+    field = console.add_field(key="born", data_type="date")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert "HubSpot Refused: born: Comparisons of dates are not supported yet" in page.text
 
 
 @pytest.mark.parametrize(

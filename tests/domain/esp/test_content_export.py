@@ -633,7 +633,7 @@ def test_a_local_variable_with_the_name_of_a_key_is_no_warning(export):
 
 def test_a_refused_comparison_is_marked_itself(refusal):
     source = '{{#if recipient.tier = "a" and\n recipient.tier contains "b"}}x{{/if}}'
-    (message,) = refusal(Esp.ACTIVECAMPAIGN, source)
+    (message,) = refusal(Esp.SENDGRID, source)
     assert message.startswith("Line 2, column 12: ")
 
 
@@ -812,9 +812,9 @@ def test_a_block_is_exported_with_its_branches(export):
 
 
 def test_a_condition_that_the_esp_can_not_express_is_refused(refusal, synced):
-    field = synced(Esp.KLAVIYO, "born", data_type=DataType.DATE)
+    field = synced(Esp.HUBSPOT, "born", data_type=DataType.DATE)
     source = 'a {{#if recipient.born > date "2026-11-20"}}x{{/if}}'
-    (message,) = refusal(Esp.KLAVIYO, source, field)
+    (message,) = refusal(Esp.HUBSPOT, source, field)
     assert message.startswith("Line 1, column 19: born: Comparisons of dates")
 
 

@@ -128,6 +128,7 @@ function dateFormatter(tokens) {
     const values = [
       ...[String(day), two(day), two(month + 1), MONTHS[month].slice(0, 3), MONTHS[month]],
       ...[String(year).padStart(4, "0"), WEEKDAYS[date.getUTCDay()]],
+      ...[two(date.getUTCHours()), two(date.getUTCMinutes()), two(date.getUTCSeconds())],
     ];
     const rest = format.replace(pattern, "");
     if (/[A-Za-z]/.test(rest)) notEstablished(format);
@@ -176,11 +177,14 @@ function numbers(compare) {
   };
 }
 
-const momentDate = dateFormatter(["D", "DD", "MM", "MMM", "MMMM", "YYYY", "dddd"]);
+const momentDate = dateFormatter(["D", "DD", "MM", "MMM", "MMMM", "YYYY", "dddd", "HH", "mm", "ss"]);
 
-// "epoch or ISO 8601". The page does not state the time zone of other times than those in UTC.
-function formatDate(value, format) {
-  if (!/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(value)) notEstablished(value);
+// "epoch or ISO 8601". The page does not state the time zone of other times than those in UTC,
+// unless the third parameter is an offset.
+function formatDate(...parameters) {
+  const [value, format, offset] = parameters.slice(0, -1);
+  const isEstablished = offset === undefined ? /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/ : /^\d{4}-.*T.*/;
+  if (!isEstablished.test(value) || (offset ?? "+0000") !== "+0000") notEstablished(value, offset);
   return momentDate(new Date(value), format);
 }
 
@@ -193,7 +197,7 @@ const SENDGRID = {
   greaterThan: helper(numbers((left, right) => left > right)),
   lessThan: helper(numbers((left, right) => left < right)),
   length: helper((value) => (typeof value === "string" ? [...value].length : 0)),
-  formatDate: helper(formatDate),
+  formatDate,
   insert: helper((value, text) => (isMissing(value) ? text.replace(/^default=/, "") : value)),
 };
 
@@ -210,8 +214,10 @@ function comparison(compare) {
 
 // "Both arguments passed to `eq` must be of the same type: double or long." The type of a number in
 // a field is not known, so `#ifEq` is the only safe comparison.
+// In Handlebars.java, ConditionalHelpers, values of different types are not equal.
 function eq(left, right) {
   if (typeof left === "number" || typeof right === "number") notEstablished(left, right);
+  if (typeof right === "boolean" || typeof left === "boolean") return left === right;
   return equalIfSameType(left, right);
 }
 
@@ -266,7 +272,7 @@ function numberFormat(value, named) {
   return typeof value === "number" ? value.toFixed(most) : "";
 }
 
-const javaDate = dateFormatter(["d", "dd", "MM", "MMM", "MMMM", "yyyy", "EEEE"]);
+const javaDate = dateFormatter(["d", "dd", "MM", "MMM", "MMMM", "yyyy", "EEEE", "HH", "mm", "ss"]);
 
 function dateFormat(value, { format, tz }) {
   if (tz !== "UTC" || Number.isNaN(Date.parse(value))) notEstablished(value, tz);
@@ -311,7 +317,9 @@ const ITERABLE = {
   now: (options) => String(options.hash.format === "yyyy" && new Date().getUTCFullYear()),
 };
 
-exports.sendgrid = engine(SENDGRID, ["length"]);
+// The page has `(length …)` only. In Handlebars, each helper that returns a value can be in
+// parentheses: https://handlebarsjs.com/guide/expressions.html#subexpressions
+exports.sendgrid = engine(SENDGRID, ["length", "formatDate"]);
 
 // The member `city` of the object `address` is the field "address.city".
 function withObjects(values) {

@@ -69,7 +69,7 @@ const failed = await client.POST(BATCHES, {
 const compiled = await client.POST("/api/v1/condition_compilations", {
   body: {
     condition: { not: { field: "preferred_shop", op: "contains", value: "Bern" } },
-    esp: "activecampaign",
+    esp: "sendgrid",
     then: "A",
     else: "B",
   },
