@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from html import unescape
 
 from attrs import frozen
 
@@ -124,7 +125,7 @@ _TOKEN = re.compile(
     | (?P<number> [+-]?\.?[0-9][\w.]*+ )
     | (?P<word> \w++ )
     | (?P<symbol> [=!<>]++ | [(),] )
-    | (?P<unknown> &\w{2,4}+; | && | \|\| | . )
+    | (?P<unknown> &amp;&amp; | &\#?\w{1,6}+; | && | \|\| | . )
     """,
     re.VERBOSE,
 )
@@ -142,27 +143,24 @@ _OTHER_SPELLINGS = {
     "≠": "!=",
     "≤": "<=",
     "≥": ">=",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&quot;": '"',
-    "\u201c": '"',
-    "\u201d": '"',
-    "\u2018": "'",
-    "\u2019": "'",
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2018\u2019\u201a", "'"),
     "&&": "and",
     "||": "or",
     "!": "not",
 }
-"""What other languages and editors write, and what this language requires."""
+"""What other languages and editors write, and what this language requires. Editors also write
+characters as entities: `&quot;`, `&gt;`."""
 _INSTEAD_OF_OPERATOR = {
     **dict.fromkeys(
         ("begins", "ends", "like", "matches", "starts"),
-        'Conditions compare whole texts. Write `tier = "gold"`, or `tier in ("gold", …)`.',
+        'Write `contains` for a part of a text, or compare the whole text: `tier = "gold"`.',
     ),
     "between": "Write two comparisons, such as `visits >= 1 and visits <= 5`.",
 }
 """What to write instead of the operators of other languages."""
-_NO_BREAK_SPACES = {"\u00a0", "\u2007", "\u202f", "&nbsp;"}
+_NO_BREAK_SPACES = {"\u00a0", "\u2007", "\u202f"}
+_INVISIBLE = {"\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff"}
 _BOOLEANS = {"true": True, "false": False}
 _KEYWORDS = {"and", "or", "not", "in", "is", *_BOOLEANS}
 """The words that can't be keys. `contains`, `set` and `date` can: their places differ."""
@@ -310,17 +308,20 @@ class _Parser:
     def error(self, expected: str) -> InvalidCondition:
         """Return the error that the current token is not what was expected."""
         message = expected
+        written, meant = self.token.text, unescape(self.token.text)
+        meant = _OTHER_SPELLINGS.get(meant, meant)
         if self.token.kind == "unclosed":
             message = "Close this text with the same quote, on the same line."
         elif self.token.text != (lower := self.token.text.lower()) and lower in _KEYWORDS:
             message = f"Write `{lower}` in lower case."
-        elif self.token.text in _NO_BREAK_SPACES:
+        elif meant in _NO_BREAK_SPACES:
             message = "Write a space instead of this no-break space."
-        elif self.token.text == "," and self._last_kind == "number":
-            message = "Write a decimal point instead of the comma, such as 1.5."
-        elif self.token.text in _OTHER_SPELLINGS:
-            written = self.token.text
-            message = f"Write `{_OTHER_SPELLINGS[written]}` instead of `{written}`."
+        elif meant in _INVISIBLE:
+            message = "Delete this invisible character."
+        elif written == "," and self._last_kind == "number":
+            message = "Write a number without commas, such as 1000 or 1.5."
+        elif meant != written:
+            message = f"Write `{meant}` instead of `{written}`."
         violation = Violation(Rule.FORMAT, message)
         return InvalidCondition([self.token.position.locate(violation)])
 

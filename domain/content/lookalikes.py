@@ -27,14 +27,17 @@ _BEFORE, _AFTER = 500, 200
 """The number of characters around the word `recipient` in which a look-alike is searched."""
 _BLOCK = re.compile(r"\{\{#if\s[^{}()]{0,200}?(?:[=<>]|\bis\s|\scontains\s)")
 
+_CONDITION_TAG = re.compile(r"\{\{~?\s*+(?:\#|if\b)|\{%[+-]?\s*+(?:(?:el(?:se?)?)?if|unless)\b")
+"""The beginning of a condition in other languages, such as `{{#ifEq` or `{% if`."""
+
 MESSAGES: Mapping[WarningCode, str] = {
     WarningCode.REFERENCE_LOOKALIKE: (
         "This looks like a reference, but it stays in the email as text. Write it as"
         " `{{recipient.KEY}}`."
     ),
     WarningCode.CONDITION_LOOKALIKE: (
-        "This looks like a condition, but it stays in the email as text. Write `recipient.` before"
-        " each key."
+        "This looks like a condition, but it stays in the email as text. Write conditions as"
+        " `{{#if recipient.KEY …}}…{{/if}}`."
     ),
     WarningCode.UNLESS_LOOKALIKE: (
         "Content has no `{{#unless}}`, so this stays in the email as text. Write"
@@ -56,7 +59,10 @@ def find_lookalikes(text: str) -> Iterator[tuple[int, WarningCode]]:
     """Yield the offset of each look-alike in a text without references, and its code."""
     for start, end in _places(text):
         for match in _REFERENCE.finditer(text, start, end):
-            yield match.start(), WarningCode.REFERENCE_LOOKALIKE
+            code = WarningCode.REFERENCE_LOOKALIKE
+            if _CONDITION_TAG.match(match[0]) is not None:
+                code = WarningCode.CONDITION_LOOKALIKE
+            yield match.start(), code
     for match in _BLOCK.finditer(text):
         yield match.start(), WarningCode.CONDITION_LOOKALIKE
 

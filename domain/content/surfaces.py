@@ -25,10 +25,12 @@ _HTML_TAG = re.compile(r"<!--|<!doctype\b|</?[a-z][\w:-]*(?:\s[^<>]*)?/?>", re.I
 def find_surface(content: Content, surface: Surface | str | None = None) -> Surface:
     """Return the surface, also of its text such as "html".
 
-    Without one, content with an HTML tag is `HTML`, and other content `TEXT`.
+    Without one, content with an HTML tag, also in a default, is `HTML`, and other content `TEXT`.
     Raises: ValueError if there is no such surface; TypeError if the content is not parsed.
     """
     require_content(content)
     if surface is not None:
         return Surface(surface)
-    return Surface.TEXT if _HTML_TAG.search(content.masked) is None else Surface.HTML
+    defaults = (each.default for each in content.references() if each.default is not None)
+    has_tag = any(_HTML_TAG.search(text) for text in (content.masked, *defaults))
+    return Surface.HTML if has_tag else Surface.TEXT

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from operator import itemgetter
+from itertools import islice
 
 from attrs import Factory, define, evolve
 
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
 from ..errors import Rule, Violation
+from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
+from .system_names import describe_system_path, find_system_lookalikes, find_system_path
 from .system_values import SYSTEM_VALUES
 from .tree import (
     Block,
@@ -36,6 +38,8 @@ MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
 MAX_CONDITIONS = 1_000
 """The number of conditions in content."""
+_MAX_DISTANCE = 2_000
+"""The number of characters before a tag without a block in which a misspelled `#if` is searched."""
 _MAX_CONDITION_LENGTH = 65_536
 """The number of characters in a condition. One of 1 MiB would take 2 s."""
 
@@ -71,23 +75,33 @@ def read_content(source: str) -> Content:
             parser.parse()
     nodes = parser.nodes()
     masked = "".join(parser.masked)
-    lookalikes = {**dict(find_lookalikes(masked)), **dict(parser.lookalikes)}
+    found = (*find_lookalikes(masked), *parser.lookalikes)
+    lookalikes = {
+        **{offset: (code, MESSAGES[code]) for offset, code in found},
+        **dict(islice(find_system_lookalikes(masked, Spans(parser.raw_parts)), MAX_WARNINGS)),
+    }
     return Content(
         source=source,
         nodes=nodes,
         masked=masked,
         lines=lines,
         warnings=tuple(
-            lines.warning(offset, code, MESSAGES[code])
-            for offset, code in sorted(lookalikes.items(), key=itemgetter(0))[:MAX_WARNINGS]
+            lines.warning(offset, code, message)
+            for offset, (code, message) in sorted(lookalikes.items())[:MAX_WARNINGS]
         ),
         violations=tuple(parser.violations),
     )
 
 
+def statement(name: str) -> str:
+    """Return the pattern of `{% NAME %}`, also with `-` and with a text after the name."""
+    return rf"\{{%[+-]?\s*+{name}\b[^{{}}%]*+%\}}"
+
+
 _TAG = re.compile(
-    r"""
-    \{\{~?(?:
+    statement("(?P<raw>raw|verbatim)")
+    + r"""
+    | \{\{~?(?:
         \s*+recipient\.(?P<key>\w++)(?P<after>\s*+(?:~?\}\}|\|))
       | \s*+(?P<path>[a-z]++\.[a-z_]++)\s*+~?\}\}
       | (?P<comment>!(?:--)?)
@@ -98,6 +112,7 @@ _TAG = re.compile(
     """,
     re.VERBOSE,
 )
+_RAW_ENDS = {name: re.compile(statement(f"end{name}")) for name in ("raw", "verbatim")}
 _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 """The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
@@ -127,21 +142,26 @@ _UNENDED = re.compile(
 """The first quote without a closing one in a tag, or the first single brace."""
 _UNQUOTED_DEFAULT = re.compile(r"\s*+default\s*+:\s*+(?:[^\s\"'}]|&quot;)")
 _REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
+_MISSPELLED_IF = re.compile(
+    r"\{\{(?>(?:[^{}\w&]|&nbsp;|&\#160;){0,9})if\b[^{}]*?(?<![\w.])recipient\.\w"
+)
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+~?\}\}")
-_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
+_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=(?P<key>\w++))", re.DOTALL)
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
 _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLESS_LOOKALIKE}
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
+_EXPECTED_IF = "Write this tag as `{{#if recipient.KEY …}}`."
 _NO_END = "This block has no {{/if}}."
 _NO_END_OF_COMMENT = "This comment has no end. Write `{end}` after it."
 _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
 _NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
 _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
+_CAPITALS_IN_END = "Write `{{/if}}` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _EXPECTED_FILTER = 'Write a filter, such as `| upper`, `| default: "text"`, or only `| expression`.'
@@ -177,7 +197,10 @@ class _Parser:
         self.lookalikes: list[tuple[int, WarningCode]] = []
         self.masked: list[str] = []
         self.blocks = [_OpenBlock()]
-        self._end = self._conditions = 0
+        self.raw_parts: list[tuple[int, int]] = []
+        self._misspelled: set[int] = set()
+        self._raw_end = self._end = self._conditions = 0
+        self._unended: set[str] = set()
 
     def nodes(self) -> tuple[Node, ...]:
         """Return what was read. A block without an end reaches to the end of the content."""
@@ -192,6 +215,8 @@ class _Parser:
                 offset = self._reference(tag)
             elif tag["path"]:
                 offset = self._system_reference(tag)
+            elif tag["raw"]:
+                offset = self._raw(tag)
             elif tag["comment"]:
                 offset = self._comment(tag)
             elif tag["open"]:
@@ -287,9 +312,26 @@ class _Parser:
             self._refuse(found.start("text"), Rule.FORMAT, message)
         return _ESCAPE.sub(r"\1", text[1:-1])
 
+    def _raw(self, tag: re.Match[str]) -> int:
+        """Note a part that languages of ESPs show as it is. Without an end, it is none."""
+        name = tag["raw"]
+        if tag.start() >= self._raw_end and name not in self._unended:
+            found = _RAW_ENDS[name].search(self.source, tag.end())
+            if found is None:
+                self._unended.add(name)
+            else:
+                self.raw_parts.append((tag.end(), found.start()))
+                self._raw_end = found.start()
+        return tag.end()
+
     def _comment(self, tag: re.Match[str]) -> int:
-        """Remove a comment. Nothing is read in it."""
-        found = _COMMENT_ENDS[tag["comment"]].search(self.source, tag.start("comment") + 1)
+        """Remove a comment, or keep it in a raw part. Nothing is read in it."""
+        is_raw = tag.start() < self._raw_end
+        end_of_part = self._raw_end if is_raw else len(self.source)
+        end_of_comment = _COMMENT_ENDS[tag["comment"]]
+        found = end_of_comment.search(self.source, tag.start("comment") + 1, end_of_part)
+        if is_raw:
+            return tag.end() if found is None else found.end()
         if found is None:  # The rest of the content may be part of it.
             end = "}}" if tag["comment"] == "!" else "--}}"
             self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_COMMENT.format(end=end))
@@ -337,7 +379,7 @@ class _Parser:
         if block.other_tags:
             return tag.end()
         if len(self.blocks) == 1:
-            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
+            self._refuse_without_block(tag.start())
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
@@ -359,7 +401,9 @@ class _Parser:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
         if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
-        elif not is_outermost and not block.other_tags and tag["close"] == "if":
+        elif not is_outermost and not block.other_tags and tag["close"].lower() == "if":
+            if tag["close"] != "if":
+                self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_END)
             self._add_text(tag.start())
             self._end_block(tag.start())
             return self._end_tag(tag.end())
@@ -369,8 +413,18 @@ class _Parser:
             message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
             self._refuse(tag.start(), Rule.FORMAT, message)
         elif tag["close"] == "if":
-            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
+            self._refuse_without_block(tag.start())
         return tag.end()
+
+    def _refuse_without_block(self, offset: int) -> None:
+        """Refuse a tag that belongs to no block, or the tag that should begin the block."""
+        start = max(self._end, offset - _MAX_DISTANCE)
+        opening = _MISSPELLED_IF.search(self.source, start, offset)
+        if opening is None:
+            self._refuse(offset, Rule.FORMAT, _NO_BLOCK)
+        elif opening.start() not in self._misspelled:
+            self._misspelled.add(opening.start())
+            self._refuse(opening.start(), Rule.FORMAT, _EXPECTED_IF)
 
     def _end_block(self, end: int) -> None:
         """End the innermost block. One that is nested too deep becomes the nodes of its branches.
@@ -406,16 +460,28 @@ class _Parser:
             text = next(
                 (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
             )
+            path = find_system_path(found["condition"])
             if text is not None:  # The text ends at a quote after the tag.
                 self._refuse(found.start() + text.start(), Rule.FORMAT, _NO_END_OF_TEXT)
+            elif path is not None:
+                message = describe_system_path(path["path"])
+                self._refuse(found.start() + path.start("path"), Rule.NOT_APPLICABLE, message)
             else:
                 self.violations += located_violations(invalid)
+            self._read_keys(found)
             return None
         for comparison in comparisons(condition):
             offset = self.lines.offset(comparison)
             if not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{comparison.key}`.")
         return condition
+
+    def _read_keys(self, found: re.Match[str]) -> None:
+        """Add the keys of an invalid condition as references, so that unknown ones are reported."""
+        for match in _PREFIX.finditer(found["condition"]):
+            if match["key"]:
+                start = found.start() + match.start("key")
+                self.blocks[-1].nodes.append(Reference(key=match["key"], start=start))
 
     def _add_text(self, end: int) -> None:
         """Add the text between the last tag and this offset. `~` at them removes white space."""

@@ -208,6 +208,14 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
             ),
             source=_HUBSPOT_SKILLS,
         ),
+        SystemValue.YEAR: SystemCode(
+            code="{{ local_dt|format_datetime('yyyy') }}",
+            source=(
+                "github.com/Mistralys/mailcode/blob/main/src/Mailcode/Translator/Syntax/HubL"
+                "/ShowDateTranslation.php"
+            ),
+            also=("year",),
+        ),
     },
     Esp.SENDGRID: {
         SystemValue.UNSUBSCRIBE: SystemCode(
@@ -276,12 +284,8 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
         ),
     },
     Esp.BREVO: {
-        SystemValue.UNSUBSCRIBE: SystemCode(
-            code="{{ unsubscribe }}", source=_BREVO, also=("unsubscribe_link",)
-        ),
-        SystemValue.PREFERENCES: SystemCode(
-            code="{{ update_profile }}", source=_BREVO, also=("update_profile_link",)
-        ),
+        SystemValue.UNSUBSCRIBE: SystemCode(code="{{ unsubscribe }}", source=_BREVO),
+        SystemValue.PREFERENCES: SystemCode(code="{{ update_profile }}", source=_BREVO),
         SystemValue.VIEW_IN_BROWSER: SystemCode(code="{{ mirror }}", source=_BREVO),
         SystemValue.SENDER_NAME: SystemCode(
             code="{{ sender.name }}",
@@ -294,6 +298,10 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
             source=_BREVO_SENDER,
             caveat="Only one template shows this code. Test the email.",
             also=("company_address",),
+        ),
+        SystemValue.YEAR: (
+            "Brevo has a variable for the email's date, but no source establishes the code of its"
+            " year. Write the year."
         ),
     },
     Esp.ACTIVECAMPAIGN: {
@@ -309,6 +317,7 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
             caveat="ActiveCampaign shows the name of the sender before the address.",
             also=("SENDER-INFO",),
         ),
+        SystemValue.YEAR: "ActiveCampaign shows only the whole date, `%TODAY%`. Write the year.",
     },
 }
 """The codes of the values, or the reasons why there are none. No source establishes the others."""

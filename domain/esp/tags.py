@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ..content.syntax import statement
 from .dialects import DIALECTS, Esp
 
 
@@ -18,9 +19,8 @@ class Delimiters(NamedTuple):
 
 
 def _unread(name: str) -> Delimiters:
-    """Return the delimiters of `{% NAME %}…{% endNAME %}`, also with `-` and a text after NAME."""
-    opening, closing = (rf"\{{%[-+]?\s*+{word}\b[^{{}}%]*+%\}}" for word in (name, f"end{name}"))
-    return Delimiters(opening, closing, is_read=False)
+    """Return the delimiters of `{% NAME %}…{% endNAME %}`."""
+    return Delimiters(statement(name), statement(f"end{name}"), is_read=False)
 
 
 _BRACES = (Delimiters(r"\{\{", r"\}\}"), Delimiters(r"\{%", r"%\}"))

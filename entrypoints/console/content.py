@@ -93,9 +93,8 @@ class ContentView(Page):
         source, preview = form.text("content"), None
         try:
             content = read_content(source)
-            literals = list(filter(None, map(str.strip, form.text("literals").splitlines())))
-            surface = _SURFACES.get(form.text("surface"))
-            exports = [_Export.of(content, codes, target, surface, literals) for target in chosen]
+            options = _Options.of(form)
+            exports = [_Export.of(content, codes, target, options) for target in chosen]
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
                 entered, today = _entered_values(form), self.core.clock().date()
@@ -140,6 +139,7 @@ class ContentView(Page):
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
             surface=form.text("surface"),
+            raw=_Options.of(form).raw,
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -181,6 +181,24 @@ def _chosen(targets: Mapping[str, _Target], value: str) -> list[_Target]:
     return [targets[value]] if value in targets else []
 
 
+@frozen(kw_only=True)
+class _Options:
+    """How the form exports content."""
+
+    surface: Surface | None
+    raw: bool
+    literals: Sequence[str]
+
+    @classmethod
+    def of(cls, form: Form) -> _Options:
+        """Return the options in the form."""
+        return cls(
+            surface=_SURFACES.get(form.text("surface")),
+            raw=form.text("raw") == "true",
+            literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
+        )
+
+
 @frozen
 class _Export:
     """The content for one target with its warnings, or the places to correct."""
@@ -190,17 +208,17 @@ class _Export:
     places: _Places
 
     @classmethod
-    def of(
-        cls,
-        content: Content,
-        codes: FieldCodes,
-        target: _Target,
-        surface: Surface | None,
-        literals: Sequence[str],
-    ) -> _Export:
+    def of(cls, content: Content, codes: FieldCodes, target: _Target, options: _Options) -> _Export:
         """Return the export of the content for the target."""
         try:
-            exported = export_content(content, codes, target.id, surface=surface, literals=literals)
+            exported = export_content(
+                content,
+                codes,
+                target.id,
+                surface=options.surface,
+                raw=options.raw,
+                literals=options.literals,
+            )
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(content.source, refused))

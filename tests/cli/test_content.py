@@ -142,6 +142,13 @@ def test_a_check_as_json_has_fields_and_warnings(content):
     assert (warning["line"], warning["column"], warning["kind"]) == (2, 1, "mistake")
 
 
+def test_a_check_suggests_the_name_of_a_link(content):
+    run = content('<a href="{{link.unsubscrib}}">Leave</a>', "check", "--strict")
+    assert run.status == INVALID
+    message = "Content has no `link.unsubscrib`. Did you mean `{{link.unsubscribe}}`?"
+    assert run.err == f"Mistake: Line 1, column 10: {message}\n"
+
+
 def test_a_strict_check_fails_if_there_are_warnings(content):
     assert content("{{recipients.shop}}", "check").status == 0
     run = content("{{recipients.shop}}", "check", "--strict")

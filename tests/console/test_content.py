@@ -85,6 +85,19 @@ def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: s
     assert page.form().value("surface") == "subject"
 
 
+def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, "<p>{{recipient.first_name}}</p>", braze)
+    assert "{{custom_attribute.${first_name} | escape}}" in shown(page, "exported-title")
+    assert page.form().values("raw") == []
+
+    page = dana.submit(page, {"raw": "true"})
+
+    assert shown(page, "exported-title") == "<p>{{custom_attribute.${first_name}}}</p>"
+    assert page.form().values("raw") == ["true"]
+
+
 def test_the_preview_shows_links_the_sender_the_address_and_the_year(
     console: Console, dana: Browser, path: str
 ) -> None:

@@ -35,9 +35,10 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
+    "domain.spans",
     # The use cases of names. Other layers import them from their modules.
     *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
-    *(f"domain.esp.{each}" for each in ("preludes", "spans", "system_codes", "tags")),
+    *(f"domain.esp.{each}" for each in ("preludes", "system_codes", "tags")),
     # The codes of filters. `FieldCode` returns them to the export.
     *("domain.esp.filters", "domain.esp.sources"),
     # What the check of content for foreign code shares with the recognition of tags.

@@ -18,6 +18,7 @@ from jinja2 import nodes
 from recipient_fields.domain.esp import Esp
 
 from .errors import NotRendered
+from .formats import format_date
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
@@ -27,7 +28,7 @@ _DOCUMENTED = (
     *(nodes.Call, nodes.List, nodes.Tuple, nodes.Filter),
 )
 _TESTS = {"defined", "none", "string_containing"}
-_FILTERS = {"float", "lower", "string"}
+_FILTERS = {"float", "format_datetime", "lower", "string"}
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
 
@@ -42,6 +43,7 @@ _ENVIRONMENT = jinja2.Environment(
     finalize=lambda value: "" if value is None else value,
 )
 _ENVIRONMENT.tests["string_containing"] = _string_containing
+_ENVIRONMENT.filters["format_datetime"] = format_date
 _ENVIRONMENT.tests["defined"] = lambda value: value is not None
 
 

@@ -72,6 +72,7 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "unsubscribe_link": _LEAVE,
         "unsubscribe_link_all": shown(SystemValue.UNSUBSCRIBE_ALL),
         "view_as_page_url": _WEB,
+        "local_dt": TODAY,
         "site_settings": {
             "company_name": _NAME,
             "company_street_address_1": _STREET,
@@ -114,3 +115,14 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
     },
 }
 """What the engines know besides the fields of a recipient."""
+IN_ANOTHER_FORM: Mapping[tuple[Esp, SystemValue], str] = {
+    (Esp.HUBSPOT, SystemValue.SENDER_ADDRESS): (
+        f"{_STREET}  {_CITY} {_STATE} {_CODE} {_COUNTRY}"  # without a second line of the street
+    ),
+    (Esp.HUBSPOT, SystemValue.PREFERENCES): shown(SystemValue.UNSUBSCRIBE),
+    (Esp.ACTIVECAMPAIGN, SystemValue.UNSUBSCRIBE_ALL): f"{shown(SystemValue.UNSUBSCRIBE)}&ALL",
+    (Esp.ACTIVECAMPAIGN, SystemValue.SENDER_ADDRESS): (
+        f"{shown(SystemValue.SENDER_NAME)}, {shown(SystemValue.SENDER_ADDRESS)}"
+    ),
+}
+"""What an ESP shows instead of the stand-in of the preview."""

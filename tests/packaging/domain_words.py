@@ -14,6 +14,8 @@ _VOCABULARIES = ROOT / "domain" / "esp" / "recognition" / "vocabularies"
 """The words of ESPs' languages, such as `body`: these modules contain nothing else."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 """Matches the parts of names, too: `BodySize`, `_BODY` and `read_body` contain the word."""
+_HTML_TAGS = "html|body"
+"""A pattern of tags of HTML, in which the word means another thing."""
 _REJECTED = {
     *("body", "bodies", "envelope", "envelopes", "header", "headers", "http"),
     *("status", "statuses", "wire", "wired"),
@@ -25,7 +27,7 @@ def rejected_lines(source: str) -> list[tuple[int, str]]:
     return [
         (number, word)
         for number, line in enumerate(source.splitlines(), 1)
-        for word in _WORD.findall(line)
+        for word in _WORD.findall(line.replace(_HTML_TAGS, ""))
         if word.lower() in _REJECTED
     ]
 

@@ -15,6 +15,7 @@ from .domain_words import main, rejected_lines
         ('"""The HTTP status."""', ["HTTP", "status"]),
         ("# the wire_names", ["wire"]),
         ("anybody, somebody = embodied, rewired", []),
+        ('re.compile("<(?:html|body)>")', []),
     ],
 )
 def test_words_about_the_transport_are_found(source: str, words: list[str]) -> None:

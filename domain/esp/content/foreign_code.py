@@ -8,25 +8,22 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ...content.system_values import SYSTEM_VALUES, SystemValue
+from ...content.literal_places import find_literal_places
+from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode
-from ...suggestions import closest_match
 from ..dialects import DIALECTS, Esp
+from ..names.conventions import CONVENTIONS
 from ..recognition.delimiters import Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import read_tag
 from ..recognition.vocabularies import VOCABULARIES
 from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
-from .literal_places import find_literal_places
 
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
 """The number of tags, and of characters in them, that are examined: this takes about 1 s."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
-_SYSTEM_NAME = re.compile(
-    r"\{\{\{?[~-]?\s*+(?P<path>(?P<root>link|today)\.[\w.-]++)", re.IGNORECASE
-)
 _STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
@@ -82,10 +79,6 @@ def _warning(
     local_names: Collection[str],
 ) -> TagWarning | None:
     title = DIALECTS[esp].title
-    system_name = _find_system_name(tag, local_names)
-    if system_name is not None:
-        message = _describe_system_name(system_name)
-        return TagWarning(tag.start, WarningCode.REFERENCE_LOOKALIKE, message)
     name = _NAME.fullmatch(tag.text)
     key = None if name is None or name[1] in local_names else find_key(name[1])
     vocabulary = VOCABULARIES[esp]
@@ -110,25 +103,6 @@ def _warning(
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
 
 
-def _find_system_name(tag: RawTag, local_names: Collection[str]) -> str | None:
-    """Return the name in `{{link.…}}` or `{{today.…}}`, or in capital letters one that exists."""
-    found = _SYSTEM_NAME.match(tag.text)
-    if found is None or found["root"] in local_names:
-        return None
-    path = found["path"]
-    return path if found["root"].islower() or path.lower() in SYSTEM_VALUES else None
-
-
-def _describe_system_name(path: str) -> str:
-    """Return what is wrong with a tag with this name, which would be shown or removed."""
-    if path in SYSTEM_VALUES:
-        return f"Write only the name between the braces: `{SYSTEM_VALUES[path]}`."
-    suggestion = closest_match(path, SYSTEM_VALUES)
-    if suggestion is not None:
-        return f"Content has no `{path}`. Did you mean `{SYSTEM_VALUES[suggestion]}`?"
-    return f"Content has no `{path}`. It has {', '.join(SYSTEM_VALUES)}."
-
-
 def _describe(title: str, finding: Finding) -> str:
     others = titles(finding.dialects)
     if finding.reason is Reason.DELIMITER:
@@ -149,15 +123,42 @@ def _own_form(tag: RawTag, finding: Finding, find_key: Callable[[str], str | Non
     value = _find_system_value(tag, finding.dialects)
     if value is not None:
         return f"Write `{value}`."
-    reading = read_tag(finding.dialects[0], tag)
-    if reading is None or not reading.names:
+    key = _find_field(tag, finding.dialects, find_key)
+    if key is None:
         return ""
-    key = find_key(reading.names[0]) or "KEY"
     if _CONDITION.match(tag.text) is not None:
         return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
     if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
         return ""
     return f"Write `{{{{recipient.{key}}}}}`."
+
+
+def _find_field(
+    tag: RawTag, dialects: Collection[Esp], find_key: Callable[[str], str | None]
+) -> str | None:
+    """Return the key of the first field in the tag, `KEY` if it is unknown, or None without one."""
+    has_field = False
+    for esp in dialects:
+        reading = read_tag(esp, tag)
+        if reading is None:
+            continue
+        has_field = has_field or bool(reading.names)
+        # The address of the recipient is a system name of Salesforce.
+        standard = [
+            _standard_keys(esp).get(name.casefold())
+            for name in (*reading.names, *reading.system_names)
+        ]
+        for name in filter(None, (*standard, *reading.names)):
+            key = find_key(name)
+            if key is not None:
+                return key
+    return "KEY" if has_field else None
+
+
+@cache
+def _standard_keys(esp: Esp) -> Mapping[str, str]:
+    """Return the keys that mean the ESP's own fields, by their names in small letters."""
+    return {name.casefold(): key for key, name in CONVENTIONS[esp].standard_fields.items()}
 
 
 def _find_system_value(tag: RawTag, dialects: Collection[Esp]) -> SystemValue | None:
@@ -181,8 +182,14 @@ def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
     values: dict[str, SystemValue] = {}
     for value, code in SYSTEM_CODES[esp].items():
         if isinstance(code, SystemCode):
-            readings = (read_tag(esp, tag) for tag in find_raw_tags(code.code))
+            # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
+            tags = (each for each in find_raw_tags(code.code) if not _has_filter(each))
+            readings = (read_tag(esp, tag) for tag in tags)
             names = (name for each in readings if each is not None for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values
+
+
+def _has_filter(tag: RawTag) -> bool:
+    return tag.delimiter is Delimiter.EXPRESSION and "|" in tag.text

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve
 
 from ...content import Block, Content, Node, SystemReference, SystemValue, Text
+from ...spans import Spans
 from ..dialects import Esp
-from ..spans import Spans
 from ..system_codes import EMAIL_ONLY, EmailOnly
 from .markup import Markup
 from .places import find_open_tag

@@ -17,7 +17,16 @@ _WITH_VARIABLES = frozenset(
 
 
 _ENDS = {
-    each.opening: each.closing for each in (*ENCLOSED.values(), Delimiters(r"\*\|(?=\w)", r"\|\*"))
+    each.opening: each.closing
+    for each in (
+        Delimiters(
+            r"\{\{[^{}]*\$\{", r"\}[^{}]*\}\}"
+        ),  # The name in `{{${name}}}` has its own end.
+        *ENCLOSED.values(),
+        Delimiters(r"\*\|(?=\w)", r"\|\*"),
+        Delimiters(r"\[\[(?=\w)", r"\]\]"),
+        Delimiters(r"%(?:ELSE)?IF\s", "%"),
+    )
 }
 _OPENING = re.compile("|".join(f"({each})" for each in _ENDS))
 

@@ -9,8 +9,8 @@ from functools import cache
 
 from attrs import frozen
 
+from ...spans import Spans
 from ..dialects import Esp
-from ..spans import Spans
 from ..tags import Delimiters, unread_parts
 from .vocabulary import Syntax
 
@@ -25,6 +25,7 @@ class Delimiter(Enum):
     PERCENT_CONDITION = "%IF …%"
     PERCENT_TAG = "%NAME%"
     SUBSTITUTION = "<%…%>"
+    LEGACY_TAG = "[…]"
     FEED = "[[…]]"
     STATEMENT = "{%…%}"
     COMMENT = "{#…#}"
@@ -72,11 +73,15 @@ ENCLOSED: Mapping[Delimiter, Delimiters] = {
 }
 """Tags whose contents are code of any length."""
 _WHOLE: Mapping[Delimiter, str] = {
-    Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ -]\w{1,128}+){0,10})%%",
+    Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ .:-]\w{1,128}+){0,10})%%",
     Delimiter.MERGE_TAG: r"\*\|[^|*\n]{1,300}+\|\*",
     Delimiter.PERCENT_CONDITION: r"%(?:(?:ELSE)?IF\s[^%\n]{1,500}+|ELSE|ENDIF|/IF)%",
     Delimiter.PERCENT_TAG: r"%[A-Z0-9_][A-Z0-9_-]{0,99}+(?:[|*:+][^%\n<>\"]{0,100}+)?%",
     Delimiter.SUBSTITUTION: r"<%=?\s{0,9}+asm_\w{1,60}+\s{0,9}+%>",
+    Delimiter.LEGACY_TAG: (
+        r"\[(?i:unsubscribe(?:_preferences)?|weblink|sender_[a-z]{3,7})\](?![(:\[])"
+        r"|\[%[A-Za-z_]\w{0,99}+(?:\s{0,9}+\|[^%\]\n]{0,100}+)?%\]"
+    ),
     Delimiter.FEED: (
         r"\[\[\{?+(?>(?:[^\[\]{}\n]|\{\{[^{}\n]{0,100}+\}\}|\[[^\[\]\n]{0,100}+\]){1,300})\}?+\]\]"
     ),

@@ -30,7 +30,10 @@ _OPENING = re.compile(r"(?:\{\{\{?|\{%|\[\[\{?)[~+-]?")
 _CLOSING = re.compile(r"[~-]?(?:\}\}|%\}|\}?\]\])\Z")
 _FEED = re.compile(r"(?<!\A)\[\[[^\[\]]*+\]\]")
 """A value of a data feed in another tag of Iterable."""
+_LOOPS = frozenset(["for", "tablerow"])
 _SETTING = frozenset(["assign", "capture", "decrement", "increment", "macro", "set"])
+_BEFORE_NAMES = frozenset(["as", "assign", "capture", "import", "save"])
+"""Words in a tag before a name that the tag sets: `{% from 'x' import NAME %}`."""
 _FREE_TEXT = frozenset(
     [
         "abort_message",
@@ -51,6 +54,7 @@ _FREE_TEXT = frozenset(
         "dnd_section",
         "import",
         "include",
+        "liquid",
         "load",
         "macro",
         "message_extras",
@@ -121,7 +125,7 @@ def parse_piped(tag: RawTag) -> Expression:
     if tag.delimiter is Delimiter.STATEMENT and len(tokens) > 1:
         expression.word = tokens.pop(0).text
         expression.is_parsed = expression.word not in _FREE_TEXT
-    before, is_set = _END, expression.word in _SETTING or expression.word == "for"
+    before, is_set = _END, expression.word in _SETTING | _LOOPS
     for index, token in enumerate(tokens[:-1]):
         after = tokens[index + 1]
         if token.kind == "string" and before.text == ":" and _is_lookup(tokens, index):
@@ -129,20 +133,23 @@ def parse_piped(tag: RawTag) -> Expression:
         elif token.kind == "value":
             expression.interpolations.append(_interpolation(token))
             is_set = False
-        elif token.kind == "path":
+        elif token.kind == "path" and not token.text.startswith("["):  # That is a list.
             path = _parts(token.text)
             if before.text == "|":
                 expression.filters.append((token.text, after.text if after.text in ":(" else ""))
-            elif is_set or before.text in {"as", "save"}:
+            elif is_set or before.text in _BEFORE_NAMES:
                 if token.text == "in":
                     is_set = False
                 else:
                     expression.sets.append(path[0])
-                    is_set = expression.word in {"for", "macro"}
+                    is_set = expression.word in {*_LOOPS, "macro"}
             elif before.text == "is" or (before.text == "not" and tokens[index - 2].text == "is"):
                 pass  # a test of HubL, such as `is defined`
             elif after.text == "(" and token.text not in _OPERATORS:
-                expression.calls.append(token.text)
+                if len(path) > 1:  # The call of a method, such as `contact.city.split(" ")`.
+                    expression.paths.append(path[:-1])
+                else:
+                    expression.calls.append(token.text)
             elif after.text == "=":
                 if expression.word == "with":
                     expression.sets.append(path[0])

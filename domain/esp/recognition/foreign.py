@@ -46,6 +46,10 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 """Names that mean a link to leave the list, or to show the email, in any dialect."""
+_LIST_OF_ONE_NAME = re.compile(r"""\{\{[~-]?\s*+\[(?!\d++\])[^\[\]"',]++\](?!\s*+\|)""")
+"""A name of Iterable, `{{[First Name]}}`. Lists of HubL have commas, quotes or a filter."""
+_QUOTED_PART = re.compile(r"""\{\{\s*+\w++(?>(?:\.[\w-]++)*)\.["']""")
+"""The beginning of a path with a quoted part, which Salesforce has, and Handlebars has not."""
 _TEXT_OF_TAG = re.compile(r"""\{%-?\s*+\w++\s*+["']""")
 _ARGUMENTS = {
     Syntax.LIQUID: ("", ":"),
@@ -65,12 +69,15 @@ def judge_tag(esp: Esp, tag: RawTag, local_names: Container[str] = ()) -> Findin
         return _judge_percent_tag(tag)
     if not has_delimiter(esp, tag):
         dialects = tuple(other for other in Esp if _recognizes(other, tag))
+        if tag.delimiter is Delimiter.LEGACY_TAG:  # It can be a text in brackets.
+            return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
         return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
     vocabulary = VOCABULARIES[esp]
     if esp not in _WITH_BRACES or tag.delimiter in {
         Delimiter.COMMENT,
         Delimiter.FEED,
         Delimiter.SUBSTITUTION,
+        Delimiter.LEGACY_TAG,
     }:
         return None
     found = list(_Judge(esp, vocabulary, tag, local_names).findings())
@@ -127,6 +134,8 @@ class _Judge:
         """Yield what is wrong with the tag."""
         yield from self._braze_values()
         if self.vocabulary.syntax is Syntax.HANDLEBARS:
+            if _QUOTED_PART.match(self.tag.text) is not None:
+                yield Finding(Reason.WORD, '."…"', (Esp.SALESFORCE,), is_mistake=True)
             yield from self._helpers(self.expression)
             if len(self.expression.paths) > 1 and not self.expression.helpers:
                 yield Finding(Reason.UNKNOWN, ".".join(self.expression.paths[1]))
@@ -172,14 +181,15 @@ class _Judge:
 
     def _foreign_helpers(self) -> Iterator[Finding]:
         """Yield the helpers of Handlebars in a tag of another language, such as `{{upper x}}`."""
-        for helper in parse(Syntax.HANDLEBARS, self.tag).helpers:
+        helpers = parse(Syntax.HANDLEBARS, self.tag).helpers
+        for helper in (each for each in helpers if each not in self.expression.calls):
             if not set(re.findall(r"\w+", self.tag.text)) & {"if", "is", "in", "and", "or", "not"}:
                 yield self._of_others(helper, lambda each: each.tags, {Syntax.HANDLEBARS})
         for path in self.expression.paths:
             if path[0] == "this" or path[0].startswith("@"):
                 dialects = (Esp.SENDGRID, Esp.ITERABLE)
                 yield Finding(Reason.WORD, path[0], dialects, is_mistake=True)
-        if re.match(r"\{\{[~-]?\s*+\[", self.tag.text):
+        if _LIST_OF_ONE_NAME.match(self.tag.text) is not None:
             yield Finding(Reason.WORD, "[…]", (Esp.ITERABLE,), is_mistake=True)
 
     def _calls(self) -> Iterator[Finding]:

@@ -17,7 +17,9 @@ _TOKEN_FUNCTION = re.compile(r"""personalization_token\(\s*+["']contact\.(\w++)[
 _MERGE_CONDITIONS = {"ELSEIF", "IF", "IFNOT", "UNLESS"}
 _MERGE_NAME = re.compile(r"\s*+([\w:]++)")
 _PERCENT_NAME = re.compile(r"\$([A-Z0-9_-]++)")
+_WORD = re.compile(r"\w++")
 _LOOPS = {"break", "continue", "cycle", "each", "endfor", "endtablerow", "for", "tablerow"}
+_OF_SENDGRID = {Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}
 _LOOP_STATES = {"forloop", "loop", "tablerowloop"}
 
 
@@ -25,7 +27,7 @@ def has_delimiter(esp: Esp, tag: RawTag) -> bool:
     """Return whether the dialect of the ESP has tags with these delimiters."""
     if tag.delimiter is Delimiter.FEED:
         return esp is Esp.ITERABLE
-    if tag.delimiter is Delimiter.SUBSTITUTION:
+    if tag.delimiter in _OF_SENDGRID:
         return esp is Esp.SENDGRID
     vocabulary = VOCABULARIES[esp]
     if esp is Esp.SALESFORCE and tag.delimiter is Delimiter.EXPRESSION:
@@ -137,8 +139,9 @@ def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[Tag
 
 
 def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
-    if tag.delimiter is Delimiter.SUBSTITUTION:
-        return reading_of([(TagRole.SYSTEM, tag.text[2:-2].strip("= "))], TagRole.NONE)
+    if tag.delimiter in _OF_SENDGRID:
+        role = TagRole.FIELD if tag.text.startswith("[%") else TagRole.SYSTEM
+        return reading_of([(role, _WORD.findall(tag.text)[0])], TagRole.NONE)
     expression = parse_handlebars(tag)
     if tag.delimiter is Delimiter.FEED:
         is_nested = any(len(path) > 1 and path[0] != "this" for path in expression.paths)

@@ -123,7 +123,7 @@ def _has_sign(esp: Esp, tag: RawTag) -> bool:
         return False
     if vocabulary.syntax in {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}:
         return True
-    if tag.delimiter in {Delimiter.FEED, Delimiter.SUBSTITUTION}:
+    if tag.delimiter in {Delimiter.FEED, Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}:
         return True
     expression = parse(vocabulary.syntax, tag)
     reading = read_tag(esp, tag)

@@ -172,6 +172,8 @@ WRITE_DATE = "Write a date like 2026-11-20, or a date-time like 2026-11-20T09:15
 WRITE_TEXT = 'Write a text in quotes, such as "gold", and a boolean as true or false.'
 WRITE_DATE_AFTER_WORD = 'Write a date as `date "2026-11-20"`.'
 WRITE_NUMBER = "Write a number like 3, -1 or 0.5, without an exponent."
+NO_COMMAS = "Write a number without commas, such as 1000 or 1.5."
+NO_SUCH_TEST = 'Write `contains` for a part of a text, or compare the whole text: `tier = "gold"`.'
 CLOSE = "Close this text with the same quote, on the same line."
 ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
 
@@ -199,10 +201,23 @@ ESCAPES = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
         ("x &gt; 3", 3, "Write `>` instead of `&gt;`."),
         ("x = \u201cgold\u201d", 5, 'Write `"` instead of `\u201c`.'),
         ("x = &quot;gold&quot;", 5, 'Write `"` instead of `&quot;`.'),
+        ("x = &ldquo;gold&rdquo;", 5, 'Write `"` instead of `&ldquo;`.'),
+        ("x = &#34;gold&#34;", 5, 'Write `"` instead of `&#34;`.'),
+        ("x = &#39;gold&#39;", 5, "Write `'` instead of `&#39;`."),
+        ("x = &apos;gold&apos;", 5, "Write `'` instead of `&apos;`."),
+        ("x = „gold“", 5, 'Write `"` instead of `„`.'),
+        ("x = «gold»", 5, 'Write `"` instead of `«`.'),
+        ("x &amp;&amp; y", 3, "Write `and` instead of `&amp;&amp;`."),
         ("x && y", 3, "Write `and` instead of `&&`."),
         ("x || y", 3, "Write `or` instead of `||`."),
         ("!x", 1, "Write `not` instead of `!`."),
         ("x\N{NO-BREAK SPACE}= 3", 2, "Write a space instead of this no-break space."),
+        ("x\N{ZERO WIDTH SPACE} = 3", 2, "Delete this invisible character."),
+        ("x starts with 'go'", 3, NO_SUCH_TEST),
+        ("x like 'go%'", 3, NO_SUCH_TEST),
+        ("x > 1,5", 6, NO_COMMAS),
+        ("x > 1,000", 6, NO_COMMAS),
+        ("x > 1.000,5", 10, NO_COMMAS),
         ("x not in (3)", 3, "Write `not` before the field, as in `not visits = 3`."),
         ("x = ", 5, 'Expected a value after `=`, such as "gold".'),
         ("x = y", 5, WRITE_TEXT),

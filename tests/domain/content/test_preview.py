@@ -16,6 +16,7 @@ from recipient_fields.domain.content import (
     check_content,
     parse_content,
     preview_content,
+    read_content,
 )
 
 
@@ -111,6 +112,13 @@ def test_unknown_fields_and_unsuitable_conditions_are_reported_with_positions(fi
     violation = invalid.value.violations[0]
     assert (violation.position.line, violation.position.column) == (1, 1)
     assert violation.reason == "There is no field with the key nam."
+
+
+def test_errors_in_the_syntax_do_not_hide_unknown_keys(fields):
+    source = "{{recipient.nam}}{{#if recipient.tear = 'gold' and recipient.visits > 1,5}}{{/if}}"
+    with pytest.raises(InvalidContent) as caught:
+        check_content(read_content(source), fields)
+    assert {each.suggestion for each in caught.value.violations} == {None, "name", "tier"}
 
 
 def test_content_that_fits_the_fields_passes_the_check(fields):

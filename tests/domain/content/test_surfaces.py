@@ -21,6 +21,12 @@ from recipient_fields.domain.content import Surface, find_surface, parse_content
         ("<!DOCTYPE html>", Surface.HTML),
         ("<!--[if mso]>Outlook<![endif]-->", Surface.HTML),
         ("<o:p></o:p>", Surface.HTML),
+        ('{{recipient.a | default: "<b>none</b>"}}', Surface.HTML),
+        (
+            '{{#if recipient.a is set}}{{recipient.a | upper | default: "a<br>"}}{{/if}}',
+            Surface.HTML,
+        ),
+        ('{{recipient.a | default: "1 < 2"}} {{! <p> }}', Surface.TEXT),
     ],
 )
 def test_content_with_an_html_tag_is_html(source: str, surface: Surface) -> None:

@@ -155,6 +155,26 @@ def test_a_comment_is_removed_and_nothing_in_it_is_read(comment):
 
 
 @pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{% raw %}a {{! b }}{% endraw %}{{! c }}d", "{% raw %}a {{! b }}{% endraw %}d"),
+        ("{%- raw -%}{{!-- {{/if}} --}}{%- endraw -%}", None),
+        ("{% verbatim x %}{{! a }}{% endraw %}{{! b }}{% endverbatim x %}", None),
+        (
+            "{% raw %}{% raw %}{{! a }}{% endraw %}{{! b }}",
+            "{% raw %}{% raw %}{{! a }}{% endraw %}",
+        ),
+        ("{{! {% raw %} }}a{{! b }}{% endraw %}", "a{% endraw %}"),
+        ("{% raw %}a{{! b }}", "{% raw %}a"),
+        ("{% rawer %}a{{! b }}{% endraw %}", "{% rawer %}a{% endraw %}"),
+    ],
+)
+def test_a_comment_in_a_part_that_is_shown_as_it_is_stays(source, text):
+    content = parse_content(source)
+    assert preview_content(content, [], {}) == (source if text is None else text)
+
+
+@pytest.mark.parametrize(
     ("source", "shown"),
     [
         ("a \n{{recipient.x}}\n b", "a \n1\n b"),
@@ -272,6 +292,7 @@ ELSE_IF = "Write `{{else if CONDITION}}`"
         ("x {{!-- y }} {{/if}}", "Line 1, column 3: This comment has no end. Write `--}}`"),
         ("{{#if recipient.a}}{{! y {{/if", "Line 1, column 20: This comment has no end."),
         ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
+        ("{{#if recipient.a}}x{{ /If}}", "Line 1, column 21: Write `{{/if}}` in small letters."),
         (
             "{{#if recipient.a}}\n{{#each x}}{{/if}}{{/each}}{{/if}}",
             "Line 2, column 12: Close `{{#each` of line 2, column 1 first.",
@@ -425,12 +446,13 @@ def test_a_part_of_a_block_never_stays_as_text(tag, message):
         ("{{#if recipient.b = 'it's'}}{{/if}}", "'}", NO_END_OF_TEXT),
         ('{{#if recipient.b = "x}}<a href="y">z</a>{{/if}}', '"', NO_END_OF_TEXT),
         ('{{#if recipient.b = "x}}<b id="y" class="z">{{/if}}"', '"', NO_END_OF_TEXT),
+        ('{{#if recipient.b = "x}}y{{/if}}{{#if recipient.c = "z}}{{/if}}', '"', NO_END_OF_TEXT),
         ('{{#if recipient.b = "x"}y{{/if}}', "}", ONE_BRACE),
         ("{{#if recipient.b} {{recipient.c}}{{/if}}", "}", ONE_BRACE),
         ("{{#if recipient.b\u00a0= 3}}{{/if}}", "\u00a0", "Write a space instead of"),
-        ('{{#if recipient.b starts with "x"}}{{/if}}', "starts", "Conditions compare whole"),
+        ('{{#if recipient.b starts with "x"}}{{/if}}', "starts", "Write `contains` for"),
         ("{{#if recipient.b between 1 and 5}}{{/if}}", "between", "Write two comparisons"),
-        ("{{#if recipient.b = 1,5}}{{/if}}", ",", "Write a decimal point"),
+        ("{{#if recipient.b = 1,5}}{{/if}}", ",", "Write a number without commas"),
         ("{{#if recipient.b = “x”}}{{/if}}", "“", 'Write `"` instead of `“`.'),
         *(
             (f"{{{{recipient.b | default: {each}}}}}", "{{", "Write the default in straight quotes")
@@ -444,8 +466,33 @@ def test_advice_fits_the_mistake_and_marks_it(tag, place, message):
 
 
 @pytest.mark.parametrize(
+    "tag",
+    [
+        "{{if recipient.b}}",
+        "{{ # if recipient.b}}",
+        "{{&nbsp;#if recipient.b}}",
+        "{{\u200b#if recipient.b}}",
+    ],
+)
+def test_a_misspelled_beginning_of_a_block_is_marked_once(tag):
+    expected = ["Line 1, column 3: Write this tag as `{{#if recipient.KEY …}}`."]
+    assert violations(f"a {tag}b{{{{else}}}}c{{{{/if}}}}") == expected
+
+
+@pytest.mark.parametrize(
     ("source", "code"),
     [
+        *(
+            (source, WarningCode.CONDITION_LOOKALIKE)
+            for source in (
+                "{{#ifEq recipient.b 'x'}}y{{/ifEq}}",
+                "{{#equals recipient.b 'x'}}y{{/equals}}",
+                "{% if recipient.b == 'x' %}y{% endif %}",
+                "{%- elif recipient.b %}y",
+                "{{if recipient.b}}y",
+            )
+        ),
+        ("{{upper recipient.b}}", WarningCode.REFERENCE_LOOKALIKE),
         ("{{#unless recipient.b}}x{{/unless}}", WarningCode.UNLESS_LOOKALIKE),
         ("{{#each recipient.b}}x{{/each}}", WarningCode.LOOP_LOOKALIKE),
     ],
@@ -483,7 +530,16 @@ def test_content_that_is_read_keeps_its_violations_and_what_could_be_read():
         "Line 1, column 52",
         "Line 1, column 76",
     ]
-    assert content.keys() == ("a", "c", "d", "e")
+    assert content.keys() == ("a", "b", "c", "d", "e")
+
+
+def test_an_invalid_condition_does_not_hide_its_keys():
+    content = read_content(
+        "{{#if recipient.a = 'recipient.x' and recipient.b > 1,5}}"
+        "{{else if (recipient.c}}{{recipient.d}}{{/if}}"
+    )
+    places = {each.key: content.source[each.start :][:1] for each in content.references()}
+    assert places == {"a": "a", "b": "b", "c": "c", "d": "{"}
 
 
 def test_content_with_too_many_conditions_is_read_up_to_them():

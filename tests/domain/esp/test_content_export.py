@@ -599,6 +599,10 @@ def test_code_of_another_dialect_is_not_used(esp, code, export, manual):
     ("esp", "code", "opening"),
     [
         (Esp.BRAZE, "Dear {{ x", "{{"),
+        (Esp.BRAZE, "{{${x}}", "{{${"),
+        (Esp.BRAZE, "{{${a}}} {{custom_attribute.${x} | upcase}", "{{custom_attribute.${"),
+        (Esp.ITERABLE, "[[x", "[["),
+        (Esp.ACTIVECAMPAIGN, "%IF $A == 1", "%IF "),
         (Esp.KLAVIYO, "{% if person.x %}a{% endif", "{%"),
         (Esp.SALESFORCE, "%%[ SET @a = 1", "%%["),
         (Esp.MAILCHIMP, "*|X", "*|"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import RecipientField
+from recipient_fields.domain import API, RecipientField
 from recipient_fields.domain.content import WarningCode, parse_content
 from recipient_fields.domain.esp import Esp, FieldCodes, export_content, recognize
 from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
@@ -102,14 +102,36 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.KLAVIYO, "{{ person.City|upcase }}", []),
         (Esp.KLAVIYO, "{{ unsubscribe_link }}", [MISTAKE]),
         (Esp.KLAVIYO, "{% with a=event.x %}{{ a }}{% endwith %}", []),
+        (Esp.KLAVIYO, "{{ event.a|base64_url_safe_encode }}", []),
+        (Esp.BRAZE, "{{content_blocks.${footer} | id: 'cb1'}}", []),
+        (Esp.BRAZE, "{% tablerow a in event_properties.${b} %}{{ a.c }}{% endtablerow %}", []),
+        (Esp.BRAZE, "{% liquid assign a = 1 %}", []),
         (Esp.HUBSPOT, "{{ contact.FIRSTNAME }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ [1, 2]|join(',') }}", []),
+        (Esp.HUBSPOT, "{{ ['a', 'b']|join(',') }}", []),
+        (Esp.HUBSPOT, "{{[First Name]}} {{[1stName]}}", [MISTAKE, MISTAKE]),
+        (Esp.HUBSPOT, "{% set a = [1, 2] %}{% do a.append(3) %}", []),
+        (Esp.HUBSPOT, "{% from 'a.html' import b %}{{ b(1) }}", []),
+        (Esp.HUBSPOT, "{{ personalization_token('contact.a', 'b') }}", []),
+        (Esp.HUBSPOT, "{{ range(3) }}{{ today() }}", []),
+        (Esp.HUBSPOT, "{{ what(3) }}", [UNKNOWN]),
         (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
         (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
+        (Esp.BREVO, "{{ unsubscribe_link }}", [MISTAKE]),
         (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
+        (Esp.SENDGRID, "%%Account:Name%% %%User.Email%%", [MISTAKE, MISTAKE]),
+        (Esp.SENDGRID, "100%% sure. 50%% off: 3%%", []),
         (Esp.SENDGRID, "{{name}} {{event.name}}", [CAVEAT]),
         (Esp.SENDGRID, "{{ mirror }}", [MISTAKE]),
         (Esp.SENDGRID, "{{content}}", [CAVEAT]),
         (Esp.SENDGRID, "{{#ifEq a b}}x{{/ifEq}}", [MISTAKE, MISTAKE]),
+        (Esp.SENDGRID, '{{Contact.Attribute."People"."Tier"}}', [MISTAKE]),
+        (Esp.SENDGRID, "[Unsubscribe] [%city | there%]", []),
+        (Esp.ITERABLE, "{{{weblink}}}", [MISTAKE]),
+        (Esp.ITERABLE, '{{Event.Purchase."First Name"}}', [MISTAKE]),
+        (Esp.BRAZE, '<a href="[Unsubscribe]">x</a>', [CAVEAT]),
+        (Esp.BRAZE, "[weblink] [%city | there%]", [CAVEAT, CAVEAT]),
+        (Esp.BRAZE, "[Unsubscribe](https://a.b) [x] [50%] [%] [a%b%c]", []),
         (Esp.SENDGRID, "{{ contact.a | default: 'x' }}", [MISTAKE]),
         (Esp.ITERABLE, "{{#equals a b}}x{{/equals}}", [MISTAKE, MISTAKE]),
         (Esp.ITERABLE, "<%asm_group_unsubscribe_raw_url%>", [MISTAKE]),
@@ -124,6 +146,19 @@ def test_no_system_tag_passes_silently(esp, tag):
 )
 def test_a_tag_is_a_mistake_or_a_caveat(esp, source, expected):
     assert codes(esp, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("esp", "tag", "role", "names", "system_names"),
+    [
+        (Esp.SENDGRID, "[Unsubscribe_Preferences]", "system", (), ("Unsubscribe_Preferences",)),
+        (Esp.SENDGRID, "[%city | there%]", "field", ("city",), ()),
+        (Esp.HUBSPOT, "{{ contact.city.split(' ') }}", "field", ("city",), ()),
+    ],
+)
+def test_a_name_is_read_in_each_form(esp, tag, role, names, system_names):
+    (found,) = recognize(tag, esp)
+    assert (found.role.value, found.names, found.system_names) == (role, names, system_names)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +198,24 @@ def test_a_warning_names_the_dialects_and_our_own_form():
             " `{{#if recipient.KEY …}}…{{/if}}`."
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "form"),
+    [
+        ("{{${email_address}}}", "{{recipient.email}}"),
+        ("%%EmailAddr%%", "{{recipient.email}}"),
+        ("*|FNAME|*", "{{recipient.first_name}}"),
+        ("*|LOYALTY|*", "{{recipient.loyalty}}"),
+        ("*|LNAME|*", "{{recipient.lname}}"),
+        ("{{ contact.LOYALTY }}", "{{recipient.loyalty}}"),
+        ("{{ contact.OTHER }}", "{{recipient.KEY}}"),
+    ],
+)
+def test_a_warning_names_the_key_of_the_field(tag, form, make_field):
+    fields = [make_field(API, key=key) for key in ("first_name", "lname", "loyalty")]
+    (warning,) = warnings(Esp.ACTIVECAMPAIGN, tag, *fields)
+    assert warning.message.endswith(f" Write `{form}`.")
 
 
 def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():

@@ -84,6 +84,8 @@ WRITTEN = [
     ("{ a: 1 }", ""),
     ("{{ a | b }}", ""),
     ("[[name]]", "iterable"),
+    ("[Unsubscribe]", "sendgrid"),
+    ("[%city | there%]", "sendgrid"),
     ("[[1, 2]] <<name>> -name- #name#", ""),
     ("{% unsubscribe 'x' %}", "klaviyo"),
     ("{{ mirror }}", "brevo"),

@@ -48,7 +48,7 @@ EVERY_CODE = pytest.mark.parametrize(
     ],
 )
 WITHOUT_A_NAME = {
-    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE)),
+    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.ITERABLE)),
     *((Esp.BREVO, value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
 }
 """The codes by which no name says what they show, and Brevo's that content also has."""
@@ -105,6 +105,13 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
     (warning,) = export(Esp.MAILCHIMP, source).warnings
     assert "sender.name" not in warning.message
+
+
+def test_a_date_is_no_year_and_the_year_has_our_form():
+    (warning,) = export(Esp.MAILCHIMP, "{{ local_dt|format_datetime('MMMM') }}").warnings
+    assert "today.year" not in warning.message
+    (warning,) = export(Esp.MAILCHIMP, "{{ year }}").warnings
+    assert warning.message.endswith("Write `{{today.year}}`.")
 
 
 @pytest.mark.parametrize(
@@ -200,12 +207,31 @@ def test_the_time_for_links_to_the_web_version_is_linear(link):
 
 @pytest.mark.parametrize("esp", Esp)
 def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_one(esp):
-    missing = codes(export(esp, "<p>Hello</p>"))
+    missing = codes(export(esp, "<html><p>Hello</p></html>"))
     assert (missing == []) is (esp in {Esp.SALESFORCE, Esp.CUSTOMER_IO})
     assert missing in ([], [WarningCode.UNSUBSCRIBE_LINK_MISSING])
-    linked = export(esp, '<p>Hello</p><a href="{{link.unsubscribe}}">Leave</a>')
+    linked = export(esp, '<html><p>Hello</p><a href="{{link.unsubscribe}}">Leave</a></html>')
     assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(linked)
-    assert codes(export(esp, "Hello")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_email"),
+    [
+        *(("<!doctype html><p>a</p>", True), ("<HTML lang='en'>", True), ("<body>a", True)),
+        *(("a</body>", True), ("{{recipient.email}}</html>", True)),
+        *(("<p>a</p>", False), ("<table><tr><td>a</table>", False), ("a", False)),
+        *(("<tbody><htmlx>", False), ("<!-- <body> -->a", False), ("{{! <body> }}<p>", False)),
+        ("<script>'<body>'</script>", False),
+    ],
+)
+def test_only_a_whole_email_needs_a_link(source, is_email):
+    missing = WarningCode.UNSUBSCRIBE_LINK_MISSING in codes(export(Esp.MAILCHIMP, source))
+    assert missing is is_email
+
+
+def test_an_email_in_plain_text_needs_no_link():
+    exported = export_content(parse_content("<body>a"), NO_FIELDS, Esp.MAILCHIMP, surface="text")
+    assert codes(exported) == []
 
 
 @pytest.mark.parametrize(
@@ -224,12 +250,13 @@ def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_o
     ],
 )
 def test_a_code_of_the_esp_is_a_link(esp, link):
-    assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(export(esp, f"<p>{link}</p>"))
+    assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(export(esp, f"<body>{link}</body>"))
 
 
 def test_code_of_another_esp_and_unread_code_is_no_link():
-    for source in ("<p>*|UNSUB|*</p>", "<p>{# {% unsubscribe %} #}</p>", "<p>unsubscribe</p>"):
-        assert WarningCode.UNSUBSCRIBE_LINK_MISSING in codes(export(Esp.KLAVIYO, source))
+    for source in ("*|UNSUB|*", "{# {% unsubscribe %} #}", "unsubscribe"):
+        warnings = codes(export(Esp.KLAVIYO, f"<body>{source}</body>"))
+        assert WarningCode.UNSUBSCRIBE_LINK_MISSING in warnings
 
 
 # Other names

@@ -28,8 +28,8 @@ VOCABULARY = Vocabulary(
     filters=liquid.FILTERS
     | words(
         "as_json_string hmac_sha1_base64 hmac_sha1_hex hmac_sha256 hmac_sha256_base64"
-        " hmac_sha256_hex hmac_sha512 hmac_sha512_base64 hmac_sha512_hex json_escape json_parse md5"
-        " money number_with_delimiter property_accessor rsa_sha256 sha1 sha2 sha256 sha512"
+        " hmac_sha256_hex hmac_sha512 hmac_sha512_base64 hmac_sha512_hex id json_escape json_parse"
+        " md5 money number_with_delimiter property_accessor rsa_sha256 sha1 sha2 sha256 sha512"
         " time_zone url_escape url_param_escape where_exp"
     ),
 )

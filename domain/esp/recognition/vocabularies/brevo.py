@@ -12,7 +12,7 @@ VOCABULARY = Vocabulary(
     nested=words("data feed feeds items product products recommendations"),
     system=words(
         "address company_address date_now doubleoptin mirror preview_text sender.* unsubscribe"
-        " unsubscribe_link update_profile update_profile_link"
+        " update_profile"
     ),
     common=words(
         "address company_address data feed feeds items preview_text product products"

@@ -23,8 +23,9 @@ VOCABULARY = Vocabulary(
         " owner preview_text quote request theme ticket year"
     ),
     local=words(
-        "and caller else eq false False gt gte if in is loop lt lte module ne none None not null or"
-        " recursive self super true True varargs widget widget_data with without context kwargs"
+        "and caller else eq false False gt gte if import in is loop lt lte module ne none None not"
+        " null or recursive self super true True varargs widget widget_data with without context"
+        " kwargs"
     ),
     tags=words(
         "autoescape block blog_comments boolean break call choice color content_attribute continue"

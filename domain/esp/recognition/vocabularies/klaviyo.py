@@ -27,14 +27,14 @@ VOCABULARY = Vocabulary(
     ),
     filters=django.FILTERS
     | words(
-        "abs append at_least at_most base64_decode base64_encode capitalize ceil compact concat"
-        " count datetime_from_string days_later dictfilter divide divided_by downcase escape_once"
-        " find_replace floatadd floatsub floor format_date_string gt gte httpize httpsize"
-        " list_to_string list_where lookup lstrip lt lte map md5_hash minus missing_image"
-        " missing_product_image modulo multiply newline_to_br percentize plus prepend remainder"
-        " remove remove_first remove_last replace replace_first replace_last resplit reverse round"
-        " round_down round_up rstrip sha_1 sha_256 size sort sort_natural split strip strip_html"
-        " strip_newlines sum_list times trim_slash truncate uniq upcase urldecode urldecodeplus"
-        " urlencodeplus weeks_since"
+        "abs append at_least at_most base64_decode base64_encode base64_url_safe_decode"
+        " base64_url_safe_encode capitalize ceil compact concat count datetime_from_string"
+        " days_later dictfilter divide divided_by downcase escape_once find_replace floatadd"
+        " floatsub floor format_date_string gt gte httpize httpsize list_to_string list_where"
+        " lookup lstrip lt lte map md5_hash minus missing_image missing_product_image modulo"
+        " multiply newline_to_br percentize plus prepend remainder remove remove_first remove_last"
+        " replace replace_first replace_last resplit reverse round round_down round_up rstrip"
+        " sha_1 sha_256 size sort sort_natural split strip strip_html strip_newlines sum_list"
+        " times trim_slash truncate uniq upcase urldecode urldecodeplus urlencodeplus weeks_since"
     ),
 )

@@ -11,9 +11,9 @@ VOCABULARY = Vocabulary(
     field_pattern=r"[A-Za-z_]\w*",
     system=words(
         "Sender_Address Sender_City Sender_Country Sender_Name Sender_State Sender_Zip Weblink"
-        " asm_global_unsubscribe_raw_url asm_global_unsubscribe_url asm_group_unsubscribe_raw_url"
-        " asm_group_unsubscribe_url asm_preferences_raw_url asm_preferences_url"
-        " unsubscribe unsubscribe_preferences"
+        " weblink asm_global_unsubscribe_raw_url asm_global_unsubscribe_url"
+        " asm_group_unsubscribe_raw_url asm_group_unsubscribe_url asm_preferences_raw_url"
+        " asm_preferences_url unsubscribe unsubscribe_preferences"
     ),
     # Public templates for Iterable use these helpers, too.
     common=words("formatDate length unsubscribe_preferences"),

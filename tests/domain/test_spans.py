@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.esp.spans import Spans
+from recipient_fields.domain.spans import Spans
 
 
 @pytest.mark.parametrize("offset", [2, 3, 6])
