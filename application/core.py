@@ -105,6 +105,7 @@ class Core:
                 fields=storage.fields,
                 history=storage.history,
                 clock=clock,
+                field_limit=field_limit,
                 size_limit=catalog_size,
                 note_change=note_change,
             )

@@ -46,6 +46,7 @@ from recipient_fields.domain import (
     format_instant,
     view_of,
 )
+from recipient_fields.domain.esp import Integration
 
 from ..network import Connections, Request, Response
 from .base_url import parse_base_url
@@ -63,6 +64,7 @@ from .responses import (
     field_of,
     history_of,
     identities_of,
+    integrations_of,
     is_minimal,
     organization_of,
     page_of,
@@ -73,6 +75,7 @@ from .retries import RetryPolicy, call
 _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"
 _HISTORY = "/api/v1/recipient_field_changes"
+_INTEGRATIONS = "/api/v1/integrations"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
 _NO_HEADERS: Mapping[str, str] = {}
@@ -143,6 +146,16 @@ class RecipientFieldsClient(RecipientFields):
         response = self._send(OrganizationNotFound, key, "GET", f"{_FIELDS}?limit=1")
         with _response_checks():
             return organization_of(response)
+
+    def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
+        """Return the integrations of the organization by ascending id.
+
+        Raises: OrganizationNotFound if the organization does not exist, or if the service is too
+        old to list integrations.
+        """
+        response = self._call(OrganizationNotFound, organization_id, "GET", _INTEGRATIONS)
+        with _response_checks():
+            return integrations_of(response, organization_id)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from recipient_fields.application import FieldDocument, NotJson
 from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.documents.strict_json import parse_json
+from recipient_fields.application.esp.documents import IntegrationListDocument
 from recipient_fields.application.fields.batch_documents import (
     BatchResultListDocument,
     MinimalBatchResultListDocument,
@@ -36,6 +37,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
+from recipient_fields.domain.esp import Integration
 
 from ..network import Response
 
@@ -125,6 +127,15 @@ def results_of(
 def _require_results(count: int, batch: Batch) -> None:
     if count != len(batch.operations):
         raise InvalidResponse("it has another number of results than the batch has operations")
+
+
+def integrations_of(response: Response, organization_id: OrganizationId) -> tuple[Integration, ...]:
+    """Return all integrations."""
+    documents = read_document(response, IntegrationListDocument).integrations
+    try:
+        return tuple(each.to_integration(organization_id) for each in documents)
+    except InvalidInput as invalid:
+        raise _invalid(invalid) from None
 
 
 def organization_of(response: Response) -> OrganizationId:

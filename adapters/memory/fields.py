@@ -75,25 +75,32 @@ class MemoryFieldRepository(FieldRepository):
         at: datetime,
     ) -> AppliedChanges:
         with self._lock:
-            changes = plan(_CatalogView(self, organization_id))
-            return self.store(organization_id, changes, author=author, at=at)
+            applied = self.plan(organization_id, plan)
+            self.store(organization_id, applied, author=author, at=at)
+            return applied
+
+    def plan(self, organization_id: OrganizationId, plan: CatalogPlanner) -> AppliedChanges:
+        """Return what `store` has to store for the changes that `plan` returns, under the lock."""
+        return self.with_ids(organization_id, plan(_CatalogView(self, organization_id)))
+
+    def with_ids(self, organization_id: OrganizationId, changes: CatalogChanges) -> AppliedChanges:
+        """Return what `store` has to store for the changes, under the lock."""
+        created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
+        return AppliedChanges(changes, created)
 
     def store(
         self,
         organization_id: OrganizationId,
-        changes: CatalogChanges,
+        applied: AppliedChanges,
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> None:
         """Store and record the changes: all of them, or none."""
-        if changes == CatalogChanges():
-            return AppliedChanges(changes, ())
-        catalog = self.catalog(organization_id)
-        created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
-        applied = AppliedChanges(changes, created)
-        catalog.apply(tuple(applied.recorded()), author=author, at=changes.recorded_at(at))
-        return applied
+        changes = applied.changes
+        if changes != CatalogChanges():
+            catalog = self.catalog(organization_id)
+            catalog.apply(tuple(applied.recorded()), author=author, at=changes.recorded_at(at))
 
     def find(
         self, organization_id: OrganizationId, reference: FieldReference

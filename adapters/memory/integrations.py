@@ -10,13 +10,16 @@ from threading import RLock
 from attrs import evolve
 
 from recipient_fields.application import (
+    CatalogPlanner,
     IntegrationCheck,
     IntegrationRepository,
     NamePlanner,
+    NamesPlanner,
     Records,
     SyncPlanner,
 )
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -101,6 +104,26 @@ class MemoryIntegrationRepository(IntegrationRepository):
             planned = planner(integration, self._fields.all(organization_id).fields)
             return self._replace(integration, evolve(integration, names=planned.names))
 
+    def change_with_names(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        name: NamesPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._lock:
+            stored = self.all(organization_id)
+            applied = self._fields.plan(organization_id, plan)
+            named = name(stored, applied.apply_to(self._fields.all(organization_id).fields))
+            self._fields.store(organization_id, applied, author=author, at=at)
+            for integration in named:
+                before = self._integrations[integration.id]
+                self._replace(before, evolve(before, names=integration.names))
+            return applied
+
     def delete(
         self,
         organization_id: OrganizationId,
@@ -116,7 +139,8 @@ class MemoryIntegrationRepository(IntegrationRepository):
             fields = integration.filter_fields(self._fields.all(organization_id).fields)
             check(fields)
             changes = CatalogChanges(deleted=fields)
-            self._fields.store(organization_id, changes, author=author, at=at)
+            applied = self._fields.with_ids(organization_id, changes)
+            self._fields.store(organization_id, applied, author=author, at=at)
             del self._integrations[integration_id]
             self._advance(organization_id)
             return fields
@@ -133,8 +157,13 @@ class MemoryIntegrationRepository(IntegrationRepository):
     ) -> SyncPlan:
         with self._lock:
             integration = self.get(organization_id, integration_id)
-            plan = planner(integration, self._fields.all(organization_id).fields)
-            self._fields.store(organization_id, plan.changes, author=author, at=at)
+            fields, integrations = (
+                self._fields.all(organization_id).fields,
+                self.all(organization_id),
+            )
+            plan = planner(integration, fields, integrations)
+            applied = self._fields.with_ids(organization_id, plan.changes)
+            self._fields.store(organization_id, applied, author=author, at=at)
             synced = plan.integration
             self._integrations[integration_id] = evolve(
                 integration,

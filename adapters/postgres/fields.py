@@ -91,7 +91,7 @@ class PostgresFieldRepository(RelationalFields):
         server = self._transactions.server
 
         def change(connection: Connection[Any]) -> AppliedChanges:
-            return _apply(server, connection, organization_id, plan, author=author, at=at)
+            return change_fields(server, connection, organization_id, plan, author=author, at=at)
 
         return self._write(organization_id, change)
 
@@ -136,7 +136,7 @@ class PostgresFieldRepository(RelationalFields):
             if field_id is not None:
                 return definition.with_id(field_id, organization_id)
             at = definition.created_at
-            applied = _apply(server, connection, organization_id, plan, author=author, at=at)
+            applied = change_fields(server, connection, organization_id, plan, author=author, at=at)
             return applied.created[0]
 
         return self._write(organization_id, create, seconds=deadline - monotonic())
@@ -150,7 +150,7 @@ class PostgresFieldRepository(RelationalFields):
         )
 
 
-def _apply(
+def change_fields(
     server: Server,
     connection: Connection[Any],
     organization_id: OrganizationId,

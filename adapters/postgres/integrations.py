@@ -9,8 +9,15 @@ from typing import Any, TypeVar
 from attrs import frozen
 from psycopg import Connection
 
-from recipient_fields.application import IntegrationCheck, IntegrationRepository, SyncPlanner
+from recipient_fields.application import (
+    CatalogPlanner,
+    IntegrationCheck,
+    IntegrationRepository,
+    NamesPlanner,
+    SyncPlanner,
+)
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -22,6 +29,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Integration, SyncPlan
 
 from ..relational.columns import storable_id
+from ..relational.database import Connection as SharedConnection
 from ..relational.dialect import Dialect
 from ..relational.fields import field_columns, read_catalog
 from ..relational.integrations import (
@@ -37,6 +45,7 @@ from ..relational.organizations import catalog_revision
 from ..row_mapping import FIELD_COLUMNS, read_field
 from .changes import PlannedRows
 from .dialect import PostgresConnection
+from .fields import change_fields
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
@@ -60,20 +69,26 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     def read_catalog(
         self, organization_id: OrganizationId, /
     ) -> tuple[Catalog, tuple[Integration, ...]]:
-        values = {"organization_id": storable_id(organization_id)}
-        rows = self._database.read(lambda c: c.all(select_catalog_and_integrations, values))
-        if not rows:
-            raise OrganizationNotFound
-        fields = (row[_FIELD] for row in rows)
-        integrations = (row[_INTEGRATION] for row in rows)
-        return (
-            Catalog(
-                organization_id,
-                revision=rows[0][0],
-                fields=tuple(read_field(each) for each in fields if each[0] is not None),
-            ),
-            tuple(read_integration(each) for each in integrations if each[0] is not None),
-        )
+        return self._database.read(lambda c: _read_catalog(c, organization_id))
+
+    def change_with_names(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        name: NamesPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        server = self._transactions.server
+
+        def change(connection: Connection[Any]) -> AppliedChanges:
+            applied = change_fields(server, connection, organization_id, plan, author=author, at=at)
+            self._change_all_names(PostgresConnection(connection), organization_id, name)
+            return applied
+
+        return self._transactions.write(change, first=lock_catalog(organization_id))
 
     def delete(
         self,
@@ -122,8 +137,10 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
                 return plan
 
         def sync(connection: Connection[Any]) -> SyncPlan:
-            integration, catalog = _get_with_catalog(connection, organization_id, integration_id)
-            plan = planner(integration, catalog.fields)
+            integration = _get(connection, organization_id, integration_id)
+            shared = PostgresConnection(connection)
+            catalog, integrations = _read_catalog(shared, organization_id)
+            plan = planner(integration, catalog.fields, integrations)
             store(connection, plan, PlannedRows.of(plan.changes))
             return plan
 
@@ -140,10 +157,14 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
 
         Return None, and store nothing, if the integration or the catalog has changed in between.
         """
-        integration, catalog = self._transactions.read(
-            lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_TIMEOUT
+        integration, (catalog, integrations) = self._transactions.read(
+            lambda c: (
+                _get(c, organization_id, integration_id),
+                _read_catalog(PostgresConnection(c), organization_id),
+            ),
+            seconds=_SYNC_TIMEOUT,
         )
-        plan = planner(integration, catalog.fields)
+        plan = planner(integration, catalog.fields, integrations)
         rows = PlannedRows.of(plan.changes)
 
         def store(connection: Connection[Any]) -> SyncPlan | None:
@@ -176,11 +197,23 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
         )
 
 
-def _get_with_catalog(
-    connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
-) -> tuple[Integration, Catalog]:
-    integration = _get(connection, organization_id, integration_id)
-    return integration, read_catalog(PostgresConnection(connection), organization_id)
+def _read_catalog(
+    connection: SharedConnection, organization_id: OrganizationId
+) -> tuple[Catalog, tuple[Integration, ...]]:
+    values = {"organization_id": storable_id(organization_id)}
+    rows = connection.all(select_catalog_and_integrations, values)
+    if not rows:
+        raise OrganizationNotFound
+    fields = (row[_FIELD] for row in rows)
+    integrations = (row[_INTEGRATION] for row in rows)
+    return (
+        Catalog(
+            organization_id,
+            revision=rows[0][0],
+            fields=tuple(read_field(each) for each in fields if each[0] is not None),
+        ),
+        tuple(read_integration(each) for each in integrations if each[0] is not None),
+    )
 
 
 def _get(

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from recipient_fields.application import NamePlanner
+from recipient_fields.application import NamePlanner, NamesPlanner
 from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
@@ -100,13 +100,24 @@ class RelationalIntegrations:
             planned = planner(integration, read_catalog(connection, organization_id).fields)
             changed = evolve(integration, names=planned.names)
             if changed != integration:
-                ids = _ids(organization_id, integration_id)
-                values = {**ids, "names": names_document(changed)}
-                connection.execute(update_names, values)
+                _store_names(connection, changed)
                 self._advance(connection, organization_id)
             return changed
 
         return self._database.write(change, lock=lock_catalog(organization_id))
+
+    def _change_all_names(
+        self, connection: Connection, organization_id: OrganizationId, name: NamesPlanner
+    ) -> None:
+        """Store the names that `name` returns for the locked catalog."""
+        stored = read_integrations(connection, organization_id)
+        names = {each.id: each.names for each in stored}
+        fields = read_catalog(connection, organization_id).fields
+        changed = [each for each in name(stored, fields) if each.names != names[each.id]]
+        for integration in changed:
+            _store_names(connection, integration)
+        if changed:
+            self._advance(connection, organization_id)
 
 
 def read_integrations(
@@ -148,6 +159,11 @@ def store_last_sync(
         "refused_names": refused_names_document(synced),
     }
     connection.execute(update_last_sync, values)
+
+
+def _store_names(connection: Connection, integration: Integration) -> None:
+    ids = _ids(integration.organization_id, integration.id)
+    connection.execute(update_names, {**ids, "names": names_document(integration)})
 
 
 def remove_integration(

@@ -82,11 +82,7 @@ class SqliteFieldRepository(RelationalFields, FieldRepository):
         at: datetime,
     ) -> AppliedChanges:
         with self._database.writing() as connection:
-            shared = SqliteConnection(connection)
-            changes = plan(_CatalogView(shared, organization_id))
-            if changes != CatalogChanges():
-                require_organization(shared, organization_id)
-            return apply_changes(connection, organization_id, changes, author=author, at=at)
+            return change_fields(connection, organization_id, plan, author=author, at=at)
 
 
 @frozen
@@ -101,6 +97,22 @@ class _CatalogView(RelationalCatalogView):
 def select_next_id(_: Dialect) -> str:
     """Select the id of the next field. There is no row before the first id."""
     return "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'recipient_fields'"
+
+
+def change_fields(
+    connection: sqlite3.Connection,
+    organization_id: OrganizationId,
+    plan: CatalogPlanner,
+    *,
+    author: Author,
+    at: datetime,
+) -> AppliedChanges:
+    """Store and record the changes that `plan` returns, as `FieldRepository.change` does."""
+    shared = SqliteConnection(connection)
+    changes = plan(_CatalogView(shared, organization_id))
+    if changes != CatalogChanges():
+        require_organization(shared, organization_id)
+    return apply_changes(connection, organization_id, changes, author=author, at=at)
 
 
 def apply_changes(

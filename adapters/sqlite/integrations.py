@@ -6,8 +6,15 @@ from datetime import datetime
 
 from attrs import frozen
 
-from recipient_fields.application import IntegrationCheck, IntegrationRepository, SyncPlanner
+from recipient_fields.application import (
+    CatalogPlanner,
+    IntegrationCheck,
+    IntegrationRepository,
+    NamesPlanner,
+    SyncPlanner,
+)
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -27,7 +34,7 @@ from ..relational.integrations import (
 )
 from .database import Database
 from .dialect import SqliteConnection
-from .fields import apply_changes
+from .fields import apply_changes, change_fields
 
 
 @frozen
@@ -43,6 +50,21 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
             shared = SqliteConnection(connection)
             catalog = read_catalog(shared, organization_id)
             return catalog, read_integrations(shared, organization_id)
+
+    def change_with_names(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        name: NamesPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._database.writing() as connection:
+            applied = change_fields(connection, organization_id, plan, author=author, at=at)
+            self._change_all_names(SqliteConnection(connection), organization_id, name)
+            return applied
 
     def delete(
         self,
@@ -78,7 +100,11 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
         with self._database.writing() as connection:
             shared = SqliteConnection(connection)
             integration = get_integration(shared, organization_id, integration_id)
-            plan = planner(integration, read_catalog(shared, organization_id).fields)
+            plan = planner(
+                integration,
+                read_catalog(shared, organization_id).fields,
+                read_integrations(shared, organization_id),
+            )
             apply_changes(connection, organization_id, plan.changes, author=author, at=at)
             store_last_sync(shared, organization_id, integration_id, plan.integration)
             if plan.changes_catalog:

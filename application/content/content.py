@@ -220,9 +220,11 @@ class ContentService:
 
         Return the keys of the fields in it, in the order of their first use.
 
-        Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields.
+        Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields. The
+        message about a key that no field has says for which integrations it works.
         """
-        return check_content(content, self._fields_for(organization_id))
+        names, _ = self.read_names(organization_id)
+        return check_content(content, names.fields, explain_key=names.explain_key)
 
     def export_content(
         self,

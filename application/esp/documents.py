@@ -7,11 +7,24 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from recipient_fields.domain import IntegrationId, format_instant
-from recipient_fields.domain.esp import Esp, EspField, EspName, Integration, SyncPlan
+from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, format_instant
+from recipient_fields.domain.esp import Esp, EspField, EspName, Integration, SetName, SyncPlan
 
 from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document
+
+
+@frozen(kw_only=True)
+class SetNameDocument:
+    """The ESP name that was set for a field. The field can be a deleted one."""
+
+    field_id: FieldId
+    esp_field_name: str
+    custom: bool = field(
+        metadata=described(
+            "Whether it is a custom field, although the ESP has a standard field with this name."
+        )
+    )
 
 
 @frozen(kw_only=True)
@@ -24,6 +37,42 @@ class IntegrationDocument:
     last_synced_at: datetime | None = field(
         metadata=described("When the last successful sync began. null if there was none.")
     )
+    created_at: datetime
+    names: Sequence[SetNameDocument] = field(
+        metadata=described("The ESP names that were set, ordered by the ids of the fields.")
+    )
+    refused_names: Sequence[str] = field(
+        metadata=described("The names of the fields that the last sync refused, sorted.")
+    )
+
+    @classmethod
+    def of(cls, integration: Integration) -> IntegrationDocument:
+        """Return the document of the integration."""
+        return cls(
+            id=integration.id,
+            name=integration.name,
+            esp=integration.esp,
+            last_synced_at=integration.last_synced_at,
+            created_at=integration.created_at,
+            names=tuple(
+                SetNameDocument(field_id=field_id, esp_field_name=each.name, custom=each.custom)
+                for field_id, each in integration.names.items()
+            ),
+            refused_names=tuple(sorted(integration.refused_names)),
+        )
+
+    def to_integration(self, organization_id: OrganizationId) -> Integration:
+        """Return the integration. Raises: InvalidIntegration if its name is invalid."""
+        return Integration(
+            id=self.id,
+            organization_id=organization_id,
+            esp=self.esp,
+            name=self.name,
+            created_at=self.created_at,
+            last_synced_at=self.last_synced_at,
+            refused_names=frozenset(self.refused_names),
+            names={each.field_id: SetName(each.esp_field_name, each.custom) for each in self.names},
+        )
 
 
 @frozen
@@ -61,12 +110,7 @@ def render_integration(integration: Integration) -> dict[str, object]:
 
 def render_integrations(integrations: Iterable[Integration]) -> dict[str, object]:
     """Return the document of a list, in the given order."""
-    documents = tuple(
-        IntegrationDocument(
-            id=each.id, name=each.name, esp=each.esp, last_synced_at=each.last_synced_at
-        )
-        for each in integrations
-    )
+    documents = tuple(map(IntegrationDocument.of, integrations))
     return render_document(IntegrationListDocument(documents))
 
 

@@ -12,6 +12,8 @@ from attrs import evolve, field, frozen
 from recipient_fields.domain import (
     Author,
     BeforeHistory,
+    CatalogChanges,
+    CatalogView,
     FieldId,
     FieldKey,
     FieldName,
@@ -44,11 +46,12 @@ from ..accounts.audit import OPERATOR_AUTHOR, audit
 from ..arguments import require_ids
 from ..clock import system_clock
 from ..fields.history_limits import ignore_change
+from ..fields.plan_documents import SavedPlan
 from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.history import HistoryRepository
 from ..ports.integrations import IntegrationRepository
-from ..recipient_fields import DEFAULT_CATALOG_SIZE
+from ..recipient_fields import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 
 __all__ = ["IntegrationService", "Removal"]
 
@@ -72,7 +75,8 @@ class Removal:
 class IntegrationService:
     """The use cases of integrations, for one author. The author of a sync run is its integration.
 
-    `size_limit` is the maximum of the bytes of the list of all fields of an organization as JSON.
+    `field_limit` is the maximum of API-managed fields of an organization, and `size_limit` that of
+    the bytes of the list of all its fields as JSON.
 
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
@@ -81,6 +85,7 @@ class IntegrationService:
     _fields: FieldRepository = field(alias="fields")
     _history: HistoryRepository = field(alias="history")
     _clock: Clock = field(default=system_clock, alias="clock")
+    _field_limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="field_limit")
     _size_limit: int = field(default=DEFAULT_CATALOG_SIZE, alias="size_limit")
     _note_change: Callable[[OrganizationId], None] = field(
         default=ignore_change, alias="note_change"
@@ -155,21 +160,58 @@ class IntegrationService:
         all violations at their keys, if `set_names` of the domain raises it.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        before: Mapping[FieldId, SetName] = {}
-        keys: Mapping[FieldId, FieldKey] = {}
+        renaming: _Renaming
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> Integration:
-            nonlocal before, keys
-            before, keys = integration.names, {field.id: field.key for field in fields}
-            return set_names(integration, fields, changes)
+            nonlocal renaming
+            renaming = _Renaming.of(integration, fields, changes)
+            return renaming.after
 
         changed = self._integrations.change_names(organization_id, integration_id, plan)
-        for field_id, key in keys.items():
-            old, new = before.get(field_id), changed.names.get(field_id)
-            if old != new:
-                _audit_name(changed, key, old, new, by=self.author.name)
+        renaming.audit(by=self.author.name)
         self._note_change(organization_id)
         return changed
+
+    def apply_plan(self, organization_id: OrganizationId, plan: SavedPlan) -> None:
+        """Perform the batch of the plan, and set its names at integrations, or do neither.
+
+        The channel of the author decides which fields the batch can change. The audit log has a
+        record of each name, with the author.
+        Raises: OrganizationNotFound if the organization does not exist; the errors of
+        `RecipientFields.apply_batch` and, for the fields after the batch, those of `set_names`.
+        """
+        require_ids(organization_id=organization_id)
+        at = self._clock()
+        renamings: list[_Renaming] = []
+
+        def change(catalog: CatalogView) -> CatalogChanges:
+            staged = plan.batch.stage(
+                catalog,
+                by=self.author.channel,
+                at=at,
+                limit=self._field_limit,
+                size_limit=self._size_limit,
+            )
+            return staged.changes()
+
+        def name(
+            integrations: Collection[Integration], fields: Collection[RecipientField]
+        ) -> tuple[Integration, ...]:
+            by_id = {each.id: each for each in integrations}
+            if not plan.names.keys() <= by_id.keys():
+                raise IntegrationNotFound
+            renamings[:] = (
+                _Renaming.of(by_id[integration_id], fields, changes)
+                for integration_id, changes in plan.names.items()
+            )
+            return tuple(each.after for each in renamings)
+
+        self._integrations.change_with_names(
+            organization_id, change, name, author=self.author, at=at
+        )
+        for renaming in renamings:
+            renaming.audit(by=self.author.name)
+        self._note_change(organization_id)
 
     def delete_integration(
         self,
@@ -243,12 +285,14 @@ class IntegrationService:
                 integrations=integrations,
                 size_limit=self._size_limit,
             )
-        # Only the names that are set at other integrations for removed fields are needed.
-        others = self._integrations.all(organization_id)
 
-        def plan(integration: Integration, fields: Collection[RecipientField]) -> SyncPlan:
+        def plan(
+            integration: Integration,
+            fields: Collection[RecipientField],
+            integrations: Collection[Integration],
+        ) -> SyncPlan:
             planned = run.plan(
-                integration, fields, integrations=others, size_limit=self._size_limit
+                integration, fields, integrations=integrations, size_limit=self._size_limit
             )
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned
@@ -317,7 +361,7 @@ class IntegrationService:
         plan = self._integrations.sync(
             organization_id,
             integration_id,
-            lambda integration, catalog: plan_restorations(
+            lambda integration, catalog, _: plan_restorations(
                 integration, catalog, fields, at=at, size_limit=self._size_limit
             ),
             author=self.author,
@@ -360,12 +404,33 @@ class IntegrationService:
             query = evolve(query, after=page.next)
 
 
-def _audit_name(
-    integration: Integration, key: str, old: SetName | None, new: SetName | None, *, by: str | None
-) -> None:
-    subject = f"Name of {key} at integration {integration.id}"
-    if new is None:
-        audit(subject, "removed", by=by, name=old and old.name)
-    else:
-        before = {} if old is None else {"before": old.name}
-        audit(subject, "set", by=by, name=new.name, **before)
+@frozen
+class _Renaming:
+    """An integration before and after a change of its names, and the fields at that time."""
+
+    before: Integration
+    after: Integration
+    fields: Collection[RecipientField]
+
+    @classmethod
+    def of(
+        cls,
+        integration: Integration,
+        fields: Collection[RecipientField],
+        changes: Mapping[str, SetName | None],
+    ) -> _Renaming:
+        """Return the result of `set_names`, and raise its errors."""
+        return cls(integration, set_names(integration, fields, changes), fields)
+
+    def audit(self, *, by: str | None) -> None:
+        """Write a record of each changed name to the audit log."""
+        for each in self.fields:
+            old, new = self.before.names.get(each.id), self.after.names.get(each.id)
+            if old == new:
+                continue
+            subject = f"Name of {each.key} at integration {self.after.id}"
+            if new is None:
+                audit(subject, "removed", by=by, name=old and old.name)
+            else:
+                before = {} if old is None else {"before": old.name}
+                audit(subject, "set", by=by, name=new.name, **before)

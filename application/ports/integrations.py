@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     IntegrationId,
@@ -20,11 +21,14 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
+from .fields import CatalogPlanner
+
 __all__ = [
     "EspFieldSource",
     "IntegrationCheck",
     "IntegrationRepository",
     "NamePlanner",
+    "NamesPlanner",
     "SyncPlanner",
 ]
 
@@ -32,14 +36,25 @@ IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
 """Raise if an integration with these fields may not be deleted."""
 
 
-SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], SyncPlan]
+SyncPlanner: TypeAlias = Callable[
+    [Integration, tuple[RecipientField, ...], tuple[Integration, ...]], SyncPlan
+]
 """Return the changes of a sync run to the integration and all fields of its organization.
 
+The third argument is the tuple of all integrations of the organization.
 It has no side effects: a storage may call it several times."""
 
 
 NamePlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], Integration]
 """Return the integration with other names, from it and all fields of its organization.
+
+It has no side effects: a storage may call it several times."""
+
+
+NamesPlanner: TypeAlias = Callable[
+    [tuple[Integration, ...], tuple[RecipientField, ...]], Iterable[Integration]
+]
+"""Return integrations with other names, from all integrations and fields of their organization.
 
 It has no side effects: a storage may call it several times."""
 
@@ -110,6 +125,25 @@ class IntegrationRepository(Protocol):
         Raises: IntegrationNotFound if the organization has no such integration.
         """
 
+    def change_with_names(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        name: NamesPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Do what `FieldRepository.change` does with `plan`, and then store names, or do neither.
+
+        `name` receives all integrations of the organization and, after the changes, all its fields,
+        each by ascending id. These do not change between its last call and the commit. Of the
+        integrations that it returns, only the names are stored. If it raises, nothing is stored and
+        the exception is raised.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
     def delete(
         self,
         organization_id: OrganizationId,
@@ -139,10 +173,10 @@ class IntegrationRepository(Protocol):
     ) -> SyncPlan:
         """Store the plan that `planner` returns, and return the plan.
 
-        `planner` receives the integration and all fields of its organization by ascending id. These
-        do not change between its last call and the commit: a storage may call it again with the
-        newest state, and stores the result of the last call. If it raises, nothing is stored and
-        the exception is raised.
+        `planner` receives the integration, and all fields and integrations of its organization by
+        ascending id. These do not change between its last call and the commit: a storage may call
+        it again with the newest state, and stores the result of the last call. If it raises,
+        nothing is stored and the exception is raised.
 
         The changes of the plan are stored and recorded as `FieldRepository.change` does. Only
         `last_synced_at` and `refused_names` of the integration are stored. The revision of the

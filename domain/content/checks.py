@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from ..arguments import require_type
@@ -21,11 +21,17 @@ _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""
 
 
-def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[str, ...]:
+def check_content(
+    content: Content,
+    fields: Iterable[RecipientField],
+    *,
+    explain_key: Callable[[str], str | None] = lambda _: None,
+) -> tuple[str, ...]:
     """Check that the content can be shown to recipients who have these fields.
 
     Return the keys of the fields in it, in the order of their first use. `email` is not one of them
-    if no field has this key: each recipient has an address.
+    if no field has this key: each recipient has an address. `explain_key` returns a sentence about
+    a key that no field has, or None.
 
     Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
     condition does not fit the fields, or if the content has violations. Only the first 200
@@ -33,7 +39,7 @@ def check_content(content: Content, fields: Iterable[RecipientField]) -> tuple[s
     """
     require_type(Iterable, fields=fields)
     by_key = {str(field.key): field for field in fields}
-    require_fields(content, FieldResolver(by_key))
+    require_fields(content, FieldResolver(by_key, explain_key=explain_key))
     used = content.keys()
     return tuple(key for key in used if key in by_key)
 
@@ -69,7 +75,8 @@ def _unknown_field(
     content: Content, offset: int, key: str, resolver: FieldResolver
 ) -> LocatedViolation:
     suggestion = resolver.suggest(key)
-    message = f"There is no field with the key {key}."
+    unknown, explanation = f"There is no field with the key {key}.", resolver.explain_key(key)
+    message = unknown if explanation is None else f"{unknown} {explanation}"
     return content.lines.violation(offset, Rule.UNKNOWN_FIELD, message, suggestion)
 
 

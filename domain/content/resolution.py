@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
@@ -41,13 +41,19 @@ class FieldResolver:
     """The fields of an organization, by the keys of references.
 
     `resolved` contains the keys that no field has, but that mean a field with another key. The key
-    `email` means the address of the recipient if no field has it.
+    `email` means the address of the recipient if no field has it. `explain_key` returns a sentence
+    about a key that means no field, or None.
     """
 
     def __init__(
-        self, fields: Mapping[str, RecipientField], resolved: Mapping[str, str] | None = None
+        self,
+        fields: Mapping[str, RecipientField],
+        resolved: Mapping[str, str] | None = None,
+        *,
+        explain_key: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._fields, self._resolved = fields, resolved or {}
+        self.explain_key = explain_key
         self._suggestions_left = _MAX_SUGGESTIONS
 
     def find(self, key: str) -> RecipientField | None:

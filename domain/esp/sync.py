@@ -91,6 +91,7 @@ class SyncPlan:
     The created fields have their final keys. A stored field that is refused does not change.
     `integration` is the integration after the run. `name_changes` are the changes of the ESP names
     of other fields, and `caveats` are about accepted fields, whether they change or not.
+    `changes_refusals` is whether it can change why another field has no name at the integration.
     """
 
     integration: Integration
@@ -99,6 +100,7 @@ class SyncPlan:
     refused: tuple[RefusedField, ...]
     name_changes: tuple[NameChange, ...] = ()
     caveats: tuple[FieldCaveat, ...] = ()
+    changes_refusals: bool = False
 
     @property
     def created(self) -> tuple[FieldDefinition, ...]:
@@ -117,8 +119,9 @@ class SyncPlan:
 
     @property
     def changes_catalog(self) -> bool:
-        """Whether the run changes any field, or what any field is called at an integration."""
-        return bool(self.name_changes) or self.changes != CatalogChanges()
+        """Whether the run changes any field, or what the codes of any field show."""
+        changes = self.changes != CatalogChanges()
+        return changes or bool(self.name_changes) or self.changes_refusals
 
     @property
     def digest(self) -> str:
@@ -290,6 +293,10 @@ class SyncRun:
             name_changes=plan_name_changes(names, synced, changes),
             caveats=tuple(
                 each for identity, each in self._caveats.items() if identity in accepted_now
+            ),
+            changes_refusals=(
+                integration.last_synced_at is None
+                or integration.refused_names != synced.refused_names
             ),
         )
 

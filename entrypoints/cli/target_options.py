@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
 from recipient_fields.application.environment import VARIABLE_PREFIX, read_variables
+from recipient_fields.application.fields.plan_documents import SavedPlan
 from recipient_fields.domain import (
     API,
     Author,
@@ -49,17 +50,22 @@ _url_option = option(
 
 @frozen
 class FieldTarget:
-    """The fields in a storage, and its other use cases. `core` is None for those of a service."""
+    """The fields in a storage, and its other use cases. `core` is None for those of a service.
+
+    `read_names` returns the ESP names of the fields.
+    """
 
     fields: RecipientFields
     organization_id: OrganizationId
+    read_names: Callable[[], EspNames]
     core: Core | None = None
 
-    def read_names(self) -> EspNames:
-        """Return the ESP names of the fields. Of a service, the fields have no counterparts."""
-        if self.core is None:
-            return EspNames(self.fields.list_fields(self.organization_id).fields, ())
-        return self.core.content.read_codes(self.organization_id).names
+    def apply_plan(self, plan: SavedPlan) -> None:
+        """Change fields and names as planned. A plan with names requires a storage."""
+        if plan.names and self.core is not None:
+            self.core.integrations.by(_AUTHOR).apply_plan(self.organization_id, plan)
+        else:
+            self.fields.apply_batch(self.organization_id, plan.batch)
 
     def list_integrations(self) -> tuple[Integration, ...]:
         """Return the integrations at which names can be set. A service has none."""
@@ -123,7 +129,12 @@ def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bo
 @contextmanager
 def _open_storage(storage: str, organization: str, **settings: Any) -> Iterator[FieldTarget]:
     with open_for_organization(storage, organization, **settings) as (core, chosen):
-        yield FieldTarget(core.fields.by(_AUTHOR), chosen.id, core)
+        yield FieldTarget(
+            core.fields.by(_AUTHOR),
+            chosen.id,
+            read_names=lambda: core.content.read_names(chosen.id)[0],
+            core=core,
+        )
 
 
 @contextmanager
@@ -133,7 +144,9 @@ def _open_service(url: str) -> Iterator[FieldTarget]:
         raise MissingCredentials("use --url", [API_KEY_VARIABLE])
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(open_service(url, values[API_KEY_VARIABLE]))
+            client, organization_id = stack.enter_context(
+                open_service(url, values[API_KEY_VARIABLE])
+            )
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="'--url'") from None
         except OrganizationNotFound:
@@ -146,4 +159,15 @@ def _open_service(url: str) -> Iterator[FieldTarget]:
         except StorageUnavailable as error:
             message = f"{url}: {error} Check --url, and that the service runs."
             raise click.ClickException(one_line(message)) from error
-        yield FieldTarget(*opened)
+
+        def read_names() -> EspNames:
+            fields = client.list_fields(organization_id).fields
+            try:
+                return EspNames(fields, client.list_integrations(organization_id))
+            except OrganizationNotFound:
+                raise click.ClickException(
+                    "The service at --url does not list integrations: it is of an earlier version."
+                    " Upgrade it, or use --storage and --organization."
+                ) from None
+
+        yield FieldTarget(client, organization_id, read_names)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from recipient_fields.application import (
     DEFAULT_CATALOG_SIZE,
@@ -16,7 +16,6 @@ from recipient_fields.application import (
     EspFieldSource,
     KeyValidator,
     PasswordHasher,
-    RecipientFields,
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
@@ -31,6 +30,9 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp
 
 from .settings import MEBIBYTE, STORED_KEYS
+
+if TYPE_CHECKING:
+    from recipient_fields.adapters.client import RecipientFieldsClient
 
 _STORAGES = "recipient_fields.storage"
 """The entry-point group of storages: `scheme = "module:function"`, called with the URL."""
@@ -195,7 +197,7 @@ def find_readable_file(url: str) -> Path | None:
 
 
 @contextmanager
-def open_service(url: str, key: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+def open_service(url: str, key: str) -> Iterator[tuple[RecipientFieldsClient, OrganizationId]]:
     """Open the service at this URL, and find the organization to which the API key belongs.
 
     Raises: ValueError if the URL can't be used; MissingExtra if the extra `client` is not

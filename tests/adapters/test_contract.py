@@ -313,7 +313,8 @@ class PlansBeforeItStores(FaultyIntegrations):
 
     def sync(self, organization_id, integration_id, planner, /, **recorded) -> SyncPlan:
         integration = self.correct.get(organization_id, integration_id)
-        plan = planner(integration, self.fields.all(organization_id).fields)
+        fields, others = self.fields.all(organization_id).fields, self.correct.all(organization_id)
+        plan = planner(integration, fields, others)
         return self.correct.sync(organization_id, integration_id, lambda *_: plan, **recorded)
 
 
@@ -321,8 +322,8 @@ class StoresInSteps(FaultyIntegrations):
     """Removes fields, and creates others in a second transaction."""
 
     def sync(self, organization_id, integration_id, planner, /, **recorded) -> SyncPlan:
-        def remove(integration, fields) -> SyncPlan:
-            plan = planner(integration, fields)
+        def remove(*state) -> SyncPlan:
+            plan = planner(*state)
             return evolve(plan, changes=evolve(plan.changes, created=(), updated=()))
 
         self.correct.sync(organization_id, integration_id, remove, **recorded)

@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     Author,
     DataType,
     FieldDraft,
+    FieldKey,
     InsertionCode,
     IntegrationId,
     OrganizationId,
@@ -65,6 +66,33 @@ def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]
         return content(text, "preview", "--recipient", file)
 
     return run
+
+
+@pytest.mark.parametrize("text", ["{{recipient.tier}}", "{{#if recipient.tier is set}}x{{/if}}"])
+def test_a_check_says_at_which_integrations_a_key_without_a_field_works(
+    core: Core, acme: OrganizationId, content, exported, text: str
+):
+    """The field `tier` existed during both syncs, so the synced fields have other keys."""
+    unknown = "There is no field with the key tier."
+    tiers = [EspField(name="TIER", data_type=DataType.TEXT)]
+    for integration_id in (MAILCHIMP, BRAZE):
+        core.integrations.sync_fields(acme, IntegrationId(integration_id), [])
+    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), tiers)
+    core.fields.delete_field(acme, FieldKey("tier"))
+    checked = content(text, "check")
+    assert checked.status == INVALID
+    assert f"{unknown} It works only for these integrations: 1 mailchimp (tier_1)." in checked.err
+    assert exported(text).status == 0
+    assert exported(text, integration=BRAZE).status == INVALID
+    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    core.integrations.sync_fields(acme, IntegrationId(BRAZE), tiers)
+    core.fields.delete_field(acme, FieldKey("tier"))
+    both = "1 mailchimp (tier_1), 2 braze (tier_2)."
+    assert f"{unknown} It works only for these integrations: {both}" in content(text, "check").err
+    other = content(text.replace("tier", "town"), "check").err
+    assert "There is no field with the key town." in other
+    assert "It works" not in other
 
 
 def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, tmp_path):

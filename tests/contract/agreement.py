@@ -46,6 +46,7 @@ from recipient_fields.domain import (
     PlainKey,
     RecipientField,
     RecipientFieldsError,
+    plan_creation,
 )
 from recipient_fields.domain.esp import (
     EspName,
@@ -66,6 +67,7 @@ from .examples import (
     a_grant,
     channel_of,
     naming,
+    naming_created,
     permit_integration,
     permit_organization,
 )
@@ -166,6 +168,7 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
         _calls("change_names", ids, ids, ids, names(), st.booleans()),
+        _calls("change_with_names", ids, definitions(keyed=shared), names()),
         _calls("read_catalog", ids),
         _calls(
             "delete_integration", ids, ids, st.sampled_from((permit_integration, _reject_fields))
@@ -448,6 +451,20 @@ class _IntegrationSide(_Side):
             *self._integration(organization, integration),
             naming({field_id: SetName(name, custom)}),
         )
+
+    def change_with_names(
+        self, organization: Nth | int, definition: FieldDefinition, name: str
+    ) -> RecipientField:
+        """Create a field, and set its name at all integrations of the organization."""
+        names = {IntegrationId(each): SetName(name) for each in self._integration_ids}
+        applied = self._with_keys.integrations.change_with_names(
+            self._organization_id(organization),
+            lambda catalog: plan_creation(catalog, definition),
+            naming_created(names),
+            author=AUTHOR,
+            at=LATER,
+        )
+        return applied.created[0]
 
     def read_catalog(self, organization: Nth | int) -> tuple[Catalog, tuple[Integration, ...]]:
         return self._with_keys.integrations.read_catalog(self._organization_id(organization))

@@ -377,7 +377,9 @@ class FoundSizeCases:
         before = fields.all(ours)
 
         def sync(limit: int, *reported: EspField) -> None:
-            def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            def planner(
+                found: Integration, catalog: tuple[RecipientField, ...], _: object
+            ) -> SyncPlan:
                 run = SyncRun.from_report(found, reported, at=LATER)
                 return run.plan(found, catalog, size_limit=limit)
 

@@ -9,9 +9,15 @@ from attrs import evolve
 
 from recipient_fields.application import FieldRepository, HistoryRepository, IntegrationRepository
 from recipient_fields.domain import (
+    AppliedChanges,
     Catalog,
+    CatalogChanges,
+    CatalogView,
+    FieldDefinition,
     FieldId,
+    FieldNotFound,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
 )
 from recipient_fields.domain.esp import (
@@ -33,11 +39,14 @@ from .examples import (
     EVERY_NAME,
     LATER,
     LINES,
+    NEVER_ASSIGNED,
     NOW,
     a_definition,
     an_esp_field,
     an_integration_draft,
+    must_not_be_called,
     naming,
+    naming_created,
     permit,
     permit_integration,
     records_of,
@@ -196,6 +205,159 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         assert integrations.read_catalog(ours) == (fields.all(ours), ())
 
+    def test_fields_and_names_are_changed_together(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        """The names are for a field that the change creates. The deleted field keeps its name."""
+        integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        before, their_catalog = fields.all(ours), fields.all(theirs)
+        (other, named) = integrations.all(ours)
+        received: list[object] = []
+
+        def name(
+            found: tuple[Integration, ...], catalog: tuple[RecipientField, ...]
+        ) -> tuple[Integration, ...]:
+            received.append((found, catalog))
+            renamed = [evolve(each, name="Other", refused_names={"CITY"}) for each in found]
+            return tuple(naming({catalog[-1].id: _OTHER_TIER})(each, catalog) for each in renamed)
+
+        applied = integrations.change_with_names(
+            ours,
+            lambda _: CatalogChanges(deleted=(tier,), created=(a_definition("tier"),)),
+            name,
+            author=AUTHOR,
+            at=LATER,
+        )
+        (created,) = applied.created
+        assert fields.all(ours).fields == (created,)
+        assert fields.all(ours).revision > before.revision
+        assert set(map(exact, received)) == {exact(((other, named), (created,)))}
+        assert integrations.all(ours) == (
+            evolve(other, names={created.id: _OTHER_TIER}),
+            evolve(named, names={tier.id: _TIER, created.id: _OTHER_TIER}),
+        )
+        *_, deletion, creation = records_of(history, ours)
+        assert (deletion.field_id, creation.field_id) == (tier.id, created.id)
+        assert fields.all(theirs) == their_catalog
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_neither_fields_nor_names_change_if_the_planner_of_names_raises(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        refusal: BaseException,
+    ) -> None:
+        before, recorded = fields.all(ours), records_of(history, ours)
+
+        def name(
+            found: tuple[Integration, ...], catalog: tuple[RecipientField, ...]
+        ) -> tuple[Integration, ...]:
+            naming({catalog[-1].id: _TIER})(found[-1], catalog)
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            integrations.change_with_names(
+                ours,
+                lambda _: CatalogChanges(created=(a_definition("city"),)),
+                name,
+                author=AUTHOR,
+                at=LATER,
+            )
+        assert raised.value is refusal
+        assert (fields.all(ours), records_of(history, ours)) == (before, recorded)
+        assert integrations.get(ours, connected.id) == connected
+
+    def test_no_name_changes_if_the_planner_of_fields_raises(
+        self, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        def plan(_: CatalogView) -> CatalogChanges:
+            raise FieldNotFound
+
+        with pytest.raises(FieldNotFound):
+            integrations.change_with_names(ours, plan, must_not_be_called, author=AUTHOR, at=LATER)
+
+    def test_equal_fields_and_names_keep_the_revision(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
+        before = fields.all(ours)
+        names = naming_created({connected.id: _TIER})
+        integrations.change_with_names(
+            ours, lambda _: CatalogChanges(), names, author=AUTHOR, at=LATER
+        )
+        assert fields.all(ours) == before
+
+    @pytest.mark.parametrize("created", [(), (a_definition(),)])
+    def test_fields_and_names_of_an_unknown_organization_are_not_found(
+        self, integrations: IntegrationRepository, created: tuple[FieldDefinition, ...]
+    ) -> None:
+        for unknown in NEVER_ASSIGNED:
+            with pytest.raises(OrganizationNotFound):
+                integrations.change_with_names(
+                    OrganizationId(unknown),
+                    lambda _: CatalogChanges(created=created),
+                    must_not_be_called,
+                    author=AUTHOR,
+                    at=LATER,
+                )
+
+    def test_fields_and_names_of_one_change_fit_a_concurrent_change(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        connected: Integration,
+    ) -> None:
+        """The other call sets the same name, before or after."""
+        city = add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        other_call = ConcurrentCall(
+            lambda: integrations.change_names(
+                ours, connected.id, lambda found, all_: set_names(found, all_, {"city": _TIER})
+            ),
+            self.max_wait,
+        )
+
+        def name(
+            found: tuple[Integration, ...], catalog: tuple[RecipientField, ...]
+        ) -> tuple[Integration, ...]:
+            other_call.start()
+            return (set_names(found[-1], catalog, {"tier": _TIER}),)
+
+        outcome = attempt(
+            lambda: integrations.change_with_names(
+                ours,
+                lambda _: CatalogChanges(created=(a_definition("tier"),)),
+                name,
+                author=AUTHOR,
+                at=LATER,
+            )
+        )
+        results = sorted(type(each).__name__ for each in (outcome, other_call.result()))
+        keys = [str(field.key) for field in fields.all(ours).fields]
+        (named,) = integrations.get(ours, connected.id).names
+        if isinstance(outcome, AppliedChanges):
+            assert results == ["AppliedChanges", "InvalidNames"]
+            assert (keys, named) == (["city", "tier"], outcome.created[0].id)
+        else:
+            assert results == ["Integration", "InvalidNames"]
+            assert (keys, named) == (["city"], city.id)
+
     def test_each_sync_replaces_the_refused_names(
         self, integrations: IntegrationRepository, ours: OrganizationId, connected: Integration
     ) -> None:
@@ -270,7 +432,7 @@ class EspNameCases(ConcurrentLoad):
         named = integrations.change_names(ours, second.id, naming({field.id: _OTHER_TIER}))
         integrations.sync(ours, first.id, reporting(), author=AUTHOR, at=LATER)
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
             return plan_restorations(found, catalog, [field], at=LATER)
 
         integrations.sync(ours, first.id, planner, author=AUTHOR, at=LATER)
@@ -347,8 +509,10 @@ class EspNameCases(ConcurrentLoad):
             self.max_wait,
         )
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            plan = reporting(an_esp_field("CITY"))(found, catalog)
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
+            plan = reporting(an_esp_field("CITY"))(found, catalog, others)
             other_call.start()
             return plan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +12,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     HistoryRepository,
     NamePlanner,
+    NamesPlanner,
     SyncPlanner,
 )
 from recipient_fields.domain import (
@@ -223,8 +224,26 @@ def an_esp_field(name: str = "CITY", **members: Any) -> EspField:
 def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
     """Return the planner of a sync run that began at `at` and in which the ESP reported these."""
 
-    def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
-        return SyncRun.from_report(integration, reported, at=at).plan(integration, fields)
+    def plan(
+        integration: Integration,
+        fields: tuple[RecipientField, ...],
+        others: tuple[Integration, ...],
+    ) -> SyncPlan:
+        run = SyncRun.from_report(integration, reported, at=at)
+        return run.plan(integration, fields, integrations=others)
+
+    return plan
+
+
+def naming_created(names: Mapping[IntegrationId, SetName]) -> NamesPlanner:
+    """Return the planner that sets these names of the newest field at integrations."""
+
+    def plan(
+        integrations: tuple[Integration, ...], fields: tuple[RecipientField, ...]
+    ) -> Iterable[Integration]:
+        for each in integrations:
+            if each.id in names:
+                yield naming({fields[-1].id: names[each.id]})(each, fields)
 
     return plan
 

@@ -314,8 +314,10 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
             partial(add_field, fields, ours, a_definition("city"), author=AUTHOR), self.max_wait
         )
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            plan = reporting(an_esp_field("CITY"))(found, catalog)
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
+            plan = reporting(an_esp_field("CITY"))(found, catalog, others)
             other_call.start()
             return plan
 
@@ -362,9 +364,11 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         )
         other_call = ConcurrentCall(deletion, self.max_wait)
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
             other_call.start()
-            return reporting(an_esp_field("CITY"))(found, catalog)
+            return reporting(an_esp_field("CITY"))(found, catalog, others)
 
         synced = attempt(
             lambda: integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -381,9 +385,11 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         rename = partial(integrations.rename, ours, integration.id, "Other")
         other_call = ConcurrentCall(rename, self.max_wait)
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
             other_call.start()
-            return reporting()(found, catalog)
+            return reporting()(found, catalog, others)
 
         integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
         assert isinstance(other_call.result(), Integration)
@@ -397,7 +403,9 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         overtaking: list[ConcurrentCall] = []
         planned: list[SyncPlan] = []
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
             overtaking.append(
                 ConcurrentCall(
@@ -405,7 +413,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
                 )
             )
             overtaking[-1].start()
-            planned.append(reporting(an_esp_field("CITY"))(found, catalog))
+            planned.append(reporting(an_esp_field("CITY"))(found, catalog, others))
             return planned[-1]
 
         plan = integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -422,9 +430,11 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         deletion = partial(storage.organizations.delete, ours, permit_organization)
         other_call = ConcurrentCall(deletion, self.max_wait)
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(
+            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
+        ) -> SyncPlan:
             other_call.start()
-            return reporting(an_esp_field("CITY"))(found, catalog)
+            return reporting(an_esp_field("CITY"))(found, catalog, others)
 
         synced = attempt(
             lambda: storage.integrations.sync(

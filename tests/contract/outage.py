@@ -49,6 +49,7 @@ from .examples import (
     an_invitation_draft,
     grant,
     naming,
+    naming_created,
     permit,
     permit_change,
     permit_integration,
@@ -150,6 +151,13 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "integrations.change_names": lambda storage: storage.integrations.change_names(
         _OURS, _INTEGRATION, naming({_FIELD: SetName("TOWN")})
+    ),
+    "integrations.change_with_names": lambda storage: storage.integrations.change_with_names(
+        _OURS,
+        lambda _: CatalogChanges(created=(a_definition("village"),)),
+        naming_created({_INTEGRATION: SetName("VILLAGE")}),
+        author=AUTHOR,
+        at=LATER,
     ),
     "integrations.sync": lambda storage: storage.integrations.sync(
         _OURS, _INTEGRATION, reporting(an_esp_field()), author=AUTHOR, at=LATER

@@ -106,7 +106,7 @@ class SyncCases:
     ) -> None:
         add_field(fields, theirs, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
-        expected = reporting(*report)(our_integration, before.fields)
+        expected = reporting(*report)(our_integration, before.fields, integrations.all(ours))
         plan = integrations.sync(
             ours, our_integration.id, reporting(*report), author=AUTHOR, at=LATER
         )
@@ -244,7 +244,7 @@ class SyncCases:
         integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         assert fields.all(ours).fields == (field,)
 
-    def test_a_planner_receives_the_integration_and_all_fields_ordered_by_id(
+    def test_a_planner_receives_the_integration_and_all_fields_and_integrations_ordered_by_id(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -253,14 +253,18 @@ class SyncCases:
     ) -> None:
         received: list[object] = []
 
-        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            received.append((integration, catalog))
-            return reporting(CITY, AGE)(integration, catalog)
+        def planner(
+            integration: Integration,
+            catalog: tuple[RecipientField, ...],
+            others: tuple[Integration, ...],
+        ) -> SyncPlan:
+            received.append((integration, catalog, others))
+            return reporting(CITY, AGE)(integration, catalog, others)
 
-        before = fields.all(ours)
-        assert len(before.fields) == 6
+        before, connected = fields.all(ours), integrations.all(ours)
+        assert (len(before.fields), len(connected)) == (6, 2)
         integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
-        assert set(map(exact, received)) == {exact((our_integration, before.fields))}
+        assert set(map(exact, received)) == {exact((our_integration, before.fields, connected))}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_planner_that_raises_stores_nothing(
@@ -273,8 +277,12 @@ class SyncCases:
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
 
-        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            reporting(*CHANGES["does all three"])(integration, catalog)
+        def planner(
+            integration: Integration,
+            catalog: tuple[RecipientField, ...],
+            others: tuple[Integration, ...],
+        ) -> SyncPlan:
+            reporting(*CHANGES["does all three"])(integration, catalog, others)
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
@@ -298,8 +306,12 @@ class SyncCases:
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
 
-        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            plan = reporting(*CHANGES["does all three"])(integration, catalog)
+        def planner(
+            integration: Integration,
+            catalog: tuple[RecipientField, ...],
+            others: tuple[Integration, ...],
+        ) -> SyncPlan:
+            plan = reporting(*CHANGES["does all three"])(integration, catalog, others)
             interrupted: dict[str, Any] = {member: Interrupted(getattr(plan.changes, member))}
             return evolve(plan, changes=evolve(plan.changes, **interrupted))
 
@@ -321,7 +333,11 @@ class SyncCases:
         integrations.sync(ours, our_integration.id, reporting(), author=AUTHOR, at=LATER)
         synced, between = integrations.get(ours, our_integration.id), fields.all(ours)
 
-        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        def planner(
+            integration: Integration,
+            catalog: tuple[RecipientField, ...],
+            _: object,
+        ) -> SyncPlan:
             return plan_restorations(integration, catalog, removed, at=LATER)
 
         plan = integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
@@ -346,8 +362,12 @@ class SyncCases:
         ours: OrganizationId,
         our_integration: Integration,
     ) -> None:
-        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            plan = reporting(CITY, AGE)(integration, catalog)
+        def planner(
+            integration: Integration,
+            catalog: tuple[RecipientField, ...],
+            others: tuple[Integration, ...],
+        ) -> SyncPlan:
+            plan = reporting(CITY, AGE)(integration, catalog, others)
             changed = evolve(plan.integration, name="Other", esp=Esp.BREVO, created_at=LATER)
             return evolve(plan, integration=changed)
 

@@ -21,7 +21,7 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import Esp, SetName
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
 from recipient_fields.entrypoints.service.selection import open_storage
@@ -91,6 +91,7 @@ def _new_service() -> Service:
     administrator.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
     mailchimp = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
     core.integrations.sync_fields(acme, mailchimp.id, [])
+    core.integrations.set_names(acme, mailchimp.id, {"preferred_shop": SetName("SHOP")})
     synced = fields.by(Author(mailchimp.channel))
     synced.create_field(
         acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")

@@ -247,6 +247,31 @@ class PostgresServer:
             assert status == 0, f"{program}: {output.read()}"
 
 
+KILL_BEFORE_STATEMENT = """
+import os, signal, threading
+import psycopg
+
+statements = 0
+
+def counted(run):
+    def run_or_die(*arguments, **options):
+        global statements
+        # The pool's own threads check and configure connections at the same time.
+        if threading.current_thread() is threading.main_thread():
+            statements += 1
+            if statements == int(statement):
+                os.kill(os.getpid(), signal.SIGKILL)
+        return run(*arguments, **options)
+
+    return run_or_die
+
+for name in ("execute", "executemany"):
+    setattr(psycopg.Cursor, name, counted(getattr(psycopg.Cursor, name)))
+"""
+"""Code of a process that kills itself before it executes the statement of the number `statement`,
+counted from 1; 0 is none."""
+
+
 def require_reachable_temporary_folder() -> None:
     """End the run at once if the servers could not reach the folders of the tests."""
     folder = tempfile.gettempdir()
@@ -353,3 +378,12 @@ def new_database(server_url: str, *options: str) -> Iterator[str]:
         yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
     finally:
         execute(server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def open_transactions(database: str) -> list[tuple[object, ...]]:
+    """Return the other transactions that are still open."""
+    return execute(
+        database,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
+    )

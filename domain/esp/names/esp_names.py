@@ -25,6 +25,8 @@ from .conventions import CONVENTIONS, has_safe_form, propose_name
 
 __all__ = ["AbsentName", "EspName", "EspNames", "NameFrom", "NameState"]
 
+_MAX_SHOWN_PLACES = 10
+"""The integrations in a message."""
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
 
@@ -130,6 +132,21 @@ class EspNames:
         name of a field with this key.
         """
         return self.by_key.get(key) or self._index(target).find(key)
+
+    def explain_key(self, key: str) -> str | None:
+        """Return at which integrations a key that no field has works, as a sentence, or None."""
+        found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
+        places = [
+            f"{integration_id} {self.integrations[integration_id].name} ({field.key})"
+            for integration_id, field in found.items()
+            if field is not None
+        ]
+        if not places:
+            return None
+        shown = places[:_MAX_SHOWN_PLACES]
+        if len(places) > len(shown):
+            shown.append(f"and {len(places) - len(shown):,} more")
+        return f"It works only for these integrations: {', '.join(shown)}."
 
     def find(self, field: RecipientField, target: Target) -> EspName | None:
         """Return the ESP name of the field at the target, or None if there is none."""

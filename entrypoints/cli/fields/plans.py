@@ -37,7 +37,6 @@ from recipient_fields.domain import (
     CatalogTooLarge,
     FieldKey,
     InvalidField,
-    RecipientFieldsError,
     Rule,
     StorageUnavailable,
 )
@@ -46,7 +45,7 @@ from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
 from ..accounts.audit_log import audit_log_option
 from ..command_group import Command, larger_catalogs
 from ..options import json_option, option, setting_option
-from ..output import note, one_line, print_json, print_line, printable
+from ..output import note, one_line, print_json, print_line
 from ..prompts import confirm, yes_option
 from ..target_options import FieldTarget, open_target, selects_service, target_options
 from ..violations import name_of, reporting_violations
@@ -180,9 +179,8 @@ def apply(
     """Apply a document of fields, or a plan, to the API-managed fields.
 
     FILE is the document, in YAML or JSON, and PLAN is a file that `plan --out` has written.
-    All changes of fields take effect together, or none; then those of the names at each
-    integration. If any field or name of the organization has changed since the plan, the command
-    changes nothing.
+    All changes of fields and names take effect together, or none. If any field or name of the
+    organization has changed since the plan, the command changes nothing.
     """
     opening = open_target(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
@@ -217,8 +215,7 @@ def apply(
         if not yes:
             confirm(f"Apply {counted(planned.step_count, 'change')}?")
         with _reporting_rejection(planned.batch):
-            _apply(target, planned.batch)
-        _apply_names(target, planned.names)
+            _apply(target, planned.save())
     note(f"Applied {counted(planned.step_count, 'change')}.")
 
 
@@ -232,28 +229,14 @@ def _require_storage(ctx: click.Context, names: object) -> None:
         )
 
 
-def _apply(target: FieldTarget, batch: Batch) -> None:
+def _apply(target: FieldTarget, plan: SavedPlan) -> None:
     try:
-        target.fields.apply_batch(target.organization_id, batch)
+        target.apply_plan(plan)
     except StorageUnavailable as error:
         cause = str(error).removesuffix(".")
         raise click.ClickException(
             one_line(f"{cause}. The changes may be applied. To see whether they are, plan again.")
         ) from error
-
-
-def _apply_names(target: FieldTarget, names: NamesPlan) -> None:
-    """Set the names, after the fields: a name can be for a field that the batch creates."""
-    if target.core is None:
-        return
-    for integration_id, changes in names.changes.items():
-        try:
-            target.core.integrations.set_names(target.organization_id, integration_id, changes)
-        except RecipientFieldsError as error:
-            raise click.ClickException(
-                f"{printable(str(error))} The fields are applied, but the names at integration"
-                f" {integration_id} may not be. Plan again."
-            ) from error
 
 
 def _read_document(name: str, content: bytes, replace: Collection[FieldKey]) -> CatalogDocument:

@@ -41,6 +41,9 @@ class IntegrationCollection(Resource):
                             "name": "Main list",
                             "esp": Esp.MAILCHIMP.value,
                             "last_synced_at": "2026-11-20T09:15:00.123Z",
+                            "created_at": "2026-11-20T09:15:00.123Z",
+                            "names": [{"field_id": 2, "esp_field_name": "SHOP", "custom": False}],
+                            "refused_names": [],
                         }
                     ]
                 }

@@ -5,16 +5,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from textwrap import indent
 from threading import Event
 from time import sleep
+from typing import Any, cast
 
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
-from recipient_fields.application import IntegrationService
+from recipient_fields.application import IntegrationRepository, IntegrationService
 from recipient_fields.domain import (
     DataType,
     FieldDefinition,
@@ -26,10 +28,19 @@ from recipient_fields.domain import (
     StorageUnavailable,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, SyncRun
+from recipient_fields.domain.esp import (
+    Esp,
+    EspField,
+    Integration,
+    NameState,
+    SetName,
+    SyncPlan,
+    SyncPlanChanged,
+    SyncRun,
+)
 from recipient_fields.testing.field_changes import add_field
 
-from ...support.postgres import execute
+from ...support.postgres import KILL_BEFORE_STATEMENT, execute, open_transactions
 from ...support.waiting import eventually
 from .examples import AUTHOR, LATER, NOW, a_definition
 
@@ -37,19 +48,18 @@ pytestmark = pytest.mark.slow
 
 FIELDS = 3_000
 
-SYNC = """
-import os, signal, sys, threading
+SYNC = f"""
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
-import psycopg
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import IntegrationService
+from recipient_fields.application import IntegrationRepository, IntegrationService
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import EspField
 
 url, integration_id, label, first, last, statement = sys.argv[1:]
 report = [
-    EspField(name=f"FIELD_{number}", label=label, data_type=DataType.TEXT)
+    EspField(name=f"FIELD_{{number}}", label=label, data_type=DataType.TEXT)
     for number in range(int(first), int(last))
 ]
 with closing(PostgresStorage(url)) as storage:
@@ -58,28 +68,12 @@ with closing(PostgresStorage(url)) as storage:
         fields=storage.fields, history=storage.history,
         clock=lambda: datetime.now(UTC),
     )
-    statements = 0
-
-    def counted(run):
-        def run_or_die(*arguments, **options):
-            global statements
-            # The pool's own threads check and configure connections at the same time.
-            if threading.current_thread() is threading.main_thread():
-                statements += 1
-                if statements == int(statement):
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return run(*arguments, **options)
-
-        return run_or_die
-
     storage.organizations.all()
-    for name in ("execute", "executemany"):
-        setattr(psycopg.Cursor, name, counted(getattr(psycopg.Cursor, name)))
+    {indent(KILL_BEFORE_STATEMENT, "    ")}
     print("syncing", flush=True)
     service.sync_fields(1, int(integration_id), report)
 print("synced", flush=True)
 """
-"""Kills itself before it executes the statement of that number, counted from 1; 0 is none."""
 
 
 @pytest.fixture
@@ -140,22 +134,13 @@ def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
         if process.returncode == 0:
             break
         assert (process.returncode, printed) == (-signal.SIGKILL, "")
-        eventually(lambda: not others(database), within=5)
+        eventually(lambda: not open_transactions(database), within=5)
         assert (storage.fields.all(ours), storage.integrations.all(ours)) == before
     assert statement > 10, "three reads, BEGIN and lock, two reads, four writes, COMMIT"
     after = storage.fields.all(ours)
     assert shape(after.fields) == (31, {"New"}, {1, 2})
     assert after.revision > before[0].revision
     assert storage.integrations.all(ours) != before[1]
-
-
-def others(database: str) -> list[tuple[object, ...]]:
-    """Return the transactions that are still open."""
-    return execute(
-        database,
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
-        " AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
-    )
 
 
 def test_a_process_killed_during_a_run_stores_all_or_nothing(
@@ -170,7 +155,7 @@ def test_a_process_killed_during_a_run_stores_all_or_nothing(
         sleep(milliseconds / 1_000)
         process.kill()
         process.communicate()
-        eventually(lambda: not others(database), within=10)
+        eventually(lambda: not open_transactions(database), within=10)
         after = storage.fields.all(ours)
         if after.revision == before.revision:
             outcomes.add("nothing")
@@ -191,7 +176,7 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
 ) -> None:
     overtaking: list[RecipientField] = []
 
-    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+    def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
         if not overtaking:  # Under the lock, this would wait for a second and fail.
             overtaking.append(add_field(storage.fields, ours, a_definition("town"), author=AUTHOR))
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
@@ -208,7 +193,7 @@ def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
 ) -> None:
     received: list[int] = []
 
-    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+    def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
         received.append(len(catalog))
         if len(received) <= overtaken:
             with suppress(StorageUnavailable):
@@ -228,7 +213,7 @@ def test_a_run_is_planned_again_after_another_run_that_changes_no_field(
     run(storage, integration, "Old", 0, 30)
     received: list[Integration] = []
 
-    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+    def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
         received.append(found)
         if len(received) == 1:
             run(storage, integration, "Old", 0, 30)
@@ -238,6 +223,54 @@ def test_a_run_is_planned_again_after_another_run_that_changes_no_field(
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
     assert len(received) == 2
     assert storage.integrations.get(ours, integration.id) == received[1]
+
+
+class _Overtaken:
+    """An IntegrationRepository in which something else happens just before each run is stored."""
+
+    def __init__(self, integrations: IntegrationRepository, event: Callable[[], object]) -> None:
+        self._integrations = integrations
+        self._event = event
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._integrations, name)
+
+    def sync(self, *arguments: Any, **recorded: Any) -> SyncPlan:
+        self._event()
+        return self._integrations.sync(*arguments, **recorded)
+
+
+@pytest.mark.parametrize("overtaken_by", ["names", "sync"])
+def test_a_confirmed_run_is_rejected_if_another_integration_has_changed_what_it_does(
+    storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken_by: str
+) -> None:
+    """The removal of a field leaves its name at another integration to `city`."""
+    other = service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Other")
+    run(storage, integration, "Old", 0, 1)
+    names = {"field_0": SetName("CITY")}
+    if overtaken_by == "sync":
+        service_over(storage).set_names(ours, other.id, names)
+    shown = service_over(storage).sync_fields(ours, integration.id, (), dry_run=True)
+    events: dict[str, Callable[[], object]] = {
+        "names": lambda: service_over(storage).set_names(ours, other.id, names),
+        "sync": lambda: service_over(storage).sync_fields(
+            ours, other.id, [EspField(name="CITY", data_type=DataType.TEXT)]
+        ),
+    }
+    service = IntegrationService(
+        integrations=cast(
+            IntegrationRepository, _Overtaken(storage.integrations, events[overtaken_by])
+        ),
+        fields=storage.fields,
+        history=storage.history,
+    )
+    with pytest.raises(SyncPlanChanged) as changed:
+        service.sync_fields(ours, integration.id, (), confirmed=shown.digest)
+    [name] = [each for each in changed.value.plan.name_changes if each.field.key == "city"]
+    assert (name.integration_id, name.before) == (other.id, None)
+    assert name.after is not None
+    expected = NameState.FOUND if overtaken_by == "sync" else NameState.UNKNOWN
+    assert (name.after.name, name.after.state) == ("CITY", expected)
 
 
 def test_readers_see_the_catalog_before_a_long_run_or_after_it(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pytest
 from attrs import evolve
 
 from recipient_fields.application import CompleteStorage, ContentService, Core
-from recipient_fields.domain import ADMINISTRATOR, DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.application.content.code_documents import render_codes
+from recipient_fields.domain import ADMINISTRATOR, DataType, FieldKey, IntegrationId, OrganizationId
+from recipient_fields.domain.esp import Esp, EspField, InvalidNames, RefusedField, SetName
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage
@@ -239,6 +242,41 @@ def test_every_change_of_the_codes_changes_the_entity_tag(
     ]
     assert [each.status for each in after] == [200, 200]
     assert [each.content for each in after] != [each.content for each in before]
+
+
+def test_a_response_is_that_of_the_current_names(
+    api: Api, harness: Harness, bakery: OrganizationId
+):
+    """Two fields have no name at Mailchimp, so only their refusals and proposals change.
+
+    A response can come from the cache, which has one per entity tag.
+    """
+    keys = ["loyalty_tier", "loyalty_title", "tier"]
+    for key in keys[1:]:
+        assert api.post({"name": key, "key": key, "data_type": "text"}).status == 201
+    integrations = harness.core.integrations
+    ids = [
+        create_integration(harness, bakery, esp, esp.value)
+        for esp in (Esp.MAILCHIMP, Esp.MAILCHIMP, Esp.BREVO)
+    ]
+    reported: list[EspField | RefusedField] = [
+        EspField(name="TIER", data_type=DataType.TEXT),
+        *(RefusedField(name, "It has no type.") for name in ("LOYALTY_TI", "LOYALTY_2")),
+    ]
+    names = [None, SetName("TIER"), SetName("LOYALTY"), SetName("LOYALTY_TI")]
+    random = Random(37)
+    for _ in range(200):
+        for key in keys:
+            listed = harness.core.content.list_codes(bakery, FieldKey(key))
+            assert codes(api, f"{FIELDS}/{key}/codes") == render_codes(listed)["codes"]
+        chosen = random.choice(ids)
+        if random.random() < 0.5:
+            report = random.sample(reported, random.randint(0, len(reported)))
+            integrations.sync_fields(bakery, chosen, report)
+        else:
+            with suppress(InvalidNames):
+                named = {random.choice(keys): random.choice(names)}
+                integrations.set_names(bakery, chosen, named)
 
 
 def test_a_request_needs_a_key_and_has_no_parameters_and_only_reads(api: Api):

@@ -14,7 +14,7 @@ from recipient_fields.application import (
     IntegrationService,
 )
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, RefusedField, SetName
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage
@@ -35,20 +35,46 @@ def braze(integrations: IntegrationService, bakery: OrganizationId) -> Integrati
 
 
 def test_the_list_is_complete_and_ordered_by_id(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService, braze: IntegrationId
+    harness: Harness,
+    reader: Api,
+    bakery: OrganizationId,
+    integrations: IntegrationService,
+    braze: IntegrationId,
 ):
     klaviyo = integrations.create_integration(bakery, esp=Esp.KLAVIYO, name="Ärger & Söhne").id
-    integrations.sync_fields(bakery, braze, SHOP)
+    refused = [RefusedField(name, "It has no type.") for name in ("zip", "")]
+    integrations.sync_fields(bakery, braze, [*SHOP, *refused])
+    [shop] = (field.id for field in harness.core.fields.list_fields(bakery).fields)
+    integrations.set_names(bakery, klaviyo, {"shop": SetName("Store", custom=True)})
     response = reader.send("GET", INTEGRATIONS)
     assert response.status == 200
-    synced_at = "2026-11-20T09:15:00.123Z"
+    now = "2026-11-20T09:15:00.123Z"
+    names = [{"field_id": shop, "esp_field_name": "Store", "custom": True}]
     assert response.json == {
         "integrations": [
-            {"id": braze, "name": "Emails", "esp": "braze", "last_synced_at": synced_at},
-            {"id": klaviyo, "name": "Ärger & Söhne", "esp": "klaviyo", "last_synced_at": None},
+            {
+                "id": braze,
+                "name": "Emails",
+                "esp": "braze",
+                "last_synced_at": now,
+                "created_at": now,
+                "names": [],
+                "refused_names": ["", "zip"],
+            },
+            {
+                "id": klaviyo,
+                "name": "Ärger & Söhne",
+                "esp": "klaviyo",
+                "last_synced_at": None,
+                "created_at": now,
+                "names": names,
+                "refused_names": [],
+            },
         ]
     }
-    assert list(response.json["integrations"][0]) == ["id", "name", "esp", "last_synced_at"]
+    assert list(response.json["integrations"][0]) == [
+        *("id", "name", "esp", "last_synced_at", "created_at", "names", "refused_names")
+    ]
 
 
 def test_the_list_has_only_the_integrations_of_the_organization(brewery: Api, braze: IntegrationId):
@@ -78,6 +104,9 @@ CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] =
     "delete": lambda harness, organization, braze: harness.core.integrations.delete_integration(
         organization, braze
     ),
+    "set a name": lambda harness, organization, braze: harness.core.integrations.set_names(
+        organization, braze, {"city": SetName("Town")}
+    ),
     "sync that changes nothing": lambda harness, organization, braze: (
         harness.core.integrations.sync_fields(organization, braze, SHOP)
     ),
@@ -94,6 +123,7 @@ def test_every_change_of_the_list_changes_its_entity_tag(
     clock: Clock,
     change: str,
 ):
+    assert api.post({"name": "City", "data_type": "text"}).status == 201
     integrations.sync_fields(bakery, braze, SHOP)
     before = api.send("GET", INTEGRATIONS)
     clock.advance(seconds=1)

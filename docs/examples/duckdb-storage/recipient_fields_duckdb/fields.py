@@ -69,10 +69,7 @@ class DuckdbFieldRepository:
         at: datetime,
     ) -> AppliedChanges:
         with self._database.writing() as connection:
-            changes = plan(_CatalogView(connection, organization_id))
-            if changes != CatalogChanges():
-                current_revision(connection, organization_id)  # Requires the organization.
-            return apply_changes(connection, organization_id, changes, author=author, at=at)
+            return change_fields(connection, organization_id, plan, author=author, at=at)
 
 
 @frozen
@@ -112,6 +109,21 @@ def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
     revision = current_revision(connection, organization_id)
     rows = connection.execute(f"{_SELECT} ORDER BY id", [organization_id]).fetchall()
     return Catalog(organization_id, revision, tuple(map(read_field, rows)))
+
+
+def change_fields(
+    connection: Connection,
+    organization_id: OrganizationId,
+    plan: CatalogPlanner,
+    *,
+    author: Author,
+    at: datetime,
+) -> AppliedChanges:
+    """Store and record the changes that `plan` returns, as `FieldRepository.change` does."""
+    changes = plan(_CatalogView(connection, organization_id))
+    if changes != CatalogChanges():
+        current_revision(connection, organization_id)  # Requires the organization.
+    return apply_changes(connection, organization_id, changes, author=author, at=at)
 
 
 def apply_changes(

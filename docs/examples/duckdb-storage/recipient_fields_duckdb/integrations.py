@@ -13,8 +13,15 @@ from recipient_fields.adapters.row_mapping import (
     refused_names_document,
     stored_integration,
 )
-from recipient_fields.application import IntegrationCheck, NamePlanner, SyncPlanner
+from recipient_fields.application import (
+    CatalogPlanner,
+    IntegrationCheck,
+    NamePlanner,
+    NamesPlanner,
+    SyncPlanner,
+)
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -26,7 +33,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Integration, IntegrationDraft, IntegrationNotFound, SyncPlan
 
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
-from .fields import apply_changes, catalog
+from .fields import apply_changes, catalog, change_fields
 from .organizations import advance_revision, current_revision
 
 # The columns have the order that `stored_integration` expects.
@@ -105,9 +112,31 @@ class DuckdbIntegrationRepository:
             planned = planner(integration, catalog(connection, organization_id).fields)
             changed = evolve(integration, names=planned.names)
             if changed != integration:
-                update(connection, "integrations", changed.id, {"names": names_document(changed)})
+                _store_names(connection, changed)
                 advance_revision(connection, organization_id)
             return changed
+
+    def change_with_names(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        name: NamesPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._database.writing() as connection:
+            applied = change_fields(connection, organization_id, plan, author=author, at=at)
+            fields = catalog(connection, organization_id).fields
+            stored = _all(connection, organization_id)
+            names = {each.id: each.names for each in stored}
+            changed = [each for each in name(stored, fields) if each.names != names[each.id]]
+            for integration in changed:
+                _store_names(connection, integration)
+            if changed:
+                advance_revision(connection, organization_id)
+            return applied
 
     def delete(
         self,
@@ -141,7 +170,11 @@ class DuckdbIntegrationRepository:
     ) -> SyncPlan:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
-            plan = planner(integration, catalog(connection, organization_id).fields)
+            plan = planner(
+                integration,
+                catalog(connection, organization_id).fields,
+                _all(connection, organization_id),
+            )
             apply_changes(connection, organization_id, plan.changes, author=author, at=at)
             synced = {
                 "last_synced_at": milliseconds(plan.integration.last_synced_at),
@@ -151,6 +184,11 @@ class DuckdbIntegrationRepository:
             if plan.changes_catalog:
                 advance_revision(connection, organization_id)
             return plan
+
+
+def _store_names(connection: Connection, integration: Integration) -> None:
+    names = names_document(integration)
+    update(connection, "integrations", integration.id, {"names": names})
 
 
 def _all(connection: Connection, organization_id: OrganizationId) -> tuple[Integration, ...]:

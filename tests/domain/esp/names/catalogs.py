@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     SyncRun,
     derive_codes,
 )
+from recipient_fields.domain.fields.values import derive_key
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORGANIZATION = OrganizationId(1)
@@ -49,6 +50,8 @@ THEMES = [
         ["loyalty_tier", "loyalty_tier_1", "loyalty_ti"],
         ["Loyalty Tier", "loyalty tier", "loyalty_tier", "LOYALTY_TIER", "LOYALTY_TI"],
     ),
+    # No ESP has one of these names by convention, so several synced fields can be for one key.
+    Theme(["shop_size", "shop_size_1"], ["Shop Size", "shop size", "Shop size", "SHOP SIZE"]),
     Theme(
         ["email", "email_address", "emailaddr"],
         ["email", "EMAIL", "Email", "email_address", "emailaddr"],
@@ -190,6 +193,31 @@ def act(draw, organization, theme):
             organization.set_name(integration_id, field, name, custom=custom)
 
 
+def begin(draw, organization, theme):
+    """Begin with relations that are rare among independent actions."""
+    first, last = min(organization.integrations), max(organization.integrations)
+    kind = draw(st.sampled_from(["nothing", "nothing", "suffix", "all keys", "custom"]))
+    if kind == "suffix":  # The synced field with the lower id has a key with a suffix.
+        key = theme.keys[0]
+        name = draw(st.sampled_from([each for each in theme.names if derive_key(each) == key]))
+        reported = EspField(name=name, data_type=DataType.TEXT)
+        organization.define(key)
+        organization.sync(first, reported)
+        organization.delete(organization.get(key))
+        organization.sync(last, reported)
+    elif kind == "all keys":  # Several of the keys can mean one synced field.
+        for key in theme.keys:
+            organization.define(key)
+        name = draw(st.sampled_from(theme.names))
+        organization.sync(first, EspField(name=name, data_type=DataType.TEXT))
+    elif kind == "custom":  # A custom field has the name of a standard field.
+        key, name = draw(st.sampled_from(theme.keys)), draw(st.sampled_from(theme.names))
+        organization.define(key)
+        organization.set_name(first, organization.get(key), name, custom=True)
+        reported = EspField(name=name, data_type=DataType.TEXT, standard=draw(st.booleans()))
+        organization.sync(first, reported)
+
+
 @st.composite
 def organizations(draw, *first):
     frequent = [Esp.KLAVIYO, Esp.BRAZE, Esp.MAILCHIMP, Esp.SALESFORCE]
@@ -197,6 +225,7 @@ def organizations(draw, *first):
     organization = Organization(*first, *draw(st.lists(esps, min_size=1, max_size=3)))
     organization.theme = theme = draw(st.sampled_from(THEMES))
     organization.other_esp = draw(st.sampled_from(Esp))
+    begin(draw, organization, theme)
     for key in draw(st.lists(st.sampled_from(theme.keys), max_size=2)):
         organization.define(key)
     for _ in range(draw(st.integers(0, 12))):

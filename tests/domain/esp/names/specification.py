@@ -52,6 +52,24 @@ def with_name(integration, fields, esp_name):
     return sorted(found, key=lambda each: not in_standard_form(integration.esp, each))
 
 
+def keys_by_name(integration, fields, definitions):
+    """Return the key of the field that each ESP name means in the header of a list.
+
+    `definitions` are the keys of the fields that stand for synced fields, by the keys of these.
+    """
+    found: dict[str, set[str]] = {}
+    for field in fields:
+        if field.origin.integration_id != integration.id and field.key not in definitions:
+            esp_name_of_field = esp_name(field, integration.esp, integration, fields)
+            if esp_name_of_field is not None:
+                found.setdefault(esp_name_of_field[0], set()).add(field.key)
+    unique = {esp_name: min(keys) for esp_name, keys in found.items() if len(keys) == 1}
+    listed = {
+        name(each): definitions.get(each.key, each.key) for each in synced(integration, fields)
+    }
+    return unique | listed
+
+
 def set_name(integration, fields, field):
     """Return the set name, its form and its counterpart, or None."""
     if field.id not in integration.names:

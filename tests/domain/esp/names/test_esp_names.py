@@ -247,3 +247,13 @@ class TestTheDefinition:
         organization = Organization(Esp.KLAVIYO)
         organization.sync(ONE, "Loyalty Tier", "loyalty_tier")
         assert not any(map(organization.names.counterparts, organization.fields))
+
+
+def test_the_field_whose_key_the_name_derives_stands_for_a_synced_field_of_two_keys():
+    """At Mailchimp, `first_name` and `fname` both mean FNAME."""
+    organization = Organization(Esp.MAILCHIMP)
+    for key in ("first_name", "fname"):
+        organization.define(key)
+    organization.sync(IntegrationId(1), "FNAME")
+    definition = organization.names.definition_of(organization.get("fname_1"))
+    assert definition == organization.get("fname")

@@ -155,14 +155,7 @@ def test_lists_have_the_fields_of_keys_names_and_esp_names(organization):
             assert found[key] == [key]
     for integration in integrations:
         by_name = names.keys_by_name(integration.id)
-        for field in fields:
-            name = names.find(field, integration.id)
-            if name is None or name.name not in by_name:
-                continue
-            named = names.by_key[by_name[name.name]]
-            other = names.find(named, integration.id)
-            assert other is not None
-            assert other.name == name.name
+        assert by_name == specification.keys_by_name(integration, fields, names.definitions)
     schema = RecipientSchema.of(fields, definitions=names.definitions)
     for key, definition_key in names.definitions.items():
         values = {definition_key: "x", key: "y"}
