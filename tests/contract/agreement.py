@@ -167,8 +167,8 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
         _calls("get_integration", ids, ids),
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
-        _calls("change_names", ids, ids, ids, names(), st.booleans()),
-        _calls("change_with_names", ids, definitions(keyed=shared), names()),
+        _calls("change_names", ids, ids, ids, names().map(str), st.booleans()),
+        _calls("change_with_names", ids, definitions(keyed=shared), names().map(str)),
         _calls("read_catalog", ids),
         _calls(
             "delete_integration", ids, ids, st.sampled_from((permit_integration, _reject_fields))
