@@ -200,7 +200,8 @@ class _Parser:
         self.raw_parts: list[tuple[int, int]] = []
         self._misspelled: set[int] = set()
         self._raw_end = self._end = self._conditions = 0
-        self._unended: set[str] = set()
+        self._unended: set[tuple[str, int]] = set()
+        """The tags whose end was not found, with the offset at which the search ended."""
 
     def nodes(self) -> tuple[Node, ...]:
         """Return what was read. A block without an end reaches to the end of the content."""
@@ -314,12 +315,10 @@ class _Parser:
 
     def _raw(self, tag: re.Match[str]) -> int:
         """Note a part that languages of ESPs show as it is. Without an end, it is none."""
-        name = tag["raw"]
-        if tag.start() >= self._raw_end and name not in self._unended:
-            found = _RAW_ENDS[name].search(self.source, tag.end())
-            if found is None:
-                self._unended.add(name)
-            else:
+        if tag.start() >= self._raw_end:
+            name = tag["raw"]
+            found = self._find_end(name, _RAW_ENDS[name], tag.end(), len(self.source))
+            if found is not None:
                 self.raw_parts.append((tag.end(), found.start()))
                 self._raw_end = found.start()
         return tag.end()
@@ -328,16 +327,28 @@ class _Parser:
         """Remove a comment, or keep it in a raw part. Nothing is read in it."""
         is_raw = tag.start() < self._raw_end
         end_of_part = self._raw_end if is_raw else len(self.source)
-        end_of_comment = _COMMENT_ENDS[tag["comment"]]
-        found = end_of_comment.search(self.source, tag.start("comment") + 1, end_of_part)
+        opening = tag["comment"]
+        start = tag.start("comment") + 1
+        found = self._find_end(opening, _COMMENT_ENDS[opening], start, end_of_part)
         if is_raw:
             return tag.end() if found is None else found.end()
         if found is None:  # The rest of the content may be part of it.
-            end = "}}" if tag["comment"] == "!" else "--}}"
+            end = "}}" if opening == "!" else "--}}"
             self._refuse(tag.start(), Rule.FORMAT, _NO_END_OF_COMMENT.format(end=end))
             raise InvalidContent(self.violations)
         self._add_text(tag.start())
         return self._end_tag(found.end())
+
+    def _find_end(
+        self, opening: str, end: re.Pattern[str], start: int, limit: int
+    ) -> re.Match[str] | None:
+        """Return the end of a tag before the limit. A missing one is searched only once."""
+        if (opening, limit) in self._unended:
+            return None
+        found = end.search(self.source, start, limit)
+        if found is None:
+            self._unended.add((opening, limit))
+        return found
 
     def _open(self, tag: re.Match[str]) -> int:
         found = _CONDITION.match(self.source, tag.end()) if tag["open"] == "#if" else None
