@@ -63,9 +63,10 @@ class _Operation:
     if_match: str | None = None
 
 
-def parse_batch(document: object) -> Batch:
+def parse_batch(document: object, *, can_be_empty: bool = False) -> Batch:
     """Return the batch of `{"operations": [{"operation", "reference", …}], "if_revision"}`.
 
+    A request has at least one operation. If `can_be_empty` is true, there can be none.
     Raises: InvalidDocument with the violations of all operations.
     """
     violations = bad_characters(document)
@@ -73,7 +74,7 @@ def parse_batch(document: object) -> Batch:
         raise InvalidDocument(violations)
     batch = parse_document(document, RecipientFieldBatchDocument)
     with violations.collect("operations"):
-        _require_count(len(batch.operations))
+        _require_count(len(batch.operations), minimum=0 if can_be_empty else 1)
     operations = []
     for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
         if len(violations) >= MAX_VIOLATIONS:
@@ -145,8 +146,8 @@ def _render_change(
     return document
 
 
-def _require_count(count: int) -> None:
-    if count == 0:
+def _require_count(count: int, *, minimum: int) -> None:
+    if count < minimum:
         raise InvalidInput([Violation(Rule.EMPTY, "Send at least one operation.")])
     if count > MAX_BATCH_OPERATIONS:
         message = f"A batch has at most {MAX_BATCH_OPERATIONS:,} operations."

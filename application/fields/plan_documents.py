@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from recipient_fields.domain import Batch, IntegrationId
+from recipient_fields.domain import Batch, IntegrationId, Rule, Violation
 from recipient_fields.domain.esp import SetName
 
-from ..documents.conversion import parse_document
+from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.strict_json import NotJson, parse_json, render_json
 from .batch_documents import parse_batch, render_batch
 
@@ -37,7 +37,7 @@ class _Integrations:
 def parse_plan(content: bytes) -> SavedPlan | None:
     """Return the saved plan, or None if the content is not one.
 
-    Raises: InvalidDocument if the operations of the plan are invalid.
+    Raises: InvalidDocument if the operations or the names of the plan are invalid.
     """
     try:
         document = parse_json(content)
@@ -46,12 +46,11 @@ def parse_plan(content: bytes) -> SavedPlan | None:
     if not isinstance(document, dict) or "operations" not in document:
         return None
     sections = {name: document.pop(name) for name in ["integrations"] if name in document}
-    names = parse_document(sections, _Integrations).integrations
-    if document["operations"] == []:  # A plan can have none, but not a batch of the HTTP API.
-        batch = Batch((), document.get("if_revision") if names else None)
-    else:
-        batch = parse_batch(document)
-    return SavedPlan(batch, {each.integration_id: each.names for each in names})
+    names = _parse_names(sections)
+    batch = parse_batch(document, can_be_empty=True)
+    if not batch.operations and not names:  # A plan without changes fits every catalog.
+        batch = Batch(())
+    return SavedPlan(batch, names)
 
 
 def render_plan(plan: SavedPlan) -> bytes:
@@ -63,6 +62,23 @@ def render_plan(plan: SavedPlan) -> bytes:
             for integration_id, names in plan.names.items()
         ]
     return render_json(document) + b"\n"
+
+
+def _parse_names(sections: object) -> Mapping[IntegrationId, Mapping[str, SetName | None]]:
+    """Return the changes of names. An integration can be in the document only once."""
+    violations = bad_characters(sections)
+    if violations:
+        raise InvalidDocument(violations)
+    names: dict[IntegrationId, Mapping[str, SetName | None]] = {}
+    for index, each in enumerate(parse_document(sections, _Integrations).integrations):
+        if each.integration_id in names:
+            message = "The plan already has this integration. Add the names to it."
+            path = ("integrations", index, "integration_id")
+            violations.append(Violation(Rule.DUPLICATE_ITEM, message, path))
+        names[each.integration_id] = each.names
+    if violations:
+        raise InvalidDocument(violations)
+    return names
 
 
 def _render_names(names: Mapping[str, SetName | None]) -> dict[str, object]:

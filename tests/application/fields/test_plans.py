@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
+    Batch,
     CatalogChanged,
     FieldDraft,
     FieldKey,
     FieldPlan,
+    InvalidInput,
     Source,
     plan_fields,
 )
@@ -130,6 +133,10 @@ def test_after_a_plan_was_applied_there_is_nothing_to_do(stored, document, prune
         )
 
 
+CLEARED = {"integration_id": 1, "names": {"a": None}}
+SURROGATE = {"name": "\ud800", "custom": False}
+
+
 def saved(plan: CatalogPlan) -> SavedPlan:
     """Return the plan, read from its document."""
     read = parse_plan(render_plan(plan.save()))
@@ -210,6 +217,30 @@ class TestSteps:
     @pytest.mark.parametrize("content", [b"fields: {}", b'{"fields": {}}', b"[]"])
     def test_a_document_of_fields_is_not_a_saved_plan(self, content):
         assert parse_plan(content) is None
+
+    @pytest.mark.parametrize(
+        ("content", "path"),
+        [
+            ({"if_revision": 'a"b'}, ("if_revision",)),
+            ({"if_revision": 5}, ("if_revision",)),
+            ({"additional": 5}, ("additional",)),
+            ({"integrations": [CLEARED, CLEARED]}, ("integrations", 1, "integration_id")),
+            (
+                {"integrations": [{"integration_id": 1, "names": {"a": SURROGATE}}]},
+                ("integrations", 0, "names", "a", "name"),
+            ),
+        ],
+    )
+    def test_a_plan_of_names_that_was_edited_wrongly_is_rejected(self, content, path):
+        with pytest.raises(InvalidInput) as invalid:
+            parse_plan(json.dumps({"operations": [], **content}).encode())
+        assert [each.path for each in invalid.value.violations] == [path]
+
+    def test_a_revision_can_have_quotes_as_in_requests(self):
+        plan = {"operations": [], "if_revision": '"1-5"', "integrations": [CLEARED]}
+        read = parse_plan(json.dumps(plan).encode())
+        assert read is not None
+        assert read.batch == Batch((), "1-5")
 
     def test_a_saved_plan_for_another_catalog_is_rejected(self, plan, stored, service, acme):
         planned = plan(*self.DOCUMENT)
