@@ -117,7 +117,8 @@ class MemoryIntegrationRepository(IntegrationRepository):
         with self._lock:
             stored = self.all(organization_id)
             applied = self._fields.plan(organization_id, plan)
-            named = name(stored, applied.apply_to(self._fields.all(organization_id).fields))
+            fields = applied.apply_to(self._fields.all(organization_id).fields)
+            named = tuple(name(stored, fields))  # An iterator may still raise.
             self._fields.store(organization_id, applied, author=author, at=at)
             for integration in named:
                 before = self._integrations[integration.id]

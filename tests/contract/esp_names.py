@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -262,8 +263,8 @@ class EspNameCases(ConcurrentLoad):
 
         def name(
             found: tuple[Integration, ...], catalog: tuple[RecipientField, ...]
-        ) -> tuple[Integration, ...]:
-            naming({catalog[-1].id: _TIER})(found[-1], catalog)
+        ) -> Iterator[Integration]:
+            yield naming({catalog[-1].id: _TIER})(found[-1], catalog)
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
