@@ -6,6 +6,8 @@ Members that later versions of the service add are ignored.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -65,9 +67,7 @@ def field_of(response: Response, organization_id: OrganizationId) -> RecipientFi
 def catalog_of(response: Response, organization_id: OrganizationId) -> Catalog:
     """Return all fields. Raises: InvalidResponse if some are missing or not sorted by id."""
     fields = _fields(response, organization_id)
-    ids = [field.id for field in fields]
-    if ids != sorted(set(ids)):
-        raise InvalidResponse("its fields are not sorted by id")
+    _require_ascending("fields", "id", [field.id for field in fields])
     if _total(response) != len(fields):
         raise InvalidResponse("it has another number of fields than Total-Count")
     return Catalog(organization_id, _revision(response, organization_id), fields)
@@ -130,12 +130,18 @@ def _require_results(count: int, batch: Batch) -> None:
 
 
 def integrations_of(response: Response, organization_id: OrganizationId) -> tuple[Integration, ...]:
-    """Return all integrations."""
+    """Return all integrations. Raises: InvalidResponse if they are not sorted by id."""
     documents = read_document(response, IntegrationListDocument).integrations
+    _require_ascending("integrations", "id", [each.id for each in documents])
     try:
         return tuple(each.to_integration(organization_id) for each in documents)
     except InvalidInput as invalid:
         raise _invalid(invalid) from None
+
+
+def _require_ascending(items: str, number: str, numbers: Sequence[int]) -> None:
+    if any(first >= second for first, second in pairwise(numbers)):
+        raise InvalidResponse(f"its {items} are not sorted by {number}")
 
 
 def organization_of(response: Response) -> OrganizationId:
@@ -152,8 +158,7 @@ def history_of(response: Response, organization_id: OrganizationId) -> HistoryPa
     documents = read_document(response, HistoryRecordListDocument).recipient_field_changes
     records = tuple(_record(document, organization_id) for document in documents)
     sequences = [record.sequence for record in records]
-    if sequences != sorted(set(sequences)):
-        raise InvalidResponse("its records are not sorted by sequence number")
+    _require_ascending("records", "sequence number", sequences)
     after = _next(response, "after")
     if after is None:
         return HistoryPage(records, None)

@@ -427,6 +427,36 @@ def test_an_invalid_list_raises_storage_unavailable(call, response):
         assert "does not match its contract" in error_message(call, client)
 
 
+INTEGRATION = {
+    "id": 1,
+    "name": "Main list",
+    "esp": "mailchimp",
+    "last_synced_at": None,
+    "created_at": "2026-11-20T09:15:00.123Z",
+    "names": [{"field_id": 2, "esp_field_name": "SHOP", "custom": False}],
+    "refused_names": [],
+}
+SECOND_INTEGRATION = {**INTEGRATION, "id": 2}
+
+
+@pytest.mark.parametrize(
+    "integrations",
+    [
+        *([{**INTEGRATION, "esp": esp}] for esp in ("new", None)),
+        *([{**INTEGRATION, "names": [{"field_id": number}]}] for number in (0, "2")),
+        [{name: value for name, value in INTEGRATION.items() if name != "names"}],
+        [{**INTEGRATION, "name": ""}],
+        [INTEGRATION, INTEGRATION],
+        [SECOND_INTEGRATION, INTEGRATION],
+    ],
+)
+def test_an_invalid_list_of_integrations_raises_storage_unavailable(integrations):
+    with stub_service(always(StubResponse.json({"integrations": integrations}))) as (_, client):
+        assert "does not match its contract" in error_message(
+            lambda client: client.list_integrations(ORGANIZATION), client
+        )
+
+
 def test_unknown_members_and_headers_are_ignored():
     response = StubResponse.json(
         {"recipient_field": {**DOCUMENT, "color": "red"}, "more": 1}, ETag=TAG, **{"X-New": "1"}
