@@ -451,10 +451,12 @@ SECOND_INTEGRATION = {**INTEGRATION, "id": 2}
     ],
 )
 def test_an_invalid_list_of_integrations_raises_storage_unavailable(integrations):
-    with stub_service(always(StubResponse.json({"integrations": integrations}))) as (_, client):
-        assert "does not match its contract" in error_message(
-            lambda client: client.list_integrations(ORGANIZATION), client
-        )
+    response = StubResponse.json({"integrations": integrations})
+    with (
+        stub_service(always(response)) as (_, client),
+        pytest.raises(StorageUnavailable, match="does not match its contract"),
+    ):
+        client.list_integrations(ORGANIZATION)
 
 
 def test_unknown_members_and_headers_are_ignored():
