@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import Decimal
 from itertools import zip_longest
 from typing import TypeAlias
@@ -232,6 +233,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value | Truth]]] = {
     "urlencode": (3, lambda _, value, *flags: _url_encode(value, flags)),
     "formatnumber": (3, lambda _, value, *formats: _format_number(value, *formats)),
     "format": (4, lambda _, value, *formats: _format_date(value, *formats)),
+    "datediff": (3, lambda _, start, end, unit: _days_between(start, end, unit)),
 }
 
 
@@ -265,10 +267,21 @@ def _format_number(value: Value, form: object, culture: object) -> str:
     return fixed_decimals(Decimal(text), int(match[1]))
 
 
+class _FormattedDate(str):
+    """A text. No page describes its order, not even if it consists of digits."""
+
+
 def _format_date(value: object, form: str, kind: object, culture: object) -> str:
     if not isinstance(value, str) or (kind, culture) != ("Date", "en-US"):
         raise NotRendered(f"The result is not established for {value}.")
-    return format_date(date_in(value), form)
+    return _FormattedDate(format_date(date_in(value), form))
+
+
+def _days_between(start: object, end: object, unit: object) -> float:
+    """Return the days from `start` to `end`: "The function subtracts the startDate"."""
+    if not isinstance(start, str) or not isinstance(end, str) or unit != "D":
+        raise NotRendered(f"The result is not established for {end}.")
+    return float((date.fromisoformat(end) - date.fromisoformat(start)).days)
 
 
 def _as_truth(value: object) -> Truth:
@@ -290,6 +303,8 @@ def _as_text(value: object) -> str:
 
 
 def _compare(symbol: str, left: Value, right: Value) -> Truth:
+    if symbol in ORDER and isinstance(left, _FormattedDate):
+        return UNKNOWN
     if symbol in ORDER:
         return in_order(symbol, _as_text(left), _as_text(right))
     equal = _equal(left, right)

@@ -135,8 +135,8 @@ FACTS = [
     (Esp.SALESFORCE, ampscript("Empty(@tier)"), {}, "yes"),
     (
         Esp.SALESFORCE,
-        ampscript('Format(@tier, "yyyyMMdd", "Date", "en-US") >= 20261120'),
-        {"Tier": "2026-11-20"},
+        ampscript('DateDiff("2026-11-20", @n, "D") == 1'),
+        {"N": "2026-11-21"},
         "yes",
     ),
     (Esp.SALESFORCE, ampscript("Empty(@n)"), {"N": 0}, "no"),
@@ -199,7 +199,10 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.SALESFORCE, ampscript("@n < 5"), {}),
     (Esp.SALESFORCE, ampscript('@tier == ""'), {}),
     (Esp.SALESFORCE, ampscript("@n == 0"), {}),
-    (Esp.SALESFORCE, ampscript('Format(@n, "yyyyMMdd", "Date", "en-US") > 1'), {}),
+    (Esp.SALESFORCE, ampscript('DateDiff("2026-11-20", @n, "D") > 1'), {}),
+    (Esp.SALESFORCE, ampscript('DateDiff("2026-11-20", @n, "H") > 1'), {"N": "2026-11-21"}),
+    # A guide: "String operands can only use == or != operators for comparison."
+    (Esp.SALESFORCE, ampscript('Format(@n, "yyyyMMdd", "Date", "en-US") > 1'), {"N": "2026-11-20"}),
     (Esp.SALESFORCE, ampscript("@n == false"), {}),
     (Esp.SALESFORCE, ampscript('@tier == "07"'), {"Tier": "7"}),
     (Esp.SALESFORCE, ampscript('IndexOf(@tier, "OL") > 0'), {"Tier": "gold"}),

@@ -61,10 +61,11 @@ class Reading:
     In `expression`, `{operand}` is the value expression. If tests can't contain this expression,
     `variable` is the variable that is set to it. In it, `{key}` is the key of the field.
 
-    `date` is the code of a date or an instant that is compared with this reading. In it, `{iso}` is
-    `2026-11-20` or `2026-11-20T09:15:00Z`, and `{digits}` is `20261120` or `20261120091500`. The
-    reading of a missing value is not established. If `date` is None, dates are compared as numbers,
-    such as 20261120, and instants as milliseconds since 1970; a missing value is read as 0.
+    `date` is the code of a date or an instant that is compared with this reading. In it and in
+    `expression`, `{iso}` is `2026-11-20` or `2026-11-20T09:15:00Z`, and `{digits}` is `20261120` or
+    `20261120091500`. The reading of a missing value is not established. If `date` is None, dates
+    are compared as numbers, such as 20261120, and instants as milliseconds since 1970; a missing
+    value is read as 0.
     """
 
     expression: str

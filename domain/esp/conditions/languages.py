@@ -208,9 +208,8 @@ LANGUAGES: Mapping[Esp, Language] = {
         readings={
             DataType.DATE: Reading(
                 # The function also reads a missing value if the guard before it does not hold.
-                'FORMAT(IIF(EMPTY({operand}), "2000-01-01", {operand}), "yyyyMMdd", "Date",'
-                ' "en-US")',
-                date="{digits}",
+                'DATEDIFF("{iso}", IIF(EMPTY({operand}), "{iso}", {operand}), "D")',
+                date="0",
             ),
         },
         refused={Feature.INSTANT_COMPARISON: _NO_INSTANTS},

@@ -60,9 +60,10 @@ class _Term:
 
 @frozen
 class _DateCode:
-    """The code of a date or an instant."""
+    """The code of a date or an instant, and the forms of it that codes contain."""
 
     code: str
+    forms: Mapping[str, str]
 
 
 @frozen
@@ -175,7 +176,7 @@ class Translation:
 
     def _equal(self, operand: Operand, *, value: object) -> Formula:
         if isinstance(value, _DateCode):
-            equal = self._test(self._reading(operand), self.language.equal, value.code)
+            equal = self._test(self._reading(operand, value), self.language.equal, value.code)
             return self._guarded(operand, equal)
         literal = write_literal(self.esp, self.language, value)
         if isinstance(value, str):
@@ -212,14 +213,15 @@ class Translation:
 
     def _ordered(self, operand: Operand, operator: Operator, value: object) -> Formula:
         if isinstance(value, _DateCode):
-            return self._guarded(operand, self._order(operand, operator, value.code))
+            order = self._order(self._reading(operand, value), operator, value.code)
+            return self._guarded(operand, order)
         self._require(Feature.ORDER)
         return self._in_order(operand, operator, value)
 
     def _in_order(self, operand: Operand, operator: Operator, value: object) -> Formula:
         """Return the test of the order, with the guard that a missing value requires."""
         literal = write_literal(self.esp, self.language, value)
-        order = self._order(operand, operator, literal)
+        order = self._order(self._reading(operand), operator, literal)
         holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
         match self.language.missing_number:
             case Missing.FAILS:
@@ -236,10 +238,10 @@ class Translation:
             return guarded
         return disjunction([self._zero(operand), guarded])
 
-    def _order(self, operand: Operand, operator: Operator, literal: str) -> Formula:
+    def _order(self, reading: _Term, operator: Operator, literal: str) -> Formula:
         if operator in self.language.order:
-            return self._test(self._reading(operand), self.language.order[operator], literal)
-        return negation(self._order(operand, _OPPOSITE[operator], literal))
+            return self._test(reading, self.language.order[operator], literal)
+        return negation(self._order(reading, _OPPOSITE[operator], literal))
 
     def _zero(self, operand: Operand) -> Atom:
         """Return the test for 0 or false."""
@@ -269,13 +271,14 @@ class Translation:
         code = template.code.format_map(slots)
         return evolve(template, code=code, opposite=opposite, assignment=term.assignment)
 
-    def _reading(self, operand: Operand) -> _Term:
-        """Return the value as the language reads it before a comparison."""
+    def _reading(self, operand: Operand, date: _DateCode | None = None) -> _Term:
+        """Return the value as the language reads it before a comparison, perhaps with a date."""
         term = self._term(operand)
         reading = self.language.readings.get(operand.data_type)
         if reading is None:
             return term
-        expression = reading.expression.format(operand=term.code)
+        forms = {} if date is None else date.forms
+        expression = reading.expression.format(operand=term.code, **forms)
         if reading.variable is None:
             return _Term(expression)
         variable = reading.variable.format(key=operand.code.field.key)
@@ -322,7 +325,8 @@ def _as_code(value: object, form: str, title: str) -> object:
             iso = value.isoformat()
         case _:
             return value
-    return _DateCode(form.format(iso=iso, digits=re.sub("[^0-9]", "", iso)))
+    forms = {"iso": iso, "digits": re.sub("[^0-9]", "", iso)}
+    return _DateCode(form.format_map(forms), forms)
 
 
 def _is_number(text: str) -> bool:
