@@ -16,9 +16,13 @@ def _to_surface(surface: Surface | str | None) -> Surface | None:
 
 def _to_texts(literals: Collection[str]) -> tuple[str, ...]:
     require_type(Collection, literals=literals)
-    if isinstance(literals, str):
-        raise TypeError("literals must be a collection of texts, not str.")
+    if isinstance(literals, str) or not all(isinstance(each, str) for each in literals):
+        raise TypeError('literals must be a collection of texts, such as ["{{x}}"].')
     return tuple(literals)
+
+
+def _require_raw(_options: object, _attribute: object, raw: object) -> None:
+    require_type(bool, raw=raw)
 
 
 def _require_strict(_options: object, _attribute: object, strict: Strict) -> None:
@@ -35,11 +39,10 @@ class ExportOptions:
     it is "mistakes", and all warnings if it is true. `literals` are texts that must stay as they
     are: there are no warnings about them.
 
-    Raises: ValueError if the surface is the text of none; TypeError if `strict` or `literals` has
-    another type.
+    Raises: ValueError if the surface is the text of none; TypeError if an option has another type.
     """
 
     surface: Surface | None = field(default=None, converter=_to_surface)
-    raw: bool = False
+    raw: bool = field(default=False, validator=_require_raw)
     strict: Strict = field(default=False, validator=_require_strict)
     literals: tuple[str, ...] = field(default=(), converter=_to_texts)
