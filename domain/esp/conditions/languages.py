@@ -292,7 +292,8 @@ LANGUAGES: Mapping[Esp, Language] = {
             Feature.DATE_COMPARISON: (
                 Caveat(
                     WarningCode.SECONDARY_SOURCES,
-                    "Only secondary sources establish how {title} reads dates.",
+                    "Only secondary sources establish how {title} reads dates, and none the time"
+                    " zone: midnight in UTC can be the day before.",
                 ),
             ),
         },
