@@ -904,11 +904,12 @@ def test_codes_are_not_parsed_again(export, manual):
 def test_invalid_options_are_rejected():
     with pytest.raises(ValueError, match="'body' is no Surface"):
         ExportOptions(surface="body")
-    for name, values in {
+    wrong: dict[str, list[Any]] = {
         "raw": ["false", None, 1],
         "strict": [None],
         "literals": [1, "text", [5]],
-    }.items():
+    }
+    for name, values in wrong.items():
         for value in values:
             with pytest.raises(TypeError, match=f"{name} must"):
                 ExportOptions(**{name: value})
