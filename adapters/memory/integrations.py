@@ -115,14 +115,14 @@ class MemoryIntegrationRepository(IntegrationRepository):
         at: datetime,
     ) -> AppliedChanges:
         with self._lock:
-            stored = self.all(organization_id)
+            stored = {each.id: each for each in self.all(organization_id)}
             applied = self._fields.plan(organization_id, plan)
             fields = applied.apply_to(self._fields.all(organization_id).fields)
-            named = tuple(name(stored, fields))  # An iterator may still raise.
+            named = name(tuple(stored.values()), fields)
+            names = [(stored[each.id], each.names) for each in named]  # This may still raise.
             self._fields.store(organization_id, applied, author=author, at=at)
-            for integration in named:
-                before = self._integrations[integration.id]
-                self._replace(before, evolve(before, names=integration.names))
+            for integration, changed in names:
+                self._replace(integration, evolve(integration, names=changed))
             return applied
 
     def delete(

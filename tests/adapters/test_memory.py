@@ -6,20 +6,30 @@ from itertools import count
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
 from recipient_fields.domain import (
     CatalogChanges,
+    FieldId,
     FieldKey,
     HistoryRecord,
     OrganizationId,
     OrganizationNotFound,
     RecordedChange,
 )
+from recipient_fields.domain.esp import SetName
 from recipient_fields.testing import StorageContract, machine_for
 from recipient_fields.testing.catalog_changes import change_everything
-from recipient_fields.testing.examples import AUTHOR, LATER, NOW, a_definition, records_of
+from recipient_fields.testing.examples import (
+    AUTHOR,
+    LATER,
+    NOW,
+    a_definition,
+    an_integration_draft,
+    records_of,
+)
 from recipient_fields.testing.field_changes import add_field
 
 
@@ -59,6 +69,20 @@ def test_interrupted_changes_leave_nothing_behind(
     assert storage.fields.get(ours, FieldKey("city")) == before[0].get(FieldKey("city"))
     storage.fields.change(ours, change_everything, author=AUTHOR, at=LATER)
     assert [each.sequence for each in records_of(storage.history, ours)] == [*range(1, 8)]
+
+
+def test_names_can_not_be_changed_at_an_integration_of_another_organization() -> None:
+    storage = MemoryStorage()
+    ours, theirs = (storage.organizations.add(name, NOW).id for name in ("Ours", "Theirs"))
+    integration = storage.integrations.add(theirs, an_integration_draft())
+    renamed = evolve(integration, names={FieldId(1): SetName("TIER")})
+    changes = CatalogChanges(created=(a_definition(),))
+    with pytest.raises(KeyError):
+        storage.integrations.change_with_names(
+            ours, lambda _: changes, lambda _, __: [renamed], author=AUTHOR, at=LATER
+        )
+    assert storage.integrations.get(theirs, integration.id) == integration
+    assert not storage.fields.all(ours).fields
 
 
 def test_changes_of_an_organization_that_does_not_exist_use_no_id() -> None:
