@@ -301,7 +301,7 @@ def _reporting_rejection(batch: Batch) -> Iterator[None]:
         yield
     except CatalogChanged:
         raise click.ClickException(
-            "The fields have changed since the plan. Nothing was changed. Plan again."
+            "Fields or names have changed since the plan. Nothing was changed. Plan again."
         ) from None
     except BatchRejected as error:
         failures = error.failures.items()

@@ -126,7 +126,7 @@ def test_a_saved_plan_sets_the_names(run, cli, acme, set_names, tmp_path):
     apply_plan = ("apply", file, "--organization", acme, "--yes")
     assert cli(*apply_plan).table() == STEPS
     assert set_names() == {"city": "TOWN", "shop": "STORE"}
-    assert "The fields have changed since the plan" in cli(*apply_plan).failure()
+    assert "Fields or names have changed since the plan" in cli(*apply_plan).failure()
 
 
 def test_a_saved_plan_with_names_alone_is_for_one_state(run, cli, acme, set_names, tmp_path):
@@ -136,7 +136,7 @@ def test_a_saved_plan_with_names_alone_is_for_one_state(run, cli, acme, set_name
     assert run("plan", DOCUMENT, "--out", file).status == CHANGES
     cli(*names, "--set", "shop=OTHER").messages()
     apply_plan = ("apply", file, "--organization", acme, "--yes")
-    assert "The fields have changed since the plan" in cli(*apply_plan).failure()
+    assert "Fields or names have changed since the plan" in cli(*apply_plan).failure()
     assert set_names()["shop"] == "OTHER"
 
 

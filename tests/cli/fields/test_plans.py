@@ -44,7 +44,7 @@ CREATED = [
     '    data_type: "number"',
     "Plan: 2 to create, 0 to change, 0 to delete, 0 unchanged.",
 ]
-CONFLICT = "The fields have changed since the plan. Nothing was changed. Plan again."
+CONFLICT = "Fields or names have changed since the plan. Nothing was changed. Plan again."
 
 
 @pytest.fixture

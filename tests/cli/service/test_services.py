@@ -178,7 +178,7 @@ class TestRejections:
         )
         run = apply(app)
         assert run.err == (
-            "Error: The fields have changed since the plan. Nothing was changed. Plan again.\n"
+            "Error: Fields or names have changed since the plan. Nothing was changed. Plan again.\n"
         )
         assert (run.status, keys(core, acme)) == (1, ["shop"])
 
