@@ -110,6 +110,12 @@ FACTS = [
         {"d": "2026-11-20T00:30:00.500+01:00"},
         "20261119233000",
     ),
+    (
+        Esp.ITERABLE,
+        handlebars('ifLt (dateFormat d format="yyyyMMddHHmmss" tz="UTC") "20170630000000"'),
+        {"d": "2017-06-29T23:59:59Z"},
+        "yes",
+    ),
     (Esp.ITERABLE, handlebars("if n"), {"n": 0}, "no"),
     (Esp.ITERABLE, handlebars("if address.city"), {"address.city": "Bonn"}, "yes"),
     (Esp.SENDGRID, handlebars("equals vip false"), {"vip": False}, "yes"),

@@ -145,9 +145,8 @@ _HANDLEBARS = Language(
 
 
 def _iterable_date(form: str) -> Reading:
-    """Return the reading in digits: Iterable orders no dates, but texts of one length."""
-    code = f'(dateFormat {{}} format="{form}" tz="UTC")'
-    return Reading(code.format("{operand}"), date=code.format('"{iso}"'))
+    """Return the reading in digits: Iterable orders no dates, but texts of digits."""
+    return Reading(f'(dateFormat {{operand}} format="{form}" tz="UTC")', date='"{digits}"')
 
 
 _ITERABLE_DATES = Caveat(
