@@ -181,6 +181,7 @@ class IntegrationService:
         `RecipientFields.apply_batch` and, for the fields after the batch, those of `set_names`.
         """
         require_ids(organization_id=organization_id)
+        require_type(SavedPlan, plan=plan)
         at = self._clock()
         renamings: list[_Renaming] = []
 

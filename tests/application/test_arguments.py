@@ -17,6 +17,7 @@ from recipient_fields.application import (
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
+    Batch,
     Credential,
     DataType,
     FieldDraft,
@@ -183,6 +184,10 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
         (
             lambda core, ours: core.integrations.by("ada"),
             "author must be an Author, not str.",
+        ),
+        (
+            lambda core, ours: core.integrations.apply_plan(ours, Batch(())),
+            "plan must be a SavedPlan, not Batch.",
         ),
         (
             lambda core, ours: core.administration.by("ada"),
