@@ -432,7 +432,8 @@ def _response_checks() -> Iterator[None]:
         yield
     except InvalidResponse as invalid:
         raise StorageUnavailable(
-            f"The service's response does not match its contract: {invalid}."
+            f"The service's response does not match its contract: {invalid}. It may be of"
+            " another version than the client: upgrade the older one."
         ) from None
 
 
