@@ -17,6 +17,8 @@ WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 2)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # `make test-all` generates four times as many examples.
 BRIEFLY := --hypothesis-profile brief -m "not slow"
+# The slow tests of services and databases have deadlines, so they run alone.
+ALONE := tests/service tests/server tests/adapters/postgres
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -35,10 +37,11 @@ test: install   ## run the test suite without its slowest parts
 	$(BIN)/$(PYTEST) $(BRIEFLY)
 
 test-all: install ## run the whole test suite, as continuous integration does
-	@echo "About 30 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
+	@echo "About 30 minutes on two cores."
 	@echo "Pytest collects the tests first, each time for about 30 seconds without output."
 	$(BIN)/$(PYTEST) -m "not slow"
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/$(PYTEST) -m slow $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest -m slow $(ALONE)
 
 test-engines: install ## compare the code for ESPs with their template engines, 30,000 pairs each, installing Debian's engines if absent
 	{ command -v go && ruby -e 'require "liquid"' && dpkg --status golang-github-flosch-pongo2.v4-dev; } >/dev/null 2>&1 || \

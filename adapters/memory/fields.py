@@ -85,6 +85,8 @@ class MemoryFieldRepository(FieldRepository):
 
     def with_ids(self, organization_id: OrganizationId, changes: CatalogChanges) -> AppliedChanges:
         """Return what `store` has to store for the changes, under the lock."""
+        if changes.created:
+            self.catalog(organization_id)  # If there is no such organization, no id is used.
         created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
         return AppliedChanges(changes, created)
 

@@ -154,8 +154,8 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "integrations.change_with_names": lambda storage: storage.integrations.change_with_names(
         _OURS,
-        lambda _: CatalogChanges(created=(a_definition("village"),)),
-        naming_created({_INTEGRATION: SetName("VILLAGE")}),
+        lambda _: CatalogChanges(created=(a_definition("hamlet"),)),
+        naming_created({_INTEGRATION: SetName("HAMLET")}),
         author=AUTHOR,
         at=LATER,
     ),

@@ -60,6 +60,7 @@ def export_content(
     TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
     """
     require_type(FieldCodes, codes=codes)
+    require_type(ExportOptions, options=options)
     target = codes.names.resolve_target(target)
     esp, resolver = codes.names.get_esp(target), CodeResolver(codes, target)
     require_fields(content, resolver)
