@@ -31,6 +31,7 @@ from .esp.integrations import *
 from .extras import *
 from .fields.documents import *
 from .fields.history_limits import *
+from .fields.plan_documents import *
 from .fields.publication import *
 from .ports.administrators import *
 from .ports.clock import *
@@ -62,6 +63,7 @@ __all__ = [
     *extras.__all__,
     *fields.documents.__all__,
     *fields.history_limits.__all__,
+    *fields.plan_documents.__all__,
     *fields.publication.__all__,
     *ports.administrators.__all__,
     *ports.clock.__all__,

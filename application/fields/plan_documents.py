@@ -14,6 +14,8 @@ from ..documents.conversion import InvalidDocument, bad_characters, parse_docume
 from ..documents.strict_json import NotJson, parse_json, render_json
 from .batch_documents import parse_batch, render_batch
 
+__all__ = ["SavedPlan"]
+
 
 @frozen
 class SavedPlan:

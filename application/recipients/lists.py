@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -68,6 +68,8 @@ class ListOptions:
     """Whether values that are not of recipient fields are accepted."""
     additional_advice: str = "accept additional values"
     """How a user sets `additional`, in messages."""
+    integration_advice: str = "choose this integration"
+    """How a user sets `integration`, in messages."""
 
 
 @mutable
@@ -295,6 +297,8 @@ def _with_keys(reader: ColumnReader, names: EspNames, options: ListOptions) -> C
             sentences.append(
                 f"{_unknown_columns(unknown, known)} Remove them, or {options.additional_advice}."
             )
+            if options.integration is None:
+                sentences += _names_elsewhere(unknown, names, options.integration_advice)
         raise UnreadableFile(f"{reader.header_place}: {' '.join(sentences)}")
     definitions = names.definitions
     all_keys = [keys.get(title, title) for title in reader.header]
@@ -316,6 +320,21 @@ def _unknown_columns(titles: list[str], known: Collection[str]) -> str:
     listed = ", ".join(_with_similar(each, known) for each in titles[:_MAX_TITLES])
     more = f" and {len(titles) - _MAX_TITLES:,} more" if len(titles) > _MAX_TITLES else ""
     return f"These columns are not recipient fields: {listed}{more}."
+
+
+def _names_elsewhere(titles: list[str], names: EspNames, advice: str) -> Iterator[str]:
+    """Yield sentences with the integration that has the most of these names, if one has any."""
+    found = []
+    for integration in names.integrations.values():
+        known = names.keys_by_name(integration.id)
+        found.append((integration, [title for title in titles if title in known]))
+    best, matching = max(found, key=lambda each: len(each[1]), default=(None, []))
+    if best is not None and matching:
+        listed = ", ".join(matching[:_MAX_TITLES])
+        yield (
+            f"Integration {best.id}, {best.name}, has fields with these names: {listed}. If the"
+            f" file is from there, {advice}."
+        )
 
 
 def _with_similar(title: str, known: Collection[str]) -> str:

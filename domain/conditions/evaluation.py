@@ -37,6 +37,15 @@ _READERS: Mapping[DataType, Mapping[type, Callable[[Any], Value]]] = {
 }
 """The types of the values that recipients can have, and the functions that read them."""
 
+_EXPECTED: Mapping[DataType, str] = {
+    DataType.TEXT: "a text in quotes",
+    DataType.NUMBER: "a number without quotes, such as 3 or 0.5",
+    DataType.BOOLEAN: "true or false, without quotes",
+    DataType.DATE: "a date such as 2026-11-20",
+    DataType.DATETIME: "a date-time with an offset, such as 2026-11-20T09:15:00Z",
+}
+"""What a message about a value of another type requires."""
+
 
 def evaluate(
     condition: Condition, fields: Iterable[RecipientField], values: Mapping[str, object]
@@ -100,5 +109,5 @@ def read_value(key: str, data_type: DataType, value: object) -> Value | None:
     if read is not None:
         with suppress(ValueError, OverflowError):
             return read(value)
-    message = f"This must be a {data_type.value}, because the field has this type."
+    message = f"A {data_type.value} field requires {_EXPECTED[data_type]}."
     raise InvalidRecipient([Violation(Rule.TYPE, message, (key,))])

@@ -97,7 +97,11 @@ def names(
             core.integrations.set_names(chosen.id, integration.id, changes)
         codes = _listed(core.content.read_codes(chosen.id), integration.id, keys)
     if changes:
-        counts = f"{len(assignments)} set, {len(removed)} removed"
+        # The integration is from before the change.
+        had_names = sum(
+            code.field.id in integration.names for code in codes if code.field.key in removed
+        )
+        counts = f"{len(assignments)} set, {had_names:,} removed"
         note(f"Names at integration {integration.id}, {integration.name}: {counts}.")
     if as_json:
         print_json(render_names(codes))

@@ -34,7 +34,7 @@ INVALID_RECIPIENTS = 3
 _ADVICE = {
     DataType.NUMBER: "If the numbers have decimal commas, add --decimal ','.",
     DataType.DATE: (
-        "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY."
+        "If the dates have another format, add --date-format, for example --date-format D.M.YYYY."
     ),
     DataType.BOOLEAN: (
         "If other words mean true and false, add --true and --false, for example --true ja --false"
@@ -102,6 +102,7 @@ def check(
         integration=integration,
         additional=additional,
         additional_advice="add --additional",
+        integration_advice="add --integration with its id",
     )
     with open_target(ctx, organization, url) as target:
         names = target.read_names()

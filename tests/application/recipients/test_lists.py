@@ -16,7 +16,7 @@ from recipient_fields.domain import (
     TextFormats,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, SetName
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.recipient_lists import Lists
@@ -98,6 +98,22 @@ class TestCounterparts:
         create = lists.core.integrations.create_integration
         mailchimp = create(lists.organization_id, esp=Esp.MAILCHIMP, name="Main").id
         assert lists.check("TIER\ngold\n", integration=mailchimp).numbers == (1, 0)
+
+    def test_the_integration_that_has_unknown_columns_is_suggested(
+        self, lists: Lists, klaviyo: IntegrationId
+    ) -> None:
+        lists.core.integrations.set_names(
+            lists.organization_id,
+            klaviyo,
+            {"shoe_size": SetName("Shoes"), "comment": SetName("Note")},
+        )
+        assert lists.refusal("Note,Shoes,Email\n", integration_advice="take it") == (
+            "list.csv:1: These columns are not recipient fields: Note, Shoes, Email. Remove them,"
+            f" or accept additional values. Integration {klaviyo}, Main, has fields with these"
+            " names: Note, Shoes. If the file is from there, take it."
+        )
+        assert "has fields" not in lists.refusal("Note,Email\n", integration=klaviyo)
+        assert "has fields" not in lists.refusal("Email\n")
 
     @pytest.mark.usefixtures("klaviyo")
     def test_two_columns_for_one_field_are_refused(self, lists: Lists) -> None:

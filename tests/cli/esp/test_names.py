@@ -80,6 +80,13 @@ def test_names_are_set_and_removed_together(names, core, acme, audience):
     assert [name.name for name in stored.values()] == ["TIER"]
 
 
+def test_only_names_that_were_set_count_as_removed(names):
+    names("--set", "shop=STORE").messages()
+    again = names("--unset", "shop", "--unset", "loyalty_tier").messages()
+    assert "Names at integration 1, Main list: 0 set, 1 removed." in again
+    assert "0 set, 0 removed." in names("--unset", "shop").messages()
+
+
 def test_either_all_names_are_set_or_none(names, core, acme, audience):
     run = names("--set", "shop=STORE", "--set", "loyaltytier=TIER", "--unset", "city")
     assert (run.status, run.out) == (1, "")

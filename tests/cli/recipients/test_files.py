@@ -32,9 +32,7 @@ INVALID = 3
 TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
 NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
-DATES = (
-    "If the dates have another format, add --date-format, for example --date-format DD.MM.YYYY.\n"
-)
+DATES = "If the dates have another format, add --date-format, for example --date-format D.M.YYYY.\n"
 BOOLEANS = (
     "If other words mean true and false, add --true and --false, for example --true ja --false"
     " nein.\n"

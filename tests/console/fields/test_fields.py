@@ -160,7 +160,7 @@ def test_a_field_shows_all_its_members(console: Console, dana: Browser) -> None:
     page = dana.get(f"{console.fields}/{field.id}")
 
     for text in (
-        "Mailchimp SIZE Own code This field is not insertable. SIZE Copy",
+        "Own code Insertion code This field is not insertable. Value expression SIZE Copy",
         "Insertion code *|SIZE|* Copy Value expression SIZE Copy",
         "Name Shoe size Key shoe_size Data type number Allowed values 36 37.5 Insertable No",
         f"Origin Manual Id {field.id} Created 20 Nov 2026, 09:15 UTC Updated 20 Nov 2026",
@@ -221,19 +221,27 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
     page = dana.get(f"{console.fields}/{field.id}")
 
     connected, _, others = page.text.partition("7 other ESPs that you have not connected")
-    braze = "loyalty_tier Found {{custom_attribute.${loyalty_tier}}} Copy"
-    assert f"BrazeEmails {braze} custom_attribute.${{loyalty_tier}} Copy" in connected
-    assert "KlaviyoShop Loyalty Tier Found {{ person|lookup:'Loyalty Tier' }} Copy" in connected
+    assert "Integration Name there State Code" in connected
+    braze = "Insertion code {{custom_attribute.${loyalty_tier}}} Copy"
+    braze += " Value expression custom_attribute.${loyalty_tier} Copy"
+    assert f"BrazeEmails loyalty_tier Found {braze}" in connected
+    klaviyo = "Insertion code {{ person|lookup:'Loyalty Tier' }} Copy"
+    assert f"KlaviyoShop Loyalty Tier Found {klaviyo}" in connected
     assert "MailchimpAudience None No name The last sync found no field" in connected
-    assert "HubSpot loyalty_tier Assumed {{ contact.loyalty_tier }} Copy" in others
-    assert "Brevo LOYALTY_TIER Assumed {{ contact.LOYALTY_TIER }} Copy" in others
+    hubspot = "Insertion code {{ contact.loyalty_tier }} Copy"
+    assert f"HubSpot loyalty_tier Assumed {hubspot}" in others
+    brevo = "Insertion code {{ contact.LOYALTY_TIER }} Copy"
+    assert f"Brevo LOYALTY_TIER Assumed {brevo}" in others
+    prelude = '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
+    assert f"Copy Once per email, before this code: {prelude}" in others
     assert "Stands for loyalty_tier_1 of Emails" in page.text
     assert page.links["Braze"].endswith(f"/settings/integrations/{emails.id}")
     console.core.integrations.set_names(
         console.acme.id, audience.id, {"loyalty_tier": SetName("TIER")}
     )
     page = dana.get(f"{console.fields}/{field.id}")
-    assert "MailchimpAudience TIER Missing *|TIER|* Copy TIER Copy" in page.text
+    codes = "Insertion code *|TIER|* Copy Value expression TIER Copy"
+    assert f"MailchimpAudience TIER Missing {codes}" in page.text
     assert "The last sync found no field TIER. Add a merge field with the tag TIER" in page.text
     names_page = dana.get(page.links["Set another name"])
     assert names_page.form("name").value("key") == "loyalty_tier"

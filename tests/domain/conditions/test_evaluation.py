@@ -169,6 +169,25 @@ def test_a_value_of_another_type_is_rejected(key, value, raises_violations):
     assert issubclass(InvalidRecipient, InvalidInput)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("city", 3, "A text field requires a text in quotes."),
+        ("visits", "3", "A number field requires a number without quotes, such as 3 or 0.5."),
+        ("newsletter", "true", "A boolean field requires true or false, without quotes."),
+        ("birthday", "20.11.2026", "A date field requires a date such as 2026-11-20."),
+        (
+            *("last_visit", "2026-11-20"),
+            ("A datetime field requires a date-time with an offset, such as 2026-11-20T09:15:00Z."),
+        ),
+    ],
+)
+def test_the_message_about_a_value_has_an_example(key, value, message):
+    with pytest.raises(InvalidRecipient) as caught:
+        holds(f"{key} is set", **{key: value})
+    assert [each.message for each in caught.value.violations] == [message]
+
+
 @pytest.mark.parametrize("key", ["city", "visits", "newsletter", "birthday", "last_visit"])
 def test_an_empty_text_is_not_set_whatever_the_type_of_the_field(key):
     assert holds(f"{key} is not set", **{key: ""})
