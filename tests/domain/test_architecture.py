@@ -50,7 +50,6 @@ FOR_THE_PROJECT = {
     "application.documents.schemas",
     "application.fields.inputs",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
-    "application.fields.plan_documents",
     "application.fields.planning",
     "application.ports.recipients",
     "application.recipients.inference",

@@ -188,7 +188,7 @@ def parse_handlebars(tag: RawTag) -> Expression:
             is_call = is_first and (before.text == "(" or is_block or _begins_operand(after))
             if is_call:
                 expression.helpers.append(token.text)
-            else:
+            elif not token.text.startswith("@"):  # `@index` belongs to a loop, `[@index]` does not.
                 expression.paths.append(_parts(token.text))
         elif token.kind == "value":
             expression.interpolations.append(_interpolation(token))

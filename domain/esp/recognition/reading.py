@@ -157,7 +157,7 @@ def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
 
 def _handlebars(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
     root, name = path[0], ".".join(path)
-    if root in vocabulary.local or root.startswith("@"):
+    if root in vocabulary.local:
         return TagRole.NONE, name
     if root in vocabulary.fields and len(path) == 2:
         return TagRole.FIELD, path[1]

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.domain.esp import Esp, NoSafeForm, derive_codes, recognize_dialects
+from recipient_fields.domain.esp import (
+    Esp,
+    NoSafeForm,
+    TagRole,
+    derive_codes,
+    recognize,
+    recognize_dialects,
+)
 
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
@@ -121,6 +128,14 @@ def test_every_derived_code_is_recognized(esp, data):
     assert set(recognized) <= {esp} | TWINS.get(esp, set())
     if codes.prelude is not None:
         assert recognize_dialects(codes.prelude) == (esp,)
+
+
+def test_a_field_that_is_called_like_a_variable_of_a_loop_is_recognized():
+    [field] = recognize("{{[@index]}}")
+    [variable] = recognize("{{@index}}")
+    assert field.dialects[0] is Esp.ITERABLE
+    assert (field.role, field.names) == (TagRole.FIELD, ("@index",))
+    assert (variable.role, variable.names) == (TagRole.NONE, ())
 
 
 @EVERY_ESP
