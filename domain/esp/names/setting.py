@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
+from ...arguments import require_type
 from ...errors import Rule, Violation, Violations
 from ...fields.field import RecipientField
 from ...identity import FieldId
@@ -28,8 +29,10 @@ def set_names(
 
     Raises: InvalidNames, with all violations at their keys, if a field does not exist or is one of
     the integration's synced fields, if the dialect has no safe form for a name, or if two fields
-    would have the same name.
+    would have the same name. TypeError if a name is not a SetName.
     """
+    for key, name in changes.items():
+        require_type(SetName | None, **{f"changes[{key!r}]": name})
     by_key = {str(field.key): field for field in fields}
     violations = Violations()
     for key in changes:

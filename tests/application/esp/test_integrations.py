@@ -337,6 +337,13 @@ def test_a_storage_that_fails_is_reported(storage, clock):
         service.sync_fields(OrganizationId(1), IntegrationId(1), reported("CITY"))
 
 
+def test_a_text_is_no_name_to_set(integrations, mailchimp, acme, service):
+    service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
+    with pytest.raises(TypeError, match=r"changes\['city'\] must be a SetName or None, not str"):
+        integrations.set_names(acme, mailchimp.id, {"city": "TOWN"})
+    assert integrations.get_integration(acme, mailchimp.id).names == {}
+
+
 def test_a_synced_field_is_read_like_any_other(integrations, mailchimp, acme, service):
     integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
     assert service.get_field(acme, FieldKey("city")).custom_insertion_code == "*|CITY|*"
