@@ -64,7 +64,8 @@ class HttpLoad:
 
     def require_an_outage_of_503s(self, *, within: float = MAX_RESPONSE_TIME) -> None:
         """Check that there was no 500, no 401, no late response, and no 503 without Retry-After."""
-        assert {response.status for response in self.responses} <= {200, 201, 503}
+        statuses = {response.status for response in self.responses}
+        assert statuses <= {200, 201, 503}, statuses
         assert all(response.retry_after for response in self.responses if response.status == 503)
         slowest = max(response.seconds for response in self.responses)
         _log.info("slowest response %.2f s", slowest)
