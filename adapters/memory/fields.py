@@ -75,22 +75,34 @@ class MemoryFieldRepository(FieldRepository):
         at: datetime,
     ) -> AppliedChanges:
         with self._lock:
-            applied = self.plan(organization_id, plan)
-            self.store(organization_id, applied, author=author, at=at)
-            return applied
+            changes = plan(self.view(organization_id))
+            return self.store(organization_id, changes, author=author, at=at)
 
-    def plan(self, organization_id: OrganizationId, plan: CatalogPlanner) -> AppliedChanges:
-        """Return what `store` has to store for the changes that `plan` returns, under the lock."""
-        return self.with_ids(organization_id, plan(_CatalogView(self, organization_id)))
+    def view(self, organization_id: OrganizationId) -> CatalogView:
+        """Return what a planner can read, under the lock."""
+        return _CatalogView(self, organization_id)
+
+    def store(
+        self,
+        organization_id: OrganizationId,
+        changes: CatalogChanges,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Store and record the changes, under the lock: all of them, or none."""
+        applied = self.with_ids(organization_id, changes)
+        self.store_applied(organization_id, applied, author=author, at=at)
+        return applied
 
     def with_ids(self, organization_id: OrganizationId, changes: CatalogChanges) -> AppliedChanges:
-        """Return what `store` has to store for the changes, under the lock."""
+        """Return the changes with the ids of the new fields, under the lock. Store nothing."""
         if changes.created:
             self.catalog(organization_id)  # If there is no such organization, no id is used.
         created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
         return AppliedChanges(changes, created)
 
-    def store(
+    def store_applied(
         self,
         organization_id: OrganizationId,
         applied: AppliedChanges,
@@ -98,7 +110,7 @@ class MemoryFieldRepository(FieldRepository):
         author: Author,
         at: datetime,
     ) -> None:
-        """Store and record the changes: all of them, or none."""
+        """Store and record changes with ids, under the lock: all of them, or none."""
         changes = applied.changes
         if changes != CatalogChanges():
             catalog = self.catalog(organization_id)

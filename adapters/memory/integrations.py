@@ -116,11 +116,12 @@ class MemoryIntegrationRepository(IntegrationRepository):
     ) -> AppliedChanges:
         with self._lock:
             stored = {each.id: each for each in self.all(organization_id)}
-            applied = self._fields.plan(organization_id, plan)
+            changes = plan(self._fields.view(organization_id))
+            applied = self._fields.with_ids(organization_id, changes)
             fields = applied.apply_to(self._fields.all(organization_id).fields)
             named = name(tuple(stored.values()), fields)
             names = [(stored[each.id], each.names) for each in named]  # This may still raise.
-            self._fields.store(organization_id, applied, author=author, at=at)
+            self._fields.store_applied(organization_id, applied, author=author, at=at)
             for integration, changed in names:
                 self._replace(integration, evolve(integration, names=changed))
             return applied
@@ -140,8 +141,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
             fields = integration.filter_fields(self._fields.all(organization_id).fields)
             check(fields)
             changes = CatalogChanges(deleted=fields)
-            applied = self._fields.with_ids(organization_id, changes)
-            self._fields.store(organization_id, applied, author=author, at=at)
+            self._fields.store(organization_id, changes, author=author, at=at)
             del self._integrations[integration_id]
             self._advance(organization_id)
             return fields
@@ -158,13 +158,9 @@ class MemoryIntegrationRepository(IntegrationRepository):
     ) -> SyncPlan:
         with self._lock:
             integration = self.get(organization_id, integration_id)
-            fields, integrations = (
-                self._fields.all(organization_id).fields,
-                self.all(organization_id),
-            )
-            plan = planner(integration, fields, integrations)
-            applied = self._fields.with_ids(organization_id, plan.changes)
-            self._fields.store(organization_id, applied, author=author, at=at)
+            fields = self._fields.all(organization_id).fields
+            plan = planner(integration, fields, self.all(organization_id))
+            self._fields.store(organization_id, plan.changes, author=author, at=at)
             synced = plan.integration
             self._integrations[integration_id] = evolve(
                 integration,
