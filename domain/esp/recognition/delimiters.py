@@ -51,6 +51,13 @@ DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
 }
 """The delimiters of each language."""
 
+OF_ONE_ESP: Mapping[Delimiter, Esp] = {
+    Delimiter.FEED: Esp.ITERABLE,
+    Delimiter.SUBSTITUTION: Esp.SENDGRID,
+    Delimiter.LEGACY_TAG: Esp.SENDGRID,
+}
+"""The delimiters that one ESP has beside those of its language."""
+
 
 @frozen
 class RawTag:

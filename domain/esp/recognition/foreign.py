@@ -9,7 +9,7 @@ from enum import Enum
 from attrs import frozen
 
 from ..dialects import Esp
-from .delimiters import Delimiter, RawTag
+from .delimiters import OF_ONE_ESP, Delimiter, RawTag
 from .expressions import Expression, Path
 from .reading import has_delimiter, parse
 from .vocabularies import VOCABULARIES
@@ -73,12 +73,8 @@ def judge_tag(esp: Esp, tag: RawTag, local_names: Container[str] = ()) -> Findin
             return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
         return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
     vocabulary = VOCABULARIES[esp]
-    if esp not in _WITH_BRACES or tag.delimiter in {
-        Delimiter.COMMENT,
-        Delimiter.FEED,
-        Delimiter.SUBSTITUTION,
-        Delimiter.LEGACY_TAG,
-    }:
+    has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
+    if esp not in _WITH_BRACES or not has_words:
         return None
     found = list(_Judge(esp, vocabulary, tag, local_names).findings())
     return next((each for each in found if each.is_mistake), found[0] if found else None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..dialects import Esp
 from .ampscript import read_ampscript
-from .delimiters import DELIMITERS, Delimiter, RawTag
+from .delimiters import DELIMITERS, OF_ONE_ESP, Delimiter, RawTag
 from .expressions import Expression, Path, parse_handlebars, parse_piped
 from .roles import Reading, TagRole, reading_of
 from .vocabularies import VOCABULARIES
@@ -19,16 +19,13 @@ _MERGE_NAME = re.compile(r"\s*+([\w:]++)")
 _PERCENT_NAME = re.compile(r"\$([A-Z0-9_-]++)")
 _WORD = re.compile(r"\w++")
 _LOOPS = {"break", "continue", "cycle", "each", "endfor", "endtablerow", "for", "tablerow"}
-_OF_SENDGRID = {Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}
 _LOOP_STATES = {"forloop", "loop", "tablerowloop"}
 
 
 def has_delimiter(esp: Esp, tag: RawTag) -> bool:
     """Return whether the dialect of the ESP has tags with these delimiters."""
-    if tag.delimiter is Delimiter.FEED:
-        return esp is Esp.ITERABLE
-    if tag.delimiter in _OF_SENDGRID:
-        return esp is Esp.SENDGRID
+    if tag.delimiter in OF_ONE_ESP:
+        return esp is OF_ONE_ESP[tag.delimiter]
     vocabulary = VOCABULARIES[esp]
     if esp is Esp.SALESFORCE and tag.delimiter is Delimiter.EXPRESSION:
         expression = parse_piped(tag)
@@ -139,7 +136,7 @@ def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[Tag
 
 
 def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
-    if tag.delimiter in _OF_SENDGRID:
+    if OF_ONE_ESP.get(tag.delimiter) is Esp.SENDGRID:
         role = TagRole.FIELD if tag.text.startswith("[%") else TagRole.SYSTEM
         return reading_of([(role, _WORD.findall(tag.text)[0])], TagRole.NONE)
     expression = parse_handlebars(tag)

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ...arguments import require_type
 from ..dialects import Esp
-from .delimiters import Delimiter, RawTag, find_raw_tags
+from .delimiters import OF_ONE_ESP, RawTag, find_raw_tags
 from .foreign import Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
 from .roles import Reading, TagRole
@@ -123,7 +123,7 @@ def _has_sign(esp: Esp, tag: RawTag) -> bool:
         return False
     if vocabulary.syntax in {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}:
         return True
-    if tag.delimiter in {Delimiter.FEED, Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}:
+    if tag.delimiter in OF_ONE_ESP:
         return True
     expression = parse(vocabulary.syntax, tag)
     reading = read_tag(esp, tag)
