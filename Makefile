@@ -12,8 +12,9 @@ LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 # Build with the installed setuptools, whose hash was checked, as PEP 517 says: pip warns of other ways.
 BUILD_HERE := --no-build-isolation --use-pep517
-# Many tests wait for timeouts and other processes, so two workers keep a core busy.
-WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 2)")
+# Many tests wait for other processes, so one more worker than cores keeps them busy. With more, some calls of PostgreSQL
+# get no response within their deadline of 0.7 s.
+WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # `make test-all` generates four times as many examples.
 BRIEFLY := --hypothesis-profile brief -m "not slow"
