@@ -12,7 +12,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
-from ..relational.database import Database, RowLock, Work
+from ..relational.database import Database, Row, RowLock, Work
 from .citus.schema import is_distributed
 from .dialect import PostgresConnection, lock_statement
 from .errors import every_error_translated, retry_once
@@ -112,8 +112,9 @@ class _ApplicationDatabase(Database):
         seconds: float = CALL_TIMEOUT,
     ) -> T:
         def execute(connection: Connection[Any]) -> T:
-            locked = None if lock is None else connection.execute(lock_statement(lock))
-            return work(PostgresConnection(connection, locked))
+            if lock is not None:
+                connection.execute(lock_statement(lock))
+            return work(_ApplicationConnection(connection, lock))
 
         return self.run(execute, seconds=seconds)
 
@@ -157,6 +158,19 @@ class _ApplicationDatabase(Database):
         yield
         # If the block raises, the rollback restores them.
         connection.execute(_SET, (lock, statement, path))
+
+
+class _ApplicationConnection(PostgresConnection):
+    """Executes statements in the application's transaction. A plan can execute others in it."""
+
+    def __init__(self, connection: Connection[Any], lock: RowLock | None) -> None:
+        super().__init__(connection)
+        self._row_lock = lock
+
+    def locked(self) -> Row | None:
+        if self._row_lock is None:
+            return None
+        return self.driver.execute(lock_statement(self._row_lock)).fetchone()
 
 
 @contextmanager

@@ -46,7 +46,8 @@ class LockedCatalog(CatalogView):
     @cached_property
     def counters(self) -> Counters:
         """The counters. Raises: OrganizationNotFound if the organization does not exist."""
-        return Counters.of(self._connection.locked())
+        self._row = self._connection.locked()
+        return Counters.of(self._row)
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         return find_field(self._connection, self._organization_id, reference)
@@ -87,10 +88,10 @@ class LockedCatalog(CatalogView):
 
         Raises: OrganizationNotFound if there are changes, and the organization does not exist.
         """
-        changes, counters = planned.changes, None
+        changes = planned.changes
         if changes == CatalogChanges():
             return AppliedChanges(changes, ())
-        counters = self.counters
+        counters = self._newest_counters()
         self._share(planned.values, last_sequence=counters.last_sequence + len(planned.records))
         if changes.deleted:
             ids = {"ids": [each.id for each in changes.deleted]}
@@ -110,6 +111,13 @@ class LockedCatalog(CatalogView):
         """Increase the revision of the catalog, whose fields do not change."""
         self.counters.advance()
         self._store_counters()
+
+    def _newest_counters(self) -> Counters:
+        """Return the counters, which a plan can have changed in a transaction of an application."""
+        counters, row = self.counters, self._connection.locked()
+        if row != self._row:
+            counters = self.counters = Counters.of(row)
+        return counters
 
     def _create(self, created: Sequence[FieldDefinition]) -> tuple[RecipientField, ...]:
         rows = [*map(field_row, created)]

@@ -88,7 +88,10 @@ class Connection(Protocol):
         """Do the same with an INSERT, and return the row that it returns for each row."""
 
     def locked(self) -> Row | None:
-        """Return the row that the transaction has locked first, or None if there is none."""
+        """Return the row that the transaction has locked first, or None if there is none.
+
+        Its own changes may be missing, unless it is that of an application, whose plans can write.
+        """
 
 
 def require_locked(connection: Connection) -> None:
