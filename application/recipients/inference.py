@@ -12,7 +12,7 @@ from recipient_fields.domain import (
     FieldInference,
     ProposedField,
     TextFormats,
-    column_name,
+    clean_line,
 )
 from recipient_fields.domain.esp import EspNames
 
@@ -52,7 +52,7 @@ def infer_fields(
     names = EspNames((), ()) if names is None else names
     esp_names = find_esp_names(names, integration)
     if isinstance(reader, ColumnReader):
-        require_names(reader.header_place, [column_name(title) for title in reader.header])
+        require_names(reader.header_place, [clean_line(title) for title in reader.header])
     inference = FieldInference(
         formats if isinstance(reader, TextReader) else None, max_allowed_values
     )
