@@ -5,7 +5,9 @@ import pytest
 from hypothesis import settings
 
 # For a long run: pytest tests/adapters --hypothesis-profile=long
-settings.register_profile("long", max_examples=5_000, stateful_step_count=100, deadline=None)
+settings.register_profile(
+    "long", settings.get_profile("suite"), max_examples=5_000, stateful_step_count=100
+)
 
 
 @pytest.fixture
