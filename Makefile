@@ -150,6 +150,7 @@ check: install docs ## lint, check types, security and imports, and build the do
 	$(BIN)/lint-imports
 	$(BIN)/python tests/packaging/patterns.py
 	$(BIN)/python tests/packaging/domain_words.py
+	$(BIN)/python tests/packaging/code_lines.py
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(SOURCES)
 
 docs: install   ## build the documentation into build/docs, warnings as errors
