@@ -17,6 +17,14 @@ def database(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the list of the waits before retries, which take no time."""
+    waits: list[float] = []
+    monkeypatch.setattr("recipient_fields.adapters.network.sleep", waits.append)
+    return waits
+
+
+@pytest.fixture
 def without_urllib3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every module that needs urllib3 be imported again, without it."""
     adapters = ("client", "deadline_http", "esp", "introspection", "network")
