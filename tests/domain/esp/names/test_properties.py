@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recipient_fields.domain import FieldId, RecipientField, RecipientSchema, find_columns
@@ -27,7 +27,7 @@ from .catalogs import NAMES, organizations, reports
 from .specification import has_form
 
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", settings().max_examples))
-THOROUGHLY = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+THOROUGHLY = settings(max_examples=EXAMPLES)
 BRIEFLY = settings(THOROUGHLY, max_examples=max(EXAMPLES // 4, 1))
 """For properties that run exports: these take more time than the names."""
 
