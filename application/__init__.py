@@ -20,6 +20,7 @@ from .accounts.administrators import *
 from .accounts.audit import *
 from .accounts.key_validation import *
 from .clock import *
+from .content.code_documents import *
 from .content.content import *
 from .content.documents import *
 from .copying import *
@@ -57,6 +58,7 @@ __all__ = [
     *documents.conversion.__all__,
     *documents.strict_json.__all__,
     *environment.__all__,
+    *content.code_documents.__all__,
     *content.content.__all__,
     *content.documents.__all__,
     *esp.integrations.__all__,
