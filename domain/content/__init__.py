@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .checks import *
     from .errors import *
     from .filters import *
     from .preview import *
@@ -24,6 +23,5 @@ else:
         "tree",
         "surfaces",
         "syntax",
-        "checks",
         "preview",
     )

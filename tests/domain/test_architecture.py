@@ -129,7 +129,7 @@ def test_type_checkers_find_the_names_of_the_same_modules(package):
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
     ]
     (call,) = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    modules = [each.value for each in call.args if isinstance(each, ast.Constant)]
+    modules = [str(each.value) for each in call.args if isinstance(each, ast.Constant)]
     assert sorted(modules) == stars
 
 
