@@ -10,7 +10,6 @@ from recipient_fields.application import (
     CatalogPlanner,
     FieldRepository,
     PublishedCatalog,
-    published,
 )
 from recipient_fields.domain import (
     AppliedChanges,
@@ -43,6 +42,9 @@ class RelationalFieldRepository(FieldRepository):
         return self._database.read(lambda c: read_catalog(c, organization_id))
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        # Imported here because only services publish catalogs, and it takes all documents.
+        from recipient_fields.application import published
+
         return published(self.all(organization_id))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:

@@ -12,7 +12,7 @@ from recipient_fields.domain import (
     FieldInference,
     ProposedField,
     TextFormats,
-    column_name,
+    clean_line,
 )
 from recipient_fields.domain.esp import EspNames
 
@@ -53,7 +53,7 @@ def infer_fields(
     esp_names = find_esp_names(names, integration)
     inference = FieldInference(None, max_allowed_values)
     if isinstance(reader, TextReader):
-        require_names(reader.header_place, [column_name(title) for title in reader.header])
+        require_names(reader.header_place, [clean_line(title) for title in reader.header])
         inference = FieldInference(formats, max_allowed_values)
     recipients = skipped = 0
     for row in reader:
