@@ -7,13 +7,14 @@ from itertools import chain, islice
 
 from ..arguments import require_type
 from ..conditions import InvalidCondition, LocatedViolation
+from ..conditions.tree import comparisons
 from ..errors import Rule
 from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .filters import find_type_error
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, comparisons, require_content
+from .tree import Branch, Content, require_content
 
 __all__ = ["check_content"]
 

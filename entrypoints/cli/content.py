@@ -29,6 +29,7 @@ from .output_files import complete_outputs
 from .strict_options import chosen_strictness, strict_options
 from .violations import (
     name_of,
+    note_unlisted,
     note_violations,
     note_warnings,
     parse_json_file,
@@ -272,7 +273,8 @@ def preview(
         parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     note_warnings(parsed.warnings)
-    print_bytes(mark + shown.encode())
+    note_unlisted(shown.unlisted)
+    print_bytes(mark + shown.content.encode())
 
 
 def _decoded(content: bytes) -> tuple[bytes, str]:
