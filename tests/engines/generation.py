@@ -229,7 +229,7 @@ def _neighbours(literal: Value) -> list[object]:
             return [literal, not literal]
         case int() | float():
             near = [literal, literal, float(literal), literal - 1, literal - 0.5, literal + 0.5]
-            return [each for each in near if abs(each) <= MAX_SAFE_INTEGER]
+            return [each if abs(each) <= MAX_SAFE_INTEGER else literal for each in near]
     return []
 
 
