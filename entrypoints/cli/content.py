@@ -22,11 +22,12 @@ from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options
-from .options import OneOf, json_option, option
+from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_bytes, print_json, print_line
 from .output_files import complete_outputs
 from .strict_options import chosen_strictness, strict_options
+from .typed_options import OneOf
 from .violations import (
     name_of,
     note_unlisted,
