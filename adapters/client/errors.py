@@ -36,6 +36,14 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
+from recipient_fields.domain.conditions import (
+    InvalidCondition,
+    InvalidRecipient,
+    LocatedViolation,
+    TextPosition,
+)
+from recipient_fields.domain.content import InvalidContent
+from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 
 from ..network import Response, describe
 from .responses import InvalidResponse, read_document, version_of
@@ -81,6 +89,8 @@ class _Detail:
     pointer: str
     code: str
     message: str
+    line: int | None = None
+    column: int | None = None
     suggestion: str | None = None
     existing_id: FieldId | None = None
     existing_key: FieldKey | None = None
@@ -129,7 +139,9 @@ def _convert(
             return rejection
     match code:
         case "validation_failed":
-            return _invalid_field(_details(error))
+            return _invalid_input(error.code, _details(error))
+        case "not_expressible":
+            return _not_expressible(_details(error), message)
         case "not_found":
             return BeforeHistory(message) if error.reason == "before_history" else not_found()
         case "forbidden":
@@ -246,16 +258,56 @@ def _catalog_too_large(limit: object, used: object) -> CatalogTooLarge:
     return CatalogTooLarge(limit, used)
 
 
+def _invalid_input(code: str, details: Sequence[_Detail]) -> RecipientFieldsError:
+    """Return the error for the member of the body that the details are about."""
+    members = {_member(each) for each in details}
+    match members.pop() if len(members) == 1 else None:
+        case "recipient_field" | "":
+            return _invalid_field(details)
+        case "content":
+            return InvalidContent([_located(detail) for detail in details])
+        case "condition":
+            return InvalidCondition([_violation(detail) for detail in details])
+        case "recipient":
+            return InvalidRecipient([_violation(detail) for detail in details])
+        case "integration_id" if details[0].code == Rule.REQUIRED.value:
+            return IntegrationRequired(details[0].message)
+        case "integration_id":
+            return IntegrationNotFound(details[0].message)
+    return RequestRefused(code, str(_invalid_field(details))[:_MAX_MESSAGE])
+
+
+def _not_expressible(details: Sequence[_Detail], message: str) -> NotExpressible:
+    if not details:
+        raise InvalidResponse("its details are empty")
+    return NotExpressible(message, _member(details[0]))
+
+
+def _member(detail: _Detail) -> str:
+    """Return the member of the body that the detail is about, or an empty text."""
+    return detail.pointer[1:].partition("/")[0]
+
+
 def _invalid_field(details: Sequence[_Detail]) -> InvalidField:
     return InvalidField([_violation(detail) for detail in details])
 
 
 def _violation(detail: _Detail) -> Violation:
+    return Violation(_rule(detail), detail.message, _path(detail.pointer), detail.suggestion)
+
+
+def _located(detail: _Detail) -> LocatedViolation:
+    """Return the violation at its place in the content. One without a place is at the beginning."""
+    position = TextPosition(detail.line or 1, detail.column or 1)
+    reason = detail.message.removeprefix(f"{position}: ")
+    return position.locate(Violation(_rule(detail), reason, suggestion=detail.suggestion))
+
+
+def _rule(detail: _Detail) -> Rule:
     try:
-        rule = Rule(detail.code)
+        return Rule(detail.code)
     except ValueError:  # A later version of the service has added the code.
-        rule = Rule.FORMAT
-    return Violation(rule, detail.message, _path(detail.pointer), detail.suggestion)
+        return Rule.FORMAT
 
 
 def _path(pointer: str) -> tuple[str | int, ...]:
