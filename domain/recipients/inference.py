@@ -11,10 +11,8 @@ from attrs import field, frozen, mutable
 from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import FieldDraft, RecipientField
-from ..fields.origins import API
+from ..fields.unstored import define_fields
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
-from ..identity import FieldId, OrganizationId
-from ..instants import from_epoch_milliseconds
 from ..text import MAX_LINE_LENGTH, clean_line
 from .columns import match_columns, propose_keys
 from .schema import NOT_SET, CheckedRecipient, RecipientSchema
@@ -239,9 +237,5 @@ def _allowed_values(texts: Collection[str]) -> AllowedValues | None:
 
 def _schema_of_every_type() -> RecipientSchema:
     """Return a schema with one field for each data type, whose key is the name of the type."""
-    return RecipientSchema.of(
-        FieldDraft(name=each.value, key=each.value, data_type=each)
-        .define(by=API, at=from_epoch_milliseconds(0))
-        .with_id(FieldId(number), OrganizationId(1))
-        for number, each in enumerate(DataType, start=1)
-    )
+    drafts = (FieldDraft(name=each.value, key=each.value, data_type=each) for each in DataType)
+    return RecipientSchema.of(define_fields(drafts))
