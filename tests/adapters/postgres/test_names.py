@@ -50,6 +50,6 @@ def test_a_preview_and_its_keys_are_one_round_trip(
 ) -> None:
     content = parse_content("{{recipient.tier}} {{recipient.email}}")
     round_trips.clear()
-    text, keys = core.content.preview_with_keys(ours, content, {"tier": "gold"})
+    shown = core.content.preview_content(ours, content, {"tier": "gold"})
     assert len(round_trips) == 1
-    assert (text, keys) == ("gold recipient@example.com", ("tier",))
+    assert (shown.content, shown.keys) == ("gold recipient@example.com", ("tier",))
