@@ -58,6 +58,8 @@ _TYPES = {
     "value": "text",
 }
 """The type of each column of the rows that statements store."""
+_TRANSPORTED = {"json": "text", "timestamptz": "bigint"}
+"""The types in which a statement gets the values of these types: times in milliseconds."""
 
 _LAST_FIELD_ID = """
     SELECT coalesce(last_value, 0) FROM pg_sequences
@@ -67,7 +69,7 @@ _LAST_FIELD_ID = """
 """
 """Select the last assigned id. There is no row if the role may not read it."""
 
-_encode = JSONEncoder(check_circular=False, default=datetime.isoformat).encode
+_encode = JSONEncoder(check_circular=False).encode
 
 
 @frozen
@@ -155,19 +157,27 @@ def _instant(column: str) -> str:
 def _value(column: str) -> str:
     """Return the placeholder of a column's value, with its type."""
     name = column.removeprefix(":")
-    return f":{name}::{_TYPES[name]}"
+    kind = _TYPES[name]
+    return _converted(f":{name}::{_TRANSPORTED.get(kind, kind)}", kind)
 
 
 def _recordset(columns: Sequence[str]) -> str:
     """Return the table of the JSON document `rows`, with those columns that are no placeholders."""
     types = ((each, _TYPES[each]) for each in columns if not each.startswith(":"))
-    members = (f"{each} {'text' if kind == 'json' else kind}" for each, kind in types)
+    members = (f"{each} {_TRANSPORTED.get(kind, kind)}" for each, kind in types)
     return f"json_to_recordset(:rows::json) AS row ({', '.join(members)})"
 
 
 def _from_json(column: str) -> str:
-    """Return the value of a column in `_recordset`. A JSON document is a text in it."""
-    return f"{column}::json" if _TYPES[column] == "json" else column
+    """Return the value of a column in `_recordset`."""
+    return _converted(column, _TYPES[column])
+
+
+def _converted(value: str, kind: str) -> str:
+    """Return a value as this type."""
+    if kind == "timestamptz":
+        return f"to_timestamp({value} / 1000.0)"
+    return f"{value}::json" if kind == "json" else value
 
 
 POSTGRES = PostgresDialect()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from time import time_ns
 
-from attrs import frozen
+from attrs import fields, frozen
 from psycopg.errors import UniqueViolation
 
 from recipient_fields.application import CatalogPlanner, PublishedCatalog
@@ -35,18 +35,17 @@ from recipient_fields.domain import (
     plan_creation,
 )
 
-from ..relational.changes import PlannedChanges, UpdateFields, changed_columns
+from ..relational.catalogs import reference_values
+from ..relational.changes import PlannedChanges, UpdateFields, changed_columns, field_row
 from ..relational.counters import Counters
-from ..relational.database import Connection, Values, storable_id
+from ..relational.database import Connection, storable_id
 from ..relational.fields import RelationalFieldRepository
-from ..relational.reading import reference_values
-from ..relational.rows import field_row
 from ..relational.statements import SQL, Statements
 from ..row_mapping import read_field
 
 POSTGRES_SQL = Statements(__package__, SQL)
-_COUNTERS = 9
-"""The number of counters."""
+_COUNTERS = len(fields(Counters))
+_ID_SIZE = id_size(MAX_SAFE_INTEGER)
 
 
 class LockRequired(Exception):
@@ -83,8 +82,11 @@ class PostgresFieldRepository(RelationalFieldRepository):
 
         if self._is_fast:
             planned = PlannedChanges.of(CatalogChanges(created=(definition,)), author)
-            values = {"limit": limit, "max_fields_size": _room(definition, size_limit)}
-            field = self._database.read(lambda c: try_creation(c, organization_id, planned, values))
+            field = self._database.read(
+                lambda c: try_creation(
+                    c, organization_id, planned, limit=limit, size_limit=size_limit
+                )
+            )
             if field is not None:
                 return field
         at = definition.created_at
@@ -165,9 +167,11 @@ class ReadCatalog(CatalogView):
         planned = PlannedChanges.of(changes, author)
         if self._counters is None or len(planned.records) > 1 or planned.values or changes.restored:
             raise LockRequired
-        revision = {"read_revision": self._counters.revision}
+        revision = self._counters.revision
         if changes.created:
-            field = try_creation(self._connection, self._organization_id, planned, revision)
+            field = try_creation(
+                self._connection, self._organization_id, planned, read_revision=revision
+            )
             if field is None:
                 raise LockRequired
             return AppliedChanges(changes, (field,))
@@ -176,8 +180,8 @@ class ReadCatalog(CatalogView):
         occurred_at = self._counters.apply(planned, applied, at)
         values = {
             **self._counters.values(self._organization_id),
-            **revision,
             **row,
+            "read_revision": revision,
             "author": planned.author,
             "occurred_at": occurred_at,
         }
@@ -200,38 +204,39 @@ def _known(counter: int | None) -> int:
 
 
 def try_creation(
-    connection: Connection, organization_id: OrganizationId, planned: PlannedChanges, limits: Values
+    connection: Connection,
+    organization_id: OrganizationId,
+    planned: PlannedChanges,
+    *,
+    limit: int | None = None,
+    size_limit: int | None = None,
+    read_revision: int | None = None,
 ) -> RecipientField | None:
     """Create and record the field of these changes, or return None if a plan has to decide that.
 
-    The history shares some values. These must be stored first, so a plan decides then, too.
+    `read_revision` is the revision that the catalog must have. If the history shares values of the
+    field, these must be stored first, so a plan decides then, too.
     """
     [definition], [record] = planned.changes.created, planned.records
     if record.values:
         return None
+    added_size = definition.size_without_id
+    # The size of the other fields with which the field has room, with any id.
+    room = None if size_limit is None else size_limit - list_size(added_size + _ID_SIZE)
     values = {
-        "read_revision": None,
-        "limit": None,
-        "max_fields_size": None,
-        **limits,
         **record.row,
         **field_row(definition),
         "organization_id": storable_id(organization_id),
+        "limit": limit,
+        "max_fields_size": room,
+        "read_revision": read_revision,
         "author": planned.author,
         "now": time_ns() // 1_000_000,
-        "at": definition.created_at,
         "added_api_fields": planned.added(Source.API),
-        "added_size": definition.size_without_id,
+        "added_size": added_size,
         "bytes": planned.bytes,
     }
     with suppress(UniqueViolation):
         row = connection.one(POSTGRES_SQL.create_field, values)
         return None if row is None else definition.with_id(FieldId(row[0]), organization_id)
     return None
-
-
-def _room(definition: FieldDefinition, size_limit: int | None) -> int | None:
-    """Return the size of the other fields with which the field has room, with any id."""
-    if size_limit is None:
-        return None
-    return size_limit - list_size(definition.size_without_id + id_size(MAX_SAFE_INTEGER))

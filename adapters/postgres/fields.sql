@@ -34,7 +34,7 @@ WITH holder AS (
         record_bytes = record_bytes + CASE WHEN sized_sequence = last_sequence THEN :bytes ELSE 0 END,
         sized_sequence = sized_sequence + (sized_sequence = last_sequence)::int,
         last_sequence = last_sequence + 1,
-        last_change_at = greatest(:at, last_change_at + interval '1 millisecond')
+        last_change_at = greatest({typed(created_at)}, last_change_at + interval '1 millisecond')
     FROM added WHERE organizations.id = :organization_id
     RETURNING last_sequence, last_change_at
 ), recorded AS (

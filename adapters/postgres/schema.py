@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.resources import files
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import frozen
 from psycopg import Connection
@@ -18,18 +17,16 @@ from recipient_fields.domain import StorageUnavailable
 from ..relational.catalogs import measure_catalogs
 from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
 from .connection import (
+    LOCK_TIMEOUT,
     DeadlineConnection,
     LongRunningConnection,
     Parameters,
+    connected,
     parse_url,
     require_compiled_driver,
 )
 from .dialect import PostgresConnection
-from .errors import every_error_translated
 from .indexes import Index
-from .limits import LOCK_TIMEOUT
-
-C = TypeVar("C", bound=Connection[Any])
 
 _OLDEST_SERVER = 140000
 _START_TIMEOUT = 5.0  # seconds
@@ -201,16 +198,6 @@ def _refuse_newer(applied: set[str]) -> None:
         raise StorageUnavailable(
             "The PostgreSQL schema belongs to a newer version of Recipient Fields. Upgrade first."
         )
-
-
-@contextmanager
-def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
-    """Open a connection outside the pool, and translate every error of the driver."""
-    with (
-        every_error_translated(),
-        kind.connect(**parameters, autocommit=True, prepare_threshold=None) as connection,
-    ):
-        yield connection
 
 
 def _apply(connection: Connection[Any], migration: Migration) -> bool:

@@ -10,9 +10,8 @@ from recipient_fields.application import Snapshot
 from ..relational.tables import API_KEYS
 from ..url_options import boolean, integer
 from .citus.api_keys import OWNED_KEYS
-from .connection import parse_options, parse_url, require_compiled_driver
+from .connection import CHECK_TIMEOUT, parse_options, parse_url, require_compiled_driver
 from .database import Database
-from .limits import CHECK_TIMEOUT
 from .repositories import PostgresRepositories
 from .schema import require_current, require_sufficient
 from .transfer import Transfer

@@ -24,9 +24,9 @@ from recipient_fields.domain import (
 )
 
 from ..relational.catalogs import measure_catalogs
+from ..relational.changes import field_row
 from ..relational.database import Row
 from ..relational.records import CopiedValues, read_all_rows
-from ..relational.rows import field_row
 from ..relational.statements import SQL
 from ..relational.tables import (
     ADMINISTRATORS,
@@ -39,10 +39,9 @@ from ..relational.tables import (
 )
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
-from .connection import LongRunningConnection, Parameters
+from .connection import LongRunningConnection, Parameters, connected
 from .dialect import PostgresConnection, render
 from .errors import every_error_translated, one_line
-from .schema import connected
 
 T = TypeVar("T")
 
@@ -222,7 +221,12 @@ def _require_empty(connection: Connection[Any]) -> None:
 
 
 def _field_values(stored: RecipientField) -> Mapping[str, object]:
-    return {"organization_id": stored.organization_id, **field_row(stored)}
+    return {
+        "organization_id": stored.organization_id,
+        **field_row(stored),
+        "created_at": stored.created_at,
+        "updated_at": stored.updated_at,
+    }
 
 
 _FIELDS = evolve(FIELDS, values=_field_values)

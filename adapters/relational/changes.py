@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
@@ -16,13 +17,16 @@ from recipient_fields.domain import (
     RecipientField,
     RecordedOperation,
     Source,
+    epoch_milliseconds,
+    fold_case,
 )
 
-from ..row_mapping import CHANGING_COLUMNS, author_document
+from ..row_mapping import CHANGING_COLUMNS, author_document, plain_values
 from ..shared_values import share_values
 from .database import Values
-from .rows import field_row
 from .statements import SQL, NamedStatement, Statement
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @frozen
@@ -147,6 +151,28 @@ def changed_columns(update: FieldUpdate) -> Values:
     before, after = field_row(update.before), field_row(update.after)
     changed = {each: after[each] for each in _CHANGING if after[each] != before[each]}
     return {"id": update.after.id, **changed}
+
+
+def field_row(field: FieldDefinition) -> dict[str, object]:
+    """Return the values of a field's row by column, except the organization.
+
+    Times are in milliseconds. A definition has the values of the new field, which has no id yet.
+    The folded columns are those of databases that can't fold as `fold_case` does.
+    """
+    allowed, created_at = field.allowed_values, epoch_milliseconds(field.created_at)
+    row = {
+        **plain_values(field),
+        "folded_name": fold_case(field.name),
+        "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
+        "allowed_values": None if allowed is None else _encode(allowed.values),
+        "created_at": created_at,
+        "updated_at": created_at,
+        "version": 1,
+    }
+    if isinstance(field, RecipientField):
+        updated_at = epoch_milliseconds(field.updated_at)
+        row |= {"id": field.id, "updated_at": updated_at, "version": field.version}
+    return row
 
 
 _CHANGING = (*CHANGING_COLUMNS, "folded_name")

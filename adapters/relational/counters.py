@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from time import time_ns
 
-from attrs import asdict, define
+from attrs import define, fields_dict
 
 from recipient_fields.domain import (
     AppliedChanges,
@@ -17,7 +17,6 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Source,
     epoch_milliseconds,
-    from_epoch_milliseconds,
 )
 
 from .changes import PlannedChanges
@@ -69,8 +68,11 @@ class Counters:
         """
         self.revision = max(self.revision + 1, time_ns() // 1_000_000)
 
-    def apply(self, planned: PlannedChanges, applied: AppliedChanges, at: datetime) -> datetime:
-        """Count changes that are made at this time, and return the time of their records."""
+    def apply(self, planned: PlannedChanges, applied: AppliedChanges, at: datetime) -> int:
+        """Count changes that are made at this time, and return the time of their records.
+
+        It is in milliseconds since 1970.
+        """
         self.advance()
         if self.api_field_count is not None:
             self.api_field_count += planned.added(Source.API)
@@ -84,7 +86,7 @@ class Counters:
         if self.last_change_at is not None:
             occurred_at = max(occurred_at, self.last_change_at + 1)
         self.last_change_at = occurred_at
-        return from_epoch_milliseconds(occurred_at)
+        return occurred_at
 
     def count_records(self, size: int, last_sequence: int) -> None:
         """Add the size of older records, up to this one, to that of the history."""
@@ -97,7 +99,11 @@ class Counters:
         """Return the values of `store_counters`, for a catalog that is locked."""
         last_change_at = optional_instant(self.last_change_at)
         ids = {"organization_id": storable_id(organization_id)}
-        return {**asdict(self), **ids, "last_change_at": last_change_at}
+        counters = {name: getattr(self, name) for name in _NAMES}
+        return {**counters, **ids, "last_change_at": last_change_at}
+
+
+_NAMES = tuple(fields_dict(Counters))
 
 
 def read_counters(connection: Connection, organization_id: OrganizationId) -> Counters:

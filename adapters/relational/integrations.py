@@ -41,7 +41,7 @@ from ..row_mapping import (
     refused_names_document,
     stored_integration,
 )
-from .catalogs import LockedCatalog
+from .catalogs import LockedCatalog, read_catalog
 from .changes import PlannedChanges
 from .database import (
     CALL_TIMEOUT,
@@ -57,7 +57,6 @@ from .database import (
     require_locked,
     storable_id,
 )
-from .reading import read_catalog
 from .statements import SQL
 
 T = TypeVar("T")

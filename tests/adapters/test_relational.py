@@ -13,7 +13,7 @@ import pytest
 
 from recipient_fields import adapters
 from recipient_fields.adapters.postgres import dialect as postgres_dialect
-from recipient_fields.adapters.postgres.citus.statements import CITUS_SQL
+from recipient_fields.adapters.postgres.citus.api_keys import CITUS_SQL
 from recipient_fields.adapters.postgres.dialect import MANY, POSTGRES, PostgresDialect
 from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
 from recipient_fields.adapters.relational.changes import UpdateFields

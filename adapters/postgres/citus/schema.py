@@ -10,7 +10,7 @@ from psycopg import Connection
 from recipient_fields.domain import StorageUnavailable
 
 from ..dialect import render
-from .statements import CITUS_SQL
+from .api_keys import CITUS_SQL
 
 _IS_LOCAL = "SELECT NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = %s::regclass)"
 _IS_DISTRIBUTED = "SELECT to_regclass('api_key_owners') IS NOT NULL"
