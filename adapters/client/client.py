@@ -53,7 +53,13 @@ from recipient_fields.domain import (
     view_of,
 )
 from recipient_fields.domain.conditions import Condition
-from recipient_fields.domain.content import DEFAULT_STRICT, Content, Strict, Surface
+from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
+    Content,
+    PreviewedContent,
+    Strict,
+    Surface,
+)
 from recipient_fields.domain.esp import (
     CheckedContent,
     ConditionCode,
@@ -245,7 +251,7 @@ class RecipientFieldsClient(RecipientFields):
         values: Mapping[str, object],
         *,
         surface: Surface | str | None = None,
-    ) -> str:
+    ) -> PreviewedContent:
         """Return the content for a recipient with these values, as ContentService does."""
         body = preview_body(content, values, surface)
         response = self._call(OrganizationNotFound, organization_id, "POST", _PREVIEWS, body)

@@ -43,7 +43,13 @@ from recipient_fields.domain import (
     RecipientField,
 )
 from recipient_fields.domain.conditions import TextPosition
-from recipient_fields.domain.content import ContentWarning, Surface, WarningCode, WarningKind
+from recipient_fields.domain.content import (
+    ContentWarning,
+    PreviewedContent,
+    Surface,
+    WarningCode,
+    WarningKind,
+)
 from recipient_fields.domain.esp import (
     ConditionCode,
     ConditionWarning,
@@ -53,6 +59,7 @@ from recipient_fields.domain.esp import (
 )
 
 from ..network import Response
+from .details import Detail
 
 T = TypeVar("T")
 
@@ -95,8 +102,11 @@ class _ExportedContent:
 
 
 @frozen
-class _Preview:
+class _PreviewedContent:
     content: str
+    surface: Surface
+    fields: list[str]
+    unlisted_values: list[Detail]
 
 
 @frozen
@@ -214,9 +224,15 @@ def exported_of(response: Response) -> ExportedContent:
     )
 
 
-def preview_of(response: Response) -> str:
-    """Return the previewed content. Raises: InvalidResponse if there is none."""
-    return read_document(response, _Preview).content
+def preview_of(response: Response) -> PreviewedContent:
+    """Return the previewed content. Raises: InvalidResponse if it does not match the contract."""
+    document = read_document(response, _PreviewedContent)
+    return PreviewedContent(
+        content=document.content,
+        surface=document.surface,
+        keys=tuple(document.fields),
+        unlisted=tuple(each.to_violation() for each in document.unlisted_values),
+    )
 
 
 def compiled_of(response: Response) -> tuple[Esp, ConditionCode]:

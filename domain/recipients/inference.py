@@ -15,7 +15,7 @@ from ..fields.unstored import define_fields
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
 from ..text import MAX_LINE_LENGTH, clean_line
 from .columns import match_columns, propose_keys
-from .schema import CheckedRecipient, RecipientSchema
+from .schema import NOT_SET, CheckedRecipient, RecipientSchema
 from .texts import RecipientTexts, TextFormats
 
 __all__ = ["DEFAULT_MAX_PROPOSED_VALUES", "Doubt", "FieldInference", "ProposedField"]
@@ -108,12 +108,11 @@ class FieldInference:
 
         `row` identifies the recipient in `ProposedField.exceptions`.
         """
-        empty = (None,) if self.formats is None else (None, "")
         for title, value in values.items():
             column = self._columns.get(title)
             if column is None:
                 column = self._columns[title] = self._new_column()
-            if value not in empty:
+            if value not in NOT_SET:
                 column.add(value, row)
 
     def propose(

@@ -65,6 +65,8 @@ def both() -> Iterator[Both]:
             custom_value_expression=code,
         )
         core.fields.create_field(acme, draft)
+    level = FieldDraft(name="Level", data_type=DataType.TEXT, allowed_values=["gold", "silver"])
+    core.fields.create_field(acme, level)
     with (
         live_server(application(core.storage)) as url,
         RecipientFieldsClient(url, Keyring(core.storage)[acme]) as client,
@@ -128,6 +130,14 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
             "born": date(1985, 1, 31),
             "seen": datetime(2026, 11, 20, 9, tzinfo=UTC),
         },
+    ),
+    "preview with a value that is not allowed": lambda content, acme: content.preview_content(
+        acme, parse_content("<p>{{recipient.level}}"), {"level": "Gold"}
+    ),
+    "preview for a recipient with several invalid values": lambda content, acme: (
+        content.preview_content(
+            acme, parse_content(CONTENT), {"visits": "x", "born": "2026-02-29", "level": "Gold"}
+        )
     ),
     "preview as text": lambda content, acme: content.preview_content(
         acme, parse_content("<p>{{recipient.tier}}"), {"tier": "<b>"}, surface="text"
