@@ -46,8 +46,6 @@ _CONNECT_TIMEOUT = 2
 _IDLE_CHECK_TIMEOUT = 0.5
 """Seconds, for statements without a deadline: the pool checks idle connections with them."""
 _CANCEL_TIMEOUT = 0.5
-_ROUND_TRIP_TIMEOUT = 30.0
-"""Seconds. Long enough for PostgreSQL to commit a million rows."""
 
 
 class ResponseTimeout(OperationalError):
@@ -124,13 +122,15 @@ class DeadlineConnection(Connection[TupleRow]):
 class LongRunningConnection(DeadlineConnection):
     """A connection for long work, such as a copy: each round trip may take 30 s."""
 
+    round_trip_timeout: float = 30.0
+    """Seconds. Long enough for PostgreSQL to commit a million rows."""
     deadline: float | None
 
     def wait(
         self, gen: PQGen[T], interval: float = CHECK_INTERVAL, timeout: float | None = None
     ) -> T:
         """Run the generator with a new deadline."""
-        self.deadline = monotonic() + _ROUND_TRIP_TIMEOUT
+        self.deadline = monotonic() + self.round_trip_timeout
         return super().wait(gen, interval, timeout)
 
 

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    OrganizationRepository,
-    SessionRepository,
-)
-
-from ..relational.administrators import RelationalAdministratorRepository
 from ..relational.database import Database
-from ..relational.history import RelationalHistoryRepository
-from ..relational.integrations import RelationalIntegrationRepository
-from ..relational.organizations import RelationalOrganizationRepository
-from ..relational.sessions import RelationalSessionRepository
+from ..relational.repositories import RelationalRepositories
 from .citus.api_keys import PostgresApiKeyRepository
 from .fields import PostgresFieldRepository
 
 
-class PostgresRepositories:
-    """The repositories that a Storage has, over the transactions of one database."""
+class PostgresRepositories(RelationalRepositories):
+    """The repositories of a PostgreSQL database.
+
+    `is_distributed` returns whether Citus distributes the tables. `is_fast`: whether one statement
+    is one transaction of the storage, with the storage's settings.
+    """
 
     def __init__(
         self, database: Database, *, is_distributed: Callable[[], bool], is_fast: bool = False
     ) -> None:
-        """`is_distributed` returns whether Citus distributes the tables."""
-        self.organizations: OrganizationRepository = RelationalOrganizationRepository(database)
-        self.fields: FieldRepository = PostgresFieldRepository(database, is_fast)
-        self.history: HistoryRepository = RelationalHistoryRepository(database)
-        self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
-        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(database, is_distributed)
-        self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
-        self.sessions: SessionRepository = RelationalSessionRepository(database)
+        super().__init__(database)
+        self.fields = PostgresFieldRepository(database, is_fast)
+        self.api_keys = PostgresApiKeyRepository(database, is_distributed)

@@ -15,6 +15,7 @@ from psycopg.errors import LockNotAvailable
 from recipient_fields.domain import StorageUnavailable
 
 from ..relational.catalogs import measure_catalogs
+from ..relational.tables import TABLES
 from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
 from .connection import (
     LOCK_TIMEOUT,
@@ -47,21 +48,6 @@ _CREATE_TABLE = """
 _LACKS_TABLE = "SELECT to_regclass('schema_migrations') IS NULL"
 _SELECT_APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
-_TABLES = [
-    "organizations",
-    "recipient_fields",
-    "recipient_field_changes",
-    "recipient_field_values",
-    "api_keys",
-    "integrations",
-    "administrators",
-    "administrator_memberships",
-    "administrator_links",
-    "administrator_sessions",
-    "administrator_forms",
-    "administrator_invitations",
-    "sign_in_attempts",
-]
 _END_OF_STATEMENT = re.compile(r"(?<=;)\n+")
 _RECORD = "INSERT INTO schema_migrations (name) VALUES (%s)"
 
@@ -181,7 +167,7 @@ def require_sufficient(connection: Connection[Any]) -> None:
         raise StorageUnavailable(
             "The PostgreSQL schema is behind this version. Run recipient-fields migrate."
         )
-    missing = connection.execute(_SELECT_MISSING, (_TABLES,)).fetchall()
+    missing = connection.execute(_SELECT_MISSING, ([*TABLES],)).fetchall()
     if missing:
         raise StorageUnavailable(f"The PostgreSQL schema lacks the table {missing[0][0]}.")
 

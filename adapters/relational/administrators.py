@@ -7,7 +7,6 @@ no two changes can deadlock.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from attrs import frozen
 
@@ -36,7 +35,15 @@ from ..row_mapping import (
     stored_administrator,
     stored_invitation,
 )
-from .database import Connection, Database, Row, lock_catalog, require_locked, storable_id
+from .database import (
+    Connection,
+    Database,
+    Row,
+    lock_catalog,
+    require_locked,
+    storable_id,
+    with_instants,
+)
 from .organizations import require_organization
 from .statements import SQL
 
@@ -235,10 +242,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
 
 def read_administrator(row: Row) -> Administrator:
     """Return the administrator in a row of `administrator_columns`."""
-    *plain, created_at = row
-    with RowMapping("administrators", row[0]):
-        values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(created_at))
-    return stored_administrator(*values)
+    return stored_administrator(*with_instants("administrators", row, 4))
 
 
 def _all(connection: Connection, organization_id: OrganizationId) -> tuple[Administrator, ...]:
@@ -266,14 +270,7 @@ def _find_invitation(connection: Connection, digest: bytes, at: datetime) -> Inv
 
 def _read_invitation(row: Row) -> Invitation:
     """Return the invitation in a row of `invitation_columns`."""
-    *plain, created_at, expires_at = row
-    with RowMapping("administrator_invitations", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            from_epoch_milliseconds(expires_at),
-        )
-    return stored_invitation(*values)
+    return stored_invitation(*with_instants("administrator_invitations", row, 5, 6))
 
 
 def _find_link(connection: Connection, digest: bytes, at: datetime) -> FoundLink | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from attrs import frozen
 
@@ -16,18 +15,17 @@ from recipient_fields.domain import (
     KeyGrant,
     OrganizationId,
     OrganizationNotFound,
-    from_epoch_milliseconds,
 )
 
-from ..row_mapping import RowMapping, found_key, stored_key
+from ..row_mapping import found_key, stored_key
 from .database import (
     Connection,
     Database,
     Row,
     Values,
     keep_organization,
-    optional_instant,
     storable_id,
+    with_instants,
 )
 from .statements import SQL, NamedStatement
 
@@ -111,20 +109,11 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
 def read_api_key(row: Row) -> ApiKey:
     """Return the API key in a row of `key_columns`."""
-    plain, created_at, optional_instants = row[:7], row[7], row[8:]
-    with RowMapping("api_keys", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            *map(optional_instant, optional_instants),
-        )
-    return stored_key(*values)
+    return stored_key(*with_instants("api_keys", row, 7, 8, 9, 10))
 
 
 def _found(row: Row) -> FoundKey:
-    with RowMapping("api_keys", row[0]):
-        values: tuple[Any, ...] = (*row[:4], *map(optional_instant, row[4:7]), row[7])
-        return found_key(*values)
+    return found_key(*with_instants("api_keys", row, 4, 5, 6))
 
 
 def _ids(organization_id: OrganizationId, key_id: ApiKeyId) -> Values:

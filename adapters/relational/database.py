@@ -11,7 +11,7 @@ from attrs import frozen
 
 from recipient_fields.domain import OrganizationId, OrganizationNotFound, from_epoch_milliseconds
 
-from ..row_mapping import UnreadableRow
+from ..row_mapping import RowMapping, UnreadableRow
 from .statements import SQL, NamedStatement, Statement
 
 T = TypeVar("T")
@@ -155,6 +155,13 @@ def read_unchanged(
         with suppress(Overtaken):
             return database.read(work, seconds=seconds)
     return database.write(work, lock=lock_catalog(organization_id), seconds=seconds)
+
+
+def with_instants(table: str, row: Row, *places: int) -> Row:
+    """Return the row of this table with times at these places, which are in milliseconds."""
+    with RowMapping(table, row[0]):
+        times = {place: optional_instant(row[place]) for place in places}
+    return tuple(times.get(place, value) for place, value in enumerate(row))
 
 
 def optional_instant(milliseconds: int | None) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import evolve, frozen
 
@@ -26,7 +26,6 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
-    from_epoch_milliseconds,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -36,7 +35,6 @@ from recipient_fields.domain.esp import (
 )
 
 from ..row_mapping import (
-    RowMapping,
     names_document,
     refused_names_document,
     stored_integration,
@@ -52,10 +50,10 @@ from .database import (
     Values,
     Work,
     lock_catalog,
-    optional_instant,
     read_unchanged,
     require_locked,
     storable_id,
+    with_instants,
 )
 from .statements import SQL
 
@@ -119,12 +117,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> Integration:
         def rename(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
-            renamed = integration.renamed(name)
-            if renamed != integration:
-                values = {**_ids(organization_id, integration_id), "name": renamed.name}
-                connection.execute(SQL.rename_integration, values)
-                LockedCatalog(connection, organization_id).advance()
-            return renamed
+            return _replace(connection, integration, integration.renamed(name))
 
         return self._write(organization_id, rename)
 
@@ -138,11 +131,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         def change(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
             planned = planner(integration, read_catalog(connection, organization_id).fields)
-            changed = evolve(integration, names=planned.names)
-            if changed != integration:
-                _store_names(connection, changed)
-                LockedCatalog(connection, organization_id).advance()
-            return changed
+            return _replace(connection, integration, evolve(integration, names=planned.names))
 
         return self._write(organization_id, change)
 
@@ -163,7 +152,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
             names = {each.id: each.names for each in stored}
             changed = [each for each in name(stored, read.fields) if each.names != names[each.id]]
             for integration in changed:
-                _store_names(connection, integration)
+                connection.execute(SQL.update_integration, _values(integration))
             if changed:
                 catalog.advance()
             return applied
@@ -312,9 +301,17 @@ def _get(
     return read_integration(row)
 
 
-def _store_names(connection: Connection, integration: Integration) -> None:
+def _replace(connection: Connection, integration: Integration, changed: Integration) -> Integration:
+    """Store and return the integration with another name, or other names of fields."""
+    if changed != integration:
+        connection.execute(SQL.update_integration, _values(changed))
+        LockedCatalog(connection, changed.organization_id).advance()
+    return changed
+
+
+def _values(integration: Integration) -> Values:
     ids = _ids(integration.organization_id, integration.id)
-    connection.execute(SQL.update_names, {**ids, "names": names_document(integration)})
+    return {**ids, "name": integration.name, "names": names_document(integration)}
 
 
 def _ids(organization_id: OrganizationId, integration_id: IntegrationId) -> Values:
@@ -323,13 +320,4 @@ def _ids(organization_id: OrganizationId, integration_id: IntegrationId) -> Valu
 
 def read_integration(row: Row) -> Integration:
     """Return the integration in a row of `integration_columns`."""
-    *plain, created_at, last_synced_at, refused_names, names = row
-    with RowMapping("integrations", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            optional_instant(last_synced_at),
-            refused_names,
-            names,
-        )
-    return stored_integration(*values)
+    return stored_integration(*with_instants("integrations", row, 4, 5))

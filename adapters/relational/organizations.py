@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from attrs import frozen
@@ -33,26 +34,16 @@ from .database import (
 )
 from .statements import SQL, Statement
 
-OWNED_TABLES = (
-    "recipient_fields",
-    "recipient_field_changes",
-    "recipient_field_values",
-    "api_keys",
-    "integrations",
-    "administrator_memberships",
-    "administrator_invitations",
-)
-"""The tables whose rows belong to an organization."""
-
 _DELETION_TIMEOUT = 30.0
 """Seconds, because a history can have a million records."""
 
 
 @frozen
 class RelationalOrganizationRepository(OrganizationRepository):
-    """The organizations in one database."""
+    """The organizations in one database. `owned` are the tables with their rows."""
 
     _database: Database
+    _owned: Collection[str]
 
     def all(self) -> tuple[Organization, ...]:
         rows = self._database.read(lambda connection: connection.all(SQL.select_organizations))
@@ -85,7 +76,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
         def delete(connection: Connection) -> OrganizationContents:
             require_locked(connection)
             accounts = [row[0] for row in connection.all(SQL.lock_accounts, values)]
-            deleted = {t: connection.execute(DeleteRows(t), values) for t in OWNED_TABLES}
+            deleted = {t: connection.execute(DeleteRows(t), values) for t in self._owned}
             contents = OrganizationContents(
                 fields=deleted["recipient_fields"],
                 api_keys=deleted["api_keys"],

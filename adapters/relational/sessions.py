@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from attrs import frozen
 
@@ -22,9 +21,9 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
-from ..row_mapping import RowMapping, stored_session
+from ..row_mapping import stored_session
 from .administrators import read_administrator
-from .database import Connection, Database, Row, storable_id
+from .database import Connection, Database, Row, storable_id, with_instants
 from .statements import SQL
 
 _COLUMN_COUNT = 6
@@ -126,11 +125,4 @@ class RelationalSessionRepository(SessionRepository):
 
 def _read_session(row: Row) -> Session:
     """Return the session in a row of `session_columns`."""
-    *plain, created_at, last_used_at = row
-    with RowMapping("administrator_sessions", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            from_epoch_milliseconds(last_used_at),
-        )
-    return stored_session(*values)
+    return stored_session(*with_instants("administrator_sessions", row, 4, 5))

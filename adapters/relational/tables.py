@@ -1,9 +1,9 @@
-"""The tables of which a copy of a storage consists."""
+"""The tables of a database: those of a copy, those of an organization, and all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 
 from attrs import frozen
 
@@ -74,3 +74,33 @@ ADMINISTRATORS = Table[Administrator](
     administrator_values,
     (("administrator_memberships", membership_values),),
 )
+
+COPIED: Mapping[str, Table[Any]] = {
+    "organizations": ORGANIZATIONS,
+    "integrations": INTEGRATIONS,
+    "api_keys": API_KEYS,
+    "fields": FIELDS,
+    "history": HISTORY,
+    "administrators": ADMINISTRATORS,
+}
+"""The tables of a copy in the order in which they are stored, by the attributes of a snapshot."""
+OWNED = (
+    "recipient_fields",
+    "recipient_field_changes",
+    "recipient_field_values",
+    "api_keys",
+    "integrations",
+    "administrator_memberships",
+    "administrator_invitations",
+)
+"""The tables whose rows belong to an organization, and are deleted with it."""
+TABLES = (
+    *OWNED,
+    "organizations",
+    "administrators",
+    "administrator_links",
+    "administrator_sessions",
+    "administrator_forms",
+    "sign_in_attempts",
+)
+"""All tables, which a storage requires."""

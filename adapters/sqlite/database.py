@@ -18,6 +18,7 @@ from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavail
 from ..relational.catalogs import measure_catalogs
 from ..relational.database import CALL_TIMEOUT, NO_VALUES, RowLock, Values, Work
 from ..relational.database import Database as RelationalDatabase
+from ..relational.tables import TABLES
 from .dialect import SqliteConnection, provide_functions, stored
 
 T = TypeVar("T")
@@ -28,11 +29,6 @@ OLDEST_SQLITE = (3, 37, 0)
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
 _DIGEST_TAKEN = "UNIQUE constraint failed: api_keys.digest"
 """SQLite's message if an API key already has the digest."""
-_TABLES = (
-    "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
-    " recipient_field_values, administrators, administrator_memberships, administrator_links,"
-    " administrator_sessions, administrator_forms, administrator_invitations, sign_in_attempts"
-)
 
 
 class Database(RelationalDatabase):
@@ -129,7 +125,7 @@ class Database(RelationalDatabase):
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
                 raise StorageUnavailable("The schema is not current. Open the file again.")
-            connection.execute(f"SELECT 1 FROM {_TABLES} LIMIT 0")
+            connection.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")
 
     def close(self) -> None:
         """Close every connection. One that is in use is closed when its transaction ends."""

@@ -19,8 +19,9 @@ from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
 from recipient_fields.adapters.relational.changes import UpdateFields
 from recipient_fields.adapters.relational.fields import SelectPage
 from recipient_fields.adapters.relational.history import SelectRecords
-from recipient_fields.adapters.relational.organizations import OWNED_TABLES, DeleteRows
+from recipient_fields.adapters.relational.organizations import DeleteRows
 from recipient_fields.adapters.relational.statements import SQL, Statement, Statements, render
+from recipient_fields.adapters.relational.tables import COPIED, OWNED
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite.dialect import SQLITE, provide_functions
 from recipient_fields.domain import FIELD_MEMBERS, SortKey
@@ -51,7 +52,8 @@ def built() -> Iterator[Statement]:
     for flag in (False, True):
         yield SelectRecords(tuple((column, flag) for column in columns), flag, True, flag)
     yield SelectRecords((), False, False, True)
-    yield from map(DeleteRows, OWNED_TABLES)
+    yield from map(DeleteRows, OWNED)
+    yield from COPIED.values()
     yield UpdateFields(SQL.update_fields, ("id", *(each.name for each in FIELD_MEMBERS[1:])))
 
 
