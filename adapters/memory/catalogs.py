@@ -146,26 +146,13 @@ class HistoryCounter:
     """
 
     def __init__(self) -> None:
-        self._counted: dict[int, int] = {}
-        """The size of each record by ascending sequence."""
-        self._values: dict[str, tuple[int, int]] = {}
-        """The size of each shared value by digest, and the last record that uses it."""
-        self._total = 0
+        self._counted: dict[int, tuple[int, dict[str, int]]] = {}
+        """By ascending sequence, the size of a record and the sizes of its shared values."""
         self._inherited = 0
 
     def size(self, history: Sequence[HistoryRecord]) -> HistorySize:
         """Return the size of the history."""
-        last = next(reversed(self._counted), 0)
-        for record in history[_index_after(history, last) :]:
-            shared = shared_record(record)
-            self._counted[record.sequence] = shared.bytes
-            self._total += shared.bytes
-            for digest, value in shared.values.items():
-                size = len(value.encode())
-                if digest not in self._values:
-                    self._total += size
-                self._values[digest] = size, record.sequence
-        return HistorySize(self._total, self._inherited)
+        return HistorySize(sum(each.bytes for each in self.oldest(history)), self._inherited)
 
     def inherit(self, history: Sequence[HistoryRecord]) -> None:
         """Count a history that another storage has recorded."""
@@ -173,19 +160,24 @@ class HistoryCounter:
 
     def oldest(self, history: Sequence[HistoryRecord]) -> list[OldRecord]:
         """Return all records, with the bytes that their removal frees."""
-        self.size(history)
-        freed = {**self._counted}
-        for size, sequence in self._values.values():
+        last = next(reversed(self._counted), 0)
+        for record in history[_index_after(history, last) :]:
+            shared = shared_record(record)
+            values = {digest: len(value.encode()) for digest, value in shared.values.items()}
+            self._counted[record.sequence] = shared.bytes, values
+        freed: dict[int, int] = {}
+        last_uses: dict[str, tuple[int, int]] = {}
+        for sequence, (size, values) in self._counted.items():
+            freed[sequence] = size
+            last_uses.update((each, (sequence, values[each])) for each in values)
+        for sequence, size in last_uses.values():
             freed[sequence] += size
         return [OldRecord(r.sequence, r.occurred_at, freed[r.sequence]) for r in history]
 
     def remove(self, records: Sequence[OldRecord]) -> None:
-        """Subtract these records, which are the oldest ones."""
+        """Forget these records, which are the oldest ones."""
         for record in records:
             del self._counted[record.sequence]
-            self._total -= record.bytes
-        first = records[-1].sequence + 1 if records else 0
-        self._values = {d: value for d, value in self._values.items() if value[1] >= first}
 
 
 def _index_after(history: Sequence[HistoryRecord], sequence: int) -> int:

@@ -17,8 +17,8 @@ from .citus.schema import is_distributed
 from .connection import CHECK_TIMEOUT, LOCK_TIMEOUT
 from .dialect import PostgresConnection, lock_statement
 from .errors import every_error_translated, retry_once
-from .repositories import PostgresRepositories
 from .schema import apply_migrations, require_sufficient
+from .storage import PostgresRepositories
 
 T = TypeVar("T")
 

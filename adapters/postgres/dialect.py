@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 
 from ..relational import statements
 from ..relational.database import NO_VALUES, Connection, Row, RowLock, Values
-from ..relational.dialect import Dialect
+from ..relational.dialect import SHARED, Dialect
 from ..relational.statements import Statement
 from ..row_mapping import FIELD_COLUMNS, LARGE_MEMBERS
 
@@ -40,22 +40,12 @@ _TYPES_OF_KINDS = {
 """The type of a column by the kind of its member. Others are texts."""
 _TYPES = {
     **{each.name: _TYPES_OF_KINDS.get(each.kind, "text") for each in FIELD_MEMBERS},
-    "folded_name": "text",
-    "folded_esp_field_name": "text",
-    "version": "bigint",
-    "id": "bigint",
-    "organization_id": "bigint",
-    "sequence": "bigint",
-    "last_sequence": "bigint",
-    "field_id": "bigint",
-    "bytes": "bigint",
+    **dict.fromkeys(("id", "organization_id", "version"), "bigint"),
+    **dict.fromkeys(("folded_name", "folded_esp_field_name"), "text"),
+    **dict.fromkeys(("sequence", "last_sequence", "field_id", "bytes"), "bigint"),
+    **dict.fromkeys(("author", "before", "after"), "json"),
+    **dict.fromkeys(("operation", "digest", "value"), "text"),
     "occurred_at": "timestamptz",
-    "author": "json",
-    "before": "json",
-    "after": "json",
-    "operation": "text",
-    "digest": "text",
-    "value": "text",
 }
 """The type of each column of the rows that statements store."""
 _TRANSPORTED = {"json": "text", "timestamptz": "bigint"}
@@ -126,7 +116,7 @@ class PostgresDialect(Dialect):
     def values(self, *columns: str) -> str:
         if not self._many:
             return f"VALUES ({', '.join(map(_value, columns))})"
-        selected = (_value(each) if each.startswith(":") else _from_json(each) for each in columns)
+        selected = (_value(each) if each in SHARED else _from_json(each) for each in columns)
         return f"SELECT {', '.join(selected)} FROM {_recordset(columns)}"
 
     def rows(self, *columns: str) -> str:
@@ -156,14 +146,13 @@ def _instant(column: str) -> str:
 
 def _value(column: str) -> str:
     """Return the placeholder of a column's value, with its type."""
-    name = column.removeprefix(":")
-    kind = _TYPES[name]
-    return _converted(f":{name}::{_TRANSPORTED.get(kind, kind)}", kind)
+    kind = _TYPES[column]
+    return _converted(f":{column}::{_TRANSPORTED.get(kind, kind)}", kind)
 
 
 def _recordset(columns: Sequence[str]) -> str:
-    """Return the table of the JSON document `rows`, with those columns that are no placeholders."""
-    types = ((each, _TYPES[each]) for each in columns if not each.startswith(":"))
+    """Return the table of the JSON document `rows`, with those columns that are not shared."""
+    types = ((each, _TYPES[each]) for each in columns if each not in SHARED)
     members = (f"{each} {_TRANSPORTED.get(kind, kind)}" for each, kind in types)
     return f"json_to_recordset(:rows::json) AS row ({', '.join(members)})"
 

@@ -36,9 +36,8 @@ from recipient_fields.domain import (
 )
 
 from ..relational.catalogs import reference_values
-from ..relational.changes import PlannedChanges, UpdateFields, changed_columns, field_row
-from ..relational.counters import Counters
-from ..relational.database import Connection, storable_id
+from ..relational.changes import Counters, PlannedChanges, UpdateFields, changed_columns, field_row
+from ..relational.database import Connection, id_values, storable_id
 from ..relational.fields import RelationalFieldRepository
 from ..relational.statements import SQL, Statements
 from ..row_mapping import read_field
@@ -61,7 +60,7 @@ class PostgresFieldRepository(RelationalFieldRepository):
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         """Return the catalog as PostgreSQL renders it: 30 times as fast as Python would."""
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         row = self._database.read(lambda c: c.one(POSTGRES_SQL.select_published, values))
         if row is None:
             raise OrganizationNotFound
@@ -117,14 +116,18 @@ class ReadCatalog(CatalogView):
         self._organization_id = organization_id
         self._counters: Counters | None = None
 
+    @property
+    def counters(self) -> Counters:
+        """The counters that were read with the field."""
+        if self._counters is None:
+            raise LockRequired
+        return self._counters
+
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         if self._counters is not None:
             raise LockRequired
-        statement = (
-            POSTGRES_SQL.find_field_by_key
-            if isinstance(reference, str)
-            else POSTGRES_SQL.find_field_by_id
-        )
+        by_key = isinstance(reference, str)
+        statement = POSTGRES_SQL.find_by_key if by_key else POSTGRES_SQL.find_by_id
         values = reference_values(self._organization_id, reference)
         row = self._connection.one(statement, values)
         if row is None:
@@ -134,14 +137,10 @@ class ReadCatalog(CatalogView):
         return None if field[0] is None else read_field(field)
 
     def count(self, source: Source, /) -> int:
-        if self._counters is None or source is not Source.API:
-            raise LockRequired
-        return _known(self._counters.api_field_count)
+        return _known(self.counters.api_field_count if source is Source.API else None)
 
     def fields_size(self) -> int:
-        if self._counters is None:
-            raise LockRequired
-        return _known(self._counters.fields_size)
+        return _known(self.counters.fields_size)
 
     def next_id(self) -> FieldId:
         [(field_id,)] = self._connection.all(SQL.select_next_id)
@@ -165,9 +164,9 @@ class ReadCatalog(CatalogView):
         if changes == CatalogChanges():
             return AppliedChanges(changes, ())
         planned = PlannedChanges.of(changes, author)
-        if self._counters is None or len(planned.records) > 1 or planned.values or changes.restored:
+        if len(planned.records) > 1 or planned.values or changes.restored:
             raise LockRequired
-        revision = self._counters.revision
+        counters, revision = self.counters, self.counters.revision
         if changes.created:
             field = try_creation(
                 self._connection, self._organization_id, planned, read_revision=revision
@@ -176,10 +175,10 @@ class ReadCatalog(CatalogView):
                 raise LockRequired
             return AppliedChanges(changes, (field,))
         applied = AppliedChanges(changes, ())
-        [row] = planned.rows(applied, first_sequence=self._counters.last_sequence + 1)
-        occurred_at = self._counters.apply(planned, applied, at)
+        [row] = planned.rows(applied, first_sequence=counters.last_sequence + 1)
+        occurred_at = counters.apply(planned, applied, at)
         values = {
-            **self._counters.values(self._organization_id),
+            **counters.values(self._organization_id),
             **row,
             "read_revision": revision,
             "author": planned.author,

@@ -20,8 +20,8 @@ from recipient_fields.domain import ApiKey, RecipientField, StorageNotEmpty, Sto
 from ..relational.changes import field_row
 from ..relational.copies import ROWS_PER_BATCH, CopyConnection, read_snapshot, write_snapshot
 from ..relational.database import NO_VALUES, Row, Values
+from ..relational.repositories import API_KEYS, COPIED, FIELDS, Table
 from ..relational.statements import Statement
-from ..relational.tables import API_KEYS, COPIED, FIELDS, Table
 from .connection import LongRunningConnection, Parameters, connected
 from .dialect import PostgresConnection, render
 from .errors import every_error_translated, one_line

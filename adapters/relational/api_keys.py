@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from recipient_fields.application import ApiKeyRepository, KeyChange, KeySuccession
 from recipient_fields.domain import (
@@ -23,6 +23,7 @@ from .database import (
     Database,
     Row,
     Values,
+    id_values,
     keep_organization,
     storable_id,
     with_instants,
@@ -40,7 +41,7 @@ class RelationalApiKeyRepository(ApiKeyRepository):
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         rows = self._database.read(lambda c: c.all(SQL.select_keys, values))
         if not rows:
             raise OrganizationNotFound
@@ -51,7 +52,7 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         row = self._database.read(lambda c: self._look_up(c, digest))
-        return None if row is None else _found(row)
+        return None if row is None else found_key(*with_instants("api_keys", row, 4, 5, 6))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         return self._database.write(
@@ -91,15 +92,11 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
     def _add(self, connection: Connection, grant: KeyGrant) -> ApiKey:
         """Insert a key in a transaction that has locked its organization."""
+        organization_id = storable_id(grant.organization_id)
         values = {
-            "organization_id": storable_id(grant.organization_id),
-            "name": grant.name,
+            **asdict(grant),
+            "organization_id": organization_id,
             "access": grant.access.value,
-            "digest": grant.digest,
-            "display": grant.display,
-            "created_by": grant.created_by,
-            "created_at": grant.created_at,
-            "expires_at": grant.expires_at,
         }
         row = connection.one(SQL.insert_key, values)
         if row is None:
@@ -112,12 +109,8 @@ def read_api_key(row: Row) -> ApiKey:
     return stored_key(*with_instants("api_keys", row, 7, 8, 9, 10))
 
 
-def _found(row: Row) -> FoundKey:
-    return found_key(*with_instants("api_keys", row, 4, 5, 6))
-
-
 def _ids(organization_id: OrganizationId, key_id: ApiKeyId) -> Values:
-    return {"id": storable_id(key_id), "organization_id": storable_id(organization_id)}
+    return id_values(id=key_id, organization_id=organization_id)
 
 
 def _get(

@@ -24,9 +24,8 @@ from recipient_fields.domain import (
 )
 
 from ..row_mapping import UnreadableRow, read_field
-from .changes import PlannedChanges, field_row
-from .counters import Counters
-from .database import Connection, Values, storable_id
+from .changes import Counters, PlannedChanges, field_row
+from .database import Connection, Values, id_values, storable_id
 from .records import count_removed, find_deleted_field
 from .statements import SQL
 
@@ -40,7 +39,7 @@ class LockedCatalog(CatalogView):
     def __init__(self, connection: Connection, organization_id: OrganizationId) -> None:
         self._connection = connection
         self._organization_id = organization_id
-        self._ids = {"organization_id": storable_id(organization_id)}
+        self._ids = id_values(organization_id=organization_id)
 
     @cached_property
     def counters(self) -> Counters:
@@ -150,7 +149,7 @@ def read_catalog(connection: Connection, organization_id: OrganizationId) -> Cat
 
     Raises: OrganizationNotFound if the organization does not exist.
     """
-    rows = connection.all(SQL.select_catalog, {"organization_id": storable_id(organization_id)})
+    rows = connection.all(SQL.select_catalog, id_values(organization_id=organization_id))
     if not rows:
         raise OrganizationNotFound
     revision: int = rows[0][0]
@@ -169,7 +168,7 @@ def find_field(
 
 def reference_values(organization_id: OrganizationId, reference: FieldReference) -> Values:
     """Return the values of a statement that selects this field."""
-    by = {"key": reference} if isinstance(reference, str) else {"id": storable_id(reference)}
+    by = {"key": reference} if isinstance(reference, str) else id_values(id=reference)
     return {"organization_id": storable_id(organization_id), **by}
 
 

@@ -9,15 +9,15 @@ from typing import Any, Protocol, TypeVar
 from attrs import frozen
 
 from recipient_fields.application import Records, Snapshot
-from recipient_fields.domain import HistoryRecord
+from recipient_fields.domain import HistoryRecord, OrganizationId
 
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
 from .catalogs import measure_catalogs
 from .database import NO_VALUES, Connection, Row, Values
-from .records import CopiedValues, read_all_rows
+from .records import read_all_rows
+from .repositories import COPIED, HISTORY, SHARED_VALUES, Table
 from .statements import SQL, Statement
-from .tables import COPIED, HISTORY, SHARED_VALUES, Table
 
 T = TypeVar("T")
 
@@ -112,17 +112,26 @@ def _store(
 
 
 def _store_history(connection: CopyConnection, records: Iterable[HistoryRecord]) -> None:
-    copied, remaining = CopiedValues(), iter(records)
+    """Store the records, which are in any order, and each shared value once."""
+    remaining, last_uses = iter(records), dict[tuple[OrganizationId, str], int]()
     while batch := list(islice(remaining, _RECORDS_PER_BATCH)):
-        shared = [shared_record(each) for each in batch]
-        values = [row for each in shared for row in copied.add(each)]
+        rows, values = list[Values](), list[Values]()
+        for record in batch:
+            shared = shared_record(record)
+            rows.append({**shared.row, "occurred_at": record.occurred_at})
+            for digest, value in shared.values.items():
+                use = record.organization_id, digest
+                if use not in last_uses:
+                    values.append({**_shared_value(use, record.sequence), "value": value})
+                last_uses[use] = max(record.sequence, last_uses.get(use, 0))
         if values:
             connection.insert(SHARED_VALUES, values)
-        rows = zip(shared, batch, strict=True)
-        connection.insert(
-            HISTORY.name, [{**s.row, "occurred_at": each.occurred_at} for s, each in rows]
-        )
-    for last_use in copied.last_uses():
-        connection.shared.execute(SQL.keep_value, last_use)
-    for size in copied.sizes():
-        connection.shared.execute(SQL.add_value_bytes, size)
+        connection.insert(HISTORY.name, rows)
+    for use, sequence in last_uses.items():
+        connection.shared.execute(SQL.keep_value, _shared_value(use, sequence))
+    connection.shared.execute(SQL.store_value_bytes)
+
+
+def _shared_value(use: tuple[OrganizationId, str], last_sequence: int) -> Values:
+    """Return the values that identify a shared value of an organization, and its last record."""
+    return {"organization_id": use[0], "digest": use[1], "last_sequence": last_sequence}

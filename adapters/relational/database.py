@@ -32,6 +32,11 @@ def storable_id(identifier: int) -> int:
     return identifier if 0 < identifier <= _MAX_INTEGER else _NO_ID
 
 
+def id_values(**values: int) -> dict[str, object]:
+    """Return these ids as values of a statement."""
+    return {name: storable_id(value) for name, value in values.items()}
+
+
 @frozen
 class RowLock:
     """The first statement of a transaction, which locks the row of an organization."""

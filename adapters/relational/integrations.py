@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from recipient_fields.application import (
     CatalogPlanner,
@@ -49,10 +49,10 @@ from .database import (
     Row,
     Values,
     Work,
+    id_values,
     lock_catalog,
     read_unchanged,
     require_locked,
-    storable_id,
     with_instants,
 )
 from .statements import SQL
@@ -87,7 +87,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         )
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         rows = self._database.read(lambda c: c.all(SQL.count_fields, values))
         if not rows:
             raise OrganizationNotFound
@@ -97,12 +97,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         return self._database.read(lambda c: _get(c, organization_id, integration_id))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        values = {
-            "organization_id": organization_id,
-            "esp": draft.esp.value,
-            "name": draft.name,
-            "created_at": draft.created_at,
-        }
+        values = {**asdict(draft), "organization_id": organization_id, "esp": draft.esp.value}
 
         def add(connection: Connection) -> Integration:
             require_locked(connection)
@@ -117,7 +112,8 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> Integration:
         def rename(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
-            return _replace(connection, integration, integration.renamed(name))
+            catalog = LockedCatalog(connection, organization_id)
+            return _replace(connection, catalog, integration, integration.renamed(name))
 
         return self._write(organization_id, rename)
 
@@ -130,8 +126,10 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> Integration:
         def change(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
-            planned = planner(integration, read_catalog(connection, organization_id).fields)
-            return _replace(connection, integration, evolve(integration, names=planned.names))
+            catalog = LockedCatalog(connection, organization_id)
+            planned = planner(integration, catalog.all().fields)
+            changed = evolve(integration, names=planned.names)
+            return _replace(connection, catalog, integration, changed)
 
         return self._write(organization_id, change)
 
@@ -148,13 +146,11 @@ class RelationalIntegrationRepository(IntegrationRepository):
         def change(connection: Connection) -> AppliedChanges:
             catalog = LockedCatalog(connection, organization_id)
             applied = catalog.change(plan, author=author, at=at)
-            read, stored = _read_catalog(connection, organization_id)
-            names = {each.id: each.names for each in stored}
-            changed = [each for each in name(stored, read.fields) if each.names != names[each.id]]
-            for integration in changed:
-                connection.execute(SQL.update_integration, _values(integration))
-            if changed:
-                catalog.advance()
+            read, integrations = _read_catalog(connection, organization_id)
+            stored = {each.id: each for each in integrations}
+            for named in name(integrations, read.fields):
+                integration = stored[named.id]
+                _replace(connection, catalog, integration, evolve(integration, names=named.names))
             return applied
 
         return self._write(organization_id, change)
@@ -193,13 +189,14 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> SyncPlan:
         run = _SyncRun(organization_id, integration_id, planner, author, at)
         for _ in range(_PLANS_WITHOUT_LOCK):
-            seen = read_unchanged(self._database, organization_id, run.read, seconds=_SYNC_TIMEOUT)
-            store = partial(run.store_unless_changed, run.plan(seen))
-            stored = self._write(organization_id, store, seconds=_SYNC_TIMEOUT)
-            if stored is not None:
-                return stored
+            planned = read_unchanged(
+                self._database, organization_id, run.plan, seconds=_SYNC_TIMEOUT
+            )
+            store = partial(run.store_unless_changed, planned)
+            if self._write(organization_id, store, seconds=_SYNC_TIMEOUT):
+                return planned.plan
         return self._write(
-            organization_id, lambda c: run.store(run.plan(run.read(c)), c), seconds=_SYNC_TIMEOUT
+            organization_id, lambda c: run.store(run.plan(c), c).plan, seconds=_SYNC_TIMEOUT
         )
 
     def _write(
@@ -209,19 +206,11 @@ class RelationalIntegrationRepository(IntegrationRepository):
 
 
 @frozen
-class _Seen:
-    """What the planner of a sync receives, of one revision."""
+class _PlannedSync:
+    """The plan of a sync for an integration and a revision, and its changes with their records."""
 
     integration: Integration
-    catalog: Catalog
-    integrations: tuple[Integration, ...]
-
-
-@frozen
-class _PlannedSync:
-    """The plan of a sync for what was seen, and its changes with their records."""
-
-    seen: _Seen
+    revision: int
     plan: SyncPlan
     changes: PlannedChanges
 
@@ -236,38 +225,35 @@ class _SyncRun:
     _author: Author
     _at: datetime
 
-    def read(self, connection: Connection) -> _Seen:
+    def plan(self, connection: Connection) -> _PlannedSync:
         integration = _get(connection, self._organization_id, self._integration_id)
-        return _Seen(integration, *_read_catalog(connection, self._organization_id))
+        catalog, integrations = _read_catalog(connection, self._organization_id)
+        plan = self._planner(integration, catalog.fields, integrations)
+        changes = PlannedChanges.of(plan.changes, self._author)
+        return _PlannedSync(integration, catalog.revision, plan, changes)
 
-    def plan(self, seen: _Seen) -> _PlannedSync:
-        plan = self._planner(seen.integration, seen.catalog.fields, seen.integrations)
-        return _PlannedSync(seen, plan, PlannedChanges.of(plan.changes, self._author))
-
-    def store(self, planned: _PlannedSync, connection: Connection) -> SyncPlan:
+    def store(self, planned: _PlannedSync, connection: Connection) -> _PlannedSync:
         """Store the plan in the locked catalog."""
-        catalog = LockedCatalog(connection, self._organization_id)
+        catalog, synced = LockedCatalog(connection, self._organization_id), planned.plan.integration
         catalog.store(planned.changes, at=self._at)
         values = {
             **_ids(self._organization_id, self._integration_id),
-            "last_synced_at": planned.plan.integration.last_synced_at,
-            "refused_names": refused_names_document(planned.plan.integration),
+            "last_synced_at": synced.last_synced_at,
+            "refused_names": refused_names_document(synced),
         }
         connection.execute(SQL.update_last_sync, values)
         if planned.plan.changes_catalog:
             catalog.advance()
-        return planned.plan
+        return planned
 
-    def store_unless_changed(
-        self, planned: _PlannedSync, connection: Connection
-    ) -> SyncPlan | None:
-        """Store the plan, or nothing if the integration or the catalog has changed meanwhile."""
-        seen = planned.seen
+    def store_unless_changed(self, planned: _PlannedSync, connection: Connection) -> bool:
+        """Store the plan and return True, unless the integration or the catalog has changed."""
         integration = _get(connection, self._organization_id, self._integration_id)
         revision = LockedCatalog(connection, self._organization_id).counters.revision
-        if integration != seen.integration or revision != seen.catalog.revision:
-            return None
-        return self.store(planned, connection)
+        if integration != planned.integration or revision != planned.revision:
+            return False
+        self.store(planned, connection)
+        return True
 
 
 def _read_catalog(
@@ -285,7 +271,7 @@ def _read_all(
     connection: Connection, organization_id: OrganizationId
 ) -> tuple[int, tuple[Integration, ...]]:
     """Return the revision of the catalog, and the organization's integrations by ascending id."""
-    values = {"organization_id": storable_id(organization_id)}
+    values = id_values(organization_id=organization_id)
     rows = connection.all(SQL.select_integrations, values)
     if not rows:
         raise OrganizationNotFound
@@ -301,21 +287,20 @@ def _get(
     return read_integration(row)
 
 
-def _replace(connection: Connection, integration: Integration, changed: Integration) -> Integration:
+def _replace(
+    connection: Connection, catalog: LockedCatalog, integration: Integration, changed: Integration
+) -> Integration:
     """Store and return the integration with another name, or other names of fields."""
     if changed != integration:
-        connection.execute(SQL.update_integration, _values(changed))
-        LockedCatalog(connection, changed.organization_id).advance()
+        ids = _ids(changed.organization_id, changed.id)
+        values = {**ids, "name": changed.name, "names": names_document(changed)}
+        connection.execute(SQL.update_integration, values)
+        catalog.advance()
     return changed
 
 
-def _values(integration: Integration) -> Values:
-    ids = _ids(integration.organization_id, integration.id)
-    return {**ids, "name": integration.name, "names": names_document(integration)}
-
-
 def _ids(organization_id: OrganizationId, integration_id: IntegrationId) -> Values:
-    return {"id": storable_id(integration_id), "organization_id": storable_id(organization_id)}
+    return id_values(id=integration_id, organization_id=organization_id)
 
 
 def read_integration(row: Row) -> Integration:

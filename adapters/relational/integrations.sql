@@ -10,8 +10,7 @@ FROM organizations LEFT JOIN (
 WHERE organizations.id = :organization_id ORDER BY integration.id
 
 -- select_integration: Select an integration of an organization.
-SELECT {integration_columns} FROM integrations
-WHERE organization_id = :organization_id AND id = :id
+SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id AND id = :id
 
 -- count_fields: Select the ids of an organization's integrations, with the numbers of their fields.
 SELECT field.integration_id, field.count

@@ -27,10 +27,11 @@ from .database import (
     Connection,
     Database,
     Row,
+    id_values,
     lock_organization,
-    optional_instant,
     require_locked,
     storable_id,
+    with_instants,
 )
 from .statements import SQL, Statement
 
@@ -50,7 +51,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
         return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         return _found(self._database.read(lambda c: c.one(SQL.select_organization, values)))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
@@ -71,7 +72,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
 
         def delete(connection: Connection) -> OrganizationContents:
             require_locked(connection)
@@ -107,7 +108,7 @@ class DeleteRows(Statement):
 
 def require_organization(connection: Connection, organization_id: OrganizationId) -> None:
     """Raise OrganizationNotFound if the organization does not exist."""
-    values = {"organization_id": storable_id(organization_id)}
+    values = id_values(organization_id=organization_id)
     if connection.one(SQL.select_organization, values) is None:
         raise OrganizationNotFound
 
@@ -125,14 +126,8 @@ def read_organization(row: Row) -> Organization:
 
 def read_organization_record(row: Row) -> OrganizationRecord:
     """Return the organization and its catalog's state in a row of `organization_record_columns`."""
-    *organization, revision, last_sequence, last_change_at = row
-    with RowMapping("organizations", row[0]):
-        return OrganizationRecord(
-            read_organization(tuple(organization)),
-            revision,
-            last_sequence,
-            optional_instant(last_change_at),
-        )
+    state = with_instants("organizations", row, 5)[3:]
+    return OrganizationRecord(read_organization(row[:3]), *state)
 
 
 def _found(row: Row | None) -> Organization:

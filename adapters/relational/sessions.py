@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import stored_session
 from .administrators import read_administrator
-from .database import Connection, Database, Row, storable_id, with_instants
+from .database import Connection, Database, Row, id_values, storable_id, with_instants
 from .statements import SQL
 
 _COLUMN_COUNT = 6
@@ -58,7 +58,7 @@ class RelationalSessionRepository(SessionRepository):
         return SignedInAdministrator(_read_session(row[:_COLUMN_COUNT]), administrator)
 
     def all(self, administrator_id: AdministratorId, /) -> tuple[Session, ...]:
-        values = {"administrator_id": storable_id(administrator_id)}
+        values = id_values(administrator_id=administrator_id)
         rows = self._database.read(lambda c: c.all(SQL.select_sessions, values))
         return tuple(_read_session(row) for row in rows)
 
@@ -67,14 +67,11 @@ class RelationalSessionRepository(SessionRepository):
         self._database.write(lambda c: c.execute(SQL.record_session_use, values))
 
     def delete(self, administrator_id: AdministratorId, session_id: SessionId, /) -> bool:
-        values = {
-            "session_id": storable_id(session_id),
-            "administrator_id": storable_id(administrator_id),
-        }
+        values = id_values(session_id=session_id, administrator_id=administrator_id)
         return self._database.write(lambda c: c.execute(SQL.delete_session, values)) == 1
 
     def delete_all(self, administrator_id: AdministratorId, /) -> int:
-        values = {"administrator_id": storable_id(administrator_id)}
+        values = id_values(administrator_id=administrator_id)
 
         def delete_all(connection: Connection) -> int:
             connection.all(SQL.lock_account, values)

@@ -7,7 +7,6 @@ import sqlite3
 import stat
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -18,7 +17,8 @@ from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavail
 from ..relational.catalogs import measure_catalogs
 from ..relational.database import CALL_TIMEOUT, NO_VALUES, RowLock, Values, Work
 from ..relational.database import Database as RelationalDatabase
-from ..relational.tables import TABLES
+from ..relational.repositories import TABLES
+from ..relational.statements import read_scripts
 from .dialect import SqliteConnection, provide_functions, stored
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Database(RelationalDatabase):
         self._writer = Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
-        self._migrations = _load_migrations()
+        self._migrations = [*read_scripts(__package__, "migrations").items()]
 
     def read(
         self,
@@ -289,13 +289,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _load_migrations() -> tuple[tuple[str, str], ...]:
-    """Return the names and the statements of the migrations, in order."""
-    folder = files(__package__) / "migrations"
-    return tuple(
-        (step.name.removesuffix(".sql"), step.read_text("utf-8"))
-        for step in sorted(folder.iterdir(), key=lambda step: step.name)
-        if step.name.endswith(".sql")
-    )

@@ -20,8 +20,8 @@ from recipient_fields.adapters.relational.changes import UpdateFields
 from recipient_fields.adapters.relational.fields import SelectPage
 from recipient_fields.adapters.relational.history import SelectRecords
 from recipient_fields.adapters.relational.organizations import DeleteRows
+from recipient_fields.adapters.relational.repositories import COPIED, OWNED
 from recipient_fields.adapters.relational.statements import SQL, Statement, Statements, render
-from recipient_fields.adapters.relational.tables import COPIED, OWNED
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite.dialect import SQLITE, provide_functions
 from recipient_fields.domain import FIELD_MEMBERS, SortKey

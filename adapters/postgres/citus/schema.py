@@ -9,7 +9,7 @@ from psycopg import Connection
 
 from recipient_fields.domain import StorageUnavailable
 
-from ...relational.tables import OWNED
+from ...relational.repositories import OWNED
 from ..dialect import render
 from .api_keys import CITUS_SQL
 
