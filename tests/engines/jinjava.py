@@ -12,7 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .errors import NotRendered
 from .truth import ORDER
@@ -92,14 +92,14 @@ def to_single(value: Value) -> Single:
 def _is_item(value: Value, items: Sequence[Value]) -> bool:
     for item in items:
         try:
-            if item is value or _convert_to(type(item), value) == item:
+            if item is value or (item is not None and _CONVERSIONS[type(item)](value) == item):
                 return True
         except NotRendered:
             return False
     return False
 
 
-def _common_type(left: Value, right: Value, kinds: Sequence[type]) -> Callable[[Value], float]:
+def _common_type(left: Value, right: Value, kinds: Sequence[type]) -> Callable[[Value], Any]:
     """Return the conversion to the first of these types that one of the values has."""
     for kind in kinds:
         if any(_has_type(each, kind) for each in (left, right)):
@@ -109,12 +109,6 @@ def _common_type(left: Value, right: Value, kinds: Sequence[type]) -> Callable[[
 
 def _has_type(value: Value, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
-def _convert_to(kind: type, value: Value) -> Value:
-    if kind not in _CONVERSIONS:
-        raise NotRendered(f"The conversion is not known: {value!r}")
-    return _CONVERSIONS[kind](value)
 
 
 def _double(value: Value) -> float:
@@ -143,11 +137,11 @@ def _long(value: Value) -> int:
     raise NotRendered(f"Not an integer: {value!r}")
 
 
-_CONVERSIONS: Mapping[type, Callable[[Value], float]] = {
+_CONVERSIONS: Mapping[type, Callable[[Value], Any]] = {
     float: _double,
     int: _long,
     bool: truth,
-    str: show,  # type: ignore[dict-item]
+    str: show,
 }
 
 
