@@ -11,7 +11,6 @@ from recipient_fields.application import (
     CatalogPlanner,
     FieldRepository,
     PublishedCatalog,
-    published,
 )
 from recipient_fields.domain import (
     AppliedChanges,
@@ -70,6 +69,9 @@ class SqliteFieldRepository(RelationalFields, FieldRepository):
             return query.page(organization_id, revision, fields, total)
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        # Imported here because only services publish catalogs, and it takes all documents.
+        from recipient_fields.application import published
+
         return published(self.all(organization_id))
 
     def change(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -214,26 +213,6 @@ def open_service(url: str, key: str) -> Iterator[tuple[RecipientFieldsClient, Or
 
 @contextmanager
 def open_recipients(file: BinaryIO, name: str, options: FileOptions) -> Iterator[RecipientReader]:
-    """Open a file of recipients in the format that its name selects.
-
-    The block's end closes all files but Parquet files.
-
-    Raises: UnreadableFile if the beginning of the file can't be read; MissingExtra if the file is a
-    Parquet file and pyarrow is not installed.
-    """
-    if FileFormat.of(name) is FileFormat.PARQUET:
-        from recipient_fields.adapters.recipient_files.parquet import ParquetRecipients
-
-        yield ParquetRecipients.open(file, name)
-    else:
-        with open_text_recipients(file, name, options) as reader:
-            yield reader
-
-
-@contextmanager
-def open_text_recipients(
-    file: BinaryIO, name: str, options: FileOptions
-) -> Iterator[RecipientReader]:
     """Open a CSV file or a file of JSON Lines, and close it when the block ends.
 
     Raises: UnreadableFile if the beginning of the file can't be read.
@@ -365,6 +344,9 @@ def _entry_point(
 
     Raises: `unknown` if no entry point in the group has that name, or if it can't be loaded.
     """
+    # Imported here because it takes as long as a command, and few storages are of entry points.
+    from importlib.metadata import entry_points
+
     for entry_point in entry_points(group=group, name=scheme):
         try:
             opener: Callable[[str], Any] = entry_point.load()

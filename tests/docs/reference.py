@@ -70,6 +70,7 @@ from recipient_fields.domain.esp.sources import Strength
 from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
+from recipient_fields.entrypoints.cli.lazy_command import commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (
@@ -173,7 +174,7 @@ def options(command: click.Command) -> list[click.Option]:
 def _below(typed: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield typed, command
     if isinstance(command, click.Group):
-        for name, each in command.commands.items():
+        for name, each in commands_of(command).items():
             yield from _below(f"{typed} {name}".strip(), each)
 
 

@@ -22,9 +22,10 @@ from recipient_fields.domain import (
 from ...service.selection import open_recipients
 from ..command_group import Command
 from ..fields.export import print_document
-from ..options import InputFile, json_option, option
+from ..options import json_option, option
 from ..output import note, one_line
 from ..target_options import open_target, optional_target_options
+from ..typed_options import InputFile
 from .options import file_options, integration_option, require_columns
 
 _NOTES = {
@@ -75,10 +76,10 @@ def infer(
 ) -> None:
     """Propose fields for the recipients in FILE, and print the document that defines them.
 
-    FILE is a CSV file with a header, a file of JSON Lines (.jsonl or .ndjson), or a Parquet file
-    (.parquet). The document is in YAML; `recipient-fields plan` and `recipient-fields apply` read
-    it. Messages on standard error name the fields to review. With --organization or --url, the
-    command omits columns that are already fields of the organization.
+    FILE is a CSV file with a header, or a file of JSON Lines (.jsonl or .ndjson). The document is
+    in YAML; `recipient-fields plan` and `recipient-fields apply` read it. Messages on standard
+    error name the fields to review. With --organization or --url, the command omits columns that
+    are already fields of the organization.
     """
     require_columns(file.name, integration)
     names = None
