@@ -162,8 +162,7 @@ _NO_BOOLEANS = Caveat(
     "{title} has no boolean fields. Store the texts true and false: the code compares with them.",
 )
 _NO_CASE = Caveat(
-    WarningCode.CASE_INSENSITIVE,
-    "{title} compares texts, and finds parts of texts, without regard to case.",
+    WarningCode.CASE_INSENSITIVE, "{title} compares and searches texts without regard to case."
 )
 _UNKNOWN_CASE = Caveat(
     WarningCode.UNKNOWN_CASE_AND_SPACES,
