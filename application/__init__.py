@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .accounts.audit import *
     from .accounts.key_validation import *
     from .clock import *
+    from .content.code_documents import *
     from .content.content import *
     from .content.documents import *
     from .copying import *
@@ -69,5 +70,6 @@ else:
         "fields.plan_documents",
         "esp.integrations",
         "content.content",
+        "content.code_documents",
         "content.documents",
     )

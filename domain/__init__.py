@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .fields.preconditions import *
     from .fields.queries import *
     from .fields.sizes import *
+    from .fields.unstored import *
     from .fields.values import *
     from .identity import *
     from .instants import *
@@ -51,6 +52,7 @@ else:
         "fields.members",
         "fields.sizes",
         "fields.field",
+        "fields.unstored",
         "fields.member_changes",
         "fields.history",
         "fields.catalog_changes",

@@ -30,6 +30,7 @@ from .strict_options import chosen_strictness, strict_options
 from .typed_options import OneOf
 from .violations import (
     name_of,
+    note_unlisted,
     note_violations,
     note_warnings,
     parse_json_file,
@@ -291,7 +292,8 @@ def preview(
         parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     note_warnings(parsed.warnings)
-    print_bytes(mark + shown.encode())
+    note_unlisted(shown.unlisted)
+    print_bytes(mark + shown.content.encode())
 
 
 def _decoded(content: bytes) -> tuple[bytes, str]:

@@ -15,6 +15,7 @@ from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     DataType,
+    NoSuchTime,
     Unchanged,
     closest_match,
     parse_instant,
@@ -104,6 +105,8 @@ class Instant(click.ParamType[datetime]):
             return value
         try:
             return parse_instant(value)
+        except NoSuchTime as error:
+            self.fail(str(error), param, ctx)
         except (ValueError, OverflowError):
             self.fail("use a time such as 2026-11-20T09:15:00Z.", param, ctx)
 

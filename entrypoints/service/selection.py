@@ -204,11 +204,8 @@ def open_service(url: str, key: str) -> Iterator[tuple[RecipientFieldsClient, Or
     """
     from recipient_fields.adapters.client import RecipientFieldsClient
 
-    keys: dict[OrganizationId, str] = {}
-    with RecipientFieldsClient(url, keys=keys) as client:
-        organization_id = client.get_organization_id(key)
-        keys[organization_id] = key
-        yield client, organization_id
+    with RecipientFieldsClient(url, key) as client:
+        yield client, client.organization_id
 
 
 @contextmanager

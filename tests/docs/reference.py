@@ -414,7 +414,7 @@ def _names_of_system_values() -> str:
     """Return what each value shows, in an email and in the preview."""
     shown = {str(value): description for value, description in _SHOWN.items()}
     shown["{{recipient.email}}"] = "The address of the recipient, also without a field `email`"
-    previews = {code: f"`{preview_content(parse_content(code), [], {})}`" for code in shown}
+    previews = {code: f"`{preview_content(parse_content(code), [], {}).content}`" for code in shown}
     previews[str(SystemValue.YEAR)] = "the current year"
     rows = [(f"`{code}`", shown[code], preview) for code, preview in previews.items()]
     return _table(("Write", "To show", "In the preview"), rows)
