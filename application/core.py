@@ -121,6 +121,7 @@ class Core:
             fields=RecipientFieldService(
                 fields=storage.fields,
                 history=storage.history,
+                integrations=repository,
                 clock=clock,
                 limit=field_limit,
                 size_limit=catalog_size,

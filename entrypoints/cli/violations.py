@@ -15,7 +15,7 @@ from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning
-from recipient_fields.domain.esp import UnnamedField
+from recipient_fields.domain.esp import UnfoundName, UnnamedField
 
 from .output import note, one_line, print_json
 from .proposals import setting_command
@@ -75,6 +75,8 @@ def note_warnings(warnings: Iterable[ContentWarning]) -> None:
     """Print each warning about content with its kind, its first place, and some of the others."""
     for warning in warnings:
         note(f"{warning.code.kind.value.capitalize()}: {warning.position}: {warning.message}")
+        if isinstance(warning, UnfoundName):
+            note(f"    {setting_command(warning.proposal)}")
         if warning.places:
             note(f"    {other_places(warning.places)}")
 

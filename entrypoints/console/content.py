@@ -35,6 +35,7 @@ from recipient_fields.domain.esp import (
     FieldCodes,
     Integration,
     NameProposal,
+    UnfoundName,
     UnnamedField,
     export_content,
 )
@@ -217,7 +218,7 @@ class _Place:
     """A place in the content, and the reason why it is shown.
 
     A warning has a kind, and a sentence with its other places if there are any. A field without a
-    name at an integration has the proposal of one.
+    name at an integration, or with one that the last sync did not find, can have a proposal.
     """
 
     position: TextPosition
@@ -262,6 +263,7 @@ def _place_of_warning(warning: ContentWarning) -> _Place:
         warning.position,
         warning.message,
         kind=warning.code.kind.value.capitalize(),
+        proposal=warning.proposal if isinstance(warning, UnfoundName) else None,
         others=other_places(warning.places) if warning.places else "",
     )
 

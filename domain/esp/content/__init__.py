@@ -2,6 +2,6 @@
 
 from .export import ExportedContent, export_content
 from .options import ExportOptions
-from .report import UnnamedField
+from .report import UnfoundName, UnnamedField
 
-__all__ = ["ExportOptions", "ExportedContent", "UnnamedField", "export_content"]
+__all__ = ["ExportOptions", "ExportedContent", "UnfoundName", "UnnamedField", "export_content"]

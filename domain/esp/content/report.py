@@ -17,7 +17,17 @@ from ..errors import NameProposal
 
 @frozen
 class UnnamedField(LocatedViolation):
-    """A reference to a field that has no name at the integration, and a name to set."""
+    """A reference to a field without a name at the integration, and a name to set.
+
+    If warnings are rejected, it can also be a field whose name the last sync did not find.
+    """
+
+    proposal: NameProposal = field(kw_only=True)
+
+
+@frozen
+class UnfoundName(ContentWarning):
+    """A warning about a name that the last sync did not find, and a similar one that it found."""
 
     proposal: NameProposal = field(kw_only=True)
 
@@ -32,18 +42,21 @@ class Report:
             kind: {} for kind in WarningKind
         }
 
-    def warn(self, offset: int, code: WarningCode, message: str) -> None:
+    def warn(
+        self, offset: int, code: WarningCode, message: str, proposal: NameProposal | None = None
+    ) -> None:
         """Add a warning. Equal ones are reported once, and up to 1,000 of each kind."""
         warnings = self._warnings[code.kind]
         if len(warnings) < MAX_WARNINGS:
-            warnings[self._lines.warning(offset, code, message)] = None
+            warning = self._lines.warning(offset, code, message)
+            if proposal is not None:
+                warning = UnfoundName(**asdict(warning, recurse=False), proposal=proposal)
+            warnings[warning] = None
 
     def refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
         """Add a violation. Raises: InvalidContent if there are 1,000 of them."""
         violation = self._lines.violation(offset, Rule.NOT_APPLICABLE, message)
-        if proposal is not None:
-            violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
-        self._violations.append(violation)
+        self._violations.append(_with_proposal(violation, proposal))
         if len(self._violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self._violations)
 
@@ -79,4 +92,11 @@ def _with_each_caveat_once(warnings: Iterable[ContentWarning]) -> Iterator[Conte
 
 
 def _as_violation(warning: ContentWarning) -> LocatedViolation:
-    return warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    violation = warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    return _with_proposal(violation, warning.proposal if isinstance(warning, UnfoundName) else None)
+
+
+def _with_proposal(violation: LocatedViolation, proposal: NameProposal | None) -> LocatedViolation:
+    if proposal is None:
+        return violation
+    return UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
