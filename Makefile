@@ -18,8 +18,8 @@ WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # `make test-all` generates four times as many examples.
 BRIEFLY := --hypothesis-profile brief -m "not slow"
-# The slow tests of services and databases have deadlines, so they run alone.
-ALONE := tests/service tests/server tests/adapters/postgres
+# The slow tests of services and databases have deadlines, and one measures a command, so they run alone.
+ALONE := tests/service tests/server tests/adapters/postgres tests/cli/service/test_services.py
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -150,6 +150,7 @@ check: install docs ## lint, check types, security and imports, and build the do
 	$(BIN)/lint-imports
 	$(BIN)/python tests/packaging/patterns.py
 	$(BIN)/python tests/packaging/domain_words.py
+	$(BIN)/python tests/packaging/code_lines.py
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(SOURCES)
 
 docs: install   ## build the documentation into build/docs, warnings as errors

@@ -8,7 +8,7 @@ import unicodedata
 from .arguments import require_type
 from .errors import InvalidInput, Rule, Violation
 
-__all__ = ["MAX_LINE_LENGTH", "character_violation"]
+__all__ = ["MAX_LINE_LENGTH", "character_violation", "clean_line"]
 
 MAX_LINE_LENGTH = 255
 MAX_UNNORMALIZED_LENGTH = 4 * MAX_LINE_LENGTH
@@ -47,6 +47,17 @@ def to_line(text: str, *, max_length: int) -> str:
     """Return the text without line breaks and control characters, cut to `max_length`."""
     require_type(str, text=text)
     return _FORBIDDEN_IN_LINES.sub("", text)[:max_length]
+
+
+def clean_line(text: str) -> str:
+    """Return the text as the name of a field, or an empty text if nothing remains.
+
+    Line breaks and repeated white space become one space, control characters are removed, and the
+    text is cut to 255 characters of Unicode NFC.
+    """
+    require_type(str, text=text)
+    line = normalize_nfc(to_line(" ".join(text.split()), max_length=MAX_LINE_LENGTH))
+    return to_line(" ".join(line.split()), max_length=MAX_LINE_LENGTH).strip()
 
 
 def control_character_violation(text: str) -> Violation | None:

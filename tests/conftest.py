@@ -10,7 +10,7 @@ from pathlib import Path
 from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from recipient_fields.adapters.postgres import migrate
 
@@ -26,8 +26,8 @@ from .support.postgres import (
 )
 from .support.redaction import KeyDetector
 
-# The time of an example depends on what else the machine does.
-settings.register_profile("suite", deadline=None)
+# The time of an example, and of its generation, depends on what else the machine does.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("brief", settings.get_profile("suite"), max_examples=25)
 settings.load_profile("suite")
 

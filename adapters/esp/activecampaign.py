@@ -34,9 +34,10 @@ _TYPES: Types = {
 @frozen
 class _Field:
     perstag: str
-    title: str
+    title: object = None
     type: str | None = None
-    options: list[str] | None = None
+    options: object = None
+    """The ids of its options."""
     defval: object = None
 
 
@@ -89,7 +90,9 @@ class ActiveCampaignFieldSource:
 
 
 def _reported(each: _Field, values: Mapping[str, object]) -> ReportedField:
-    options = [values.get(option_id) for option_id in each.options or ()]
+    options = each.options
+    if isinstance(options, list):
+        options = [values.get(each) if isinstance(each, str) else None for each in options]
     return report(
         each.perstag,
         each.type or "",

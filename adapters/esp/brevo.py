@@ -10,7 +10,7 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
 from .api import Api
-from .listing import Types, Unsupported, report, report_items
+from .listing import UNDOCUMENTED, Types, Unsupported, choices_in, report, report_items
 from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
@@ -33,17 +33,14 @@ _UNSUPPORTED_CATEGORIES: Mapping[str, str] = {
 
 
 @frozen
-class _Option:
-    valueStr: object = None  # noqa: N815 (the name in the API)
-    """The value as stored. The member `value` is 0 for every value that is not an integer."""
-
-
-@frozen
 class _Attribute:
     name: str
     category: str
     type: str | None = None
-    enumeration: list[_Option] | None = None
+    enumeration: object = None
+    """The options of a category. Their `valueStr` is the value as stored, and their `value` is 0
+    for every value that is not an integer.
+    """
 
 
 @frozen
@@ -78,6 +75,6 @@ def _reported(each: _Attribute) -> ReportedField:
         return RefusedField(each.name, _UNSUPPORTED_CATEGORIES[each.category])
     if each.category != _CATEGORY:
         return report(each.name, each.type, _TYPES)
-    options = [_Option()] if each.enumeration is None else each.enumeration
-    values = [option.valueStr for option in options]
-    return report(each.name, _CATEGORY, _TYPES, options=values)
+    enumeration = UNDOCUMENTED if each.enumeration is None else each.enumeration
+    options = choices_in(enumeration, "valueStr")
+    return report(each.name, _CATEGORY, _TYPES, options=options)

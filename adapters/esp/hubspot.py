@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from attrs import field, frozen
 
@@ -10,7 +10,7 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, Unsupported, report, report_items
+from .listing import UNDOCUMENTED, Types, Unsupported, choices_in, report, report_items
 from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
@@ -36,17 +36,12 @@ _TYPES: Types = {
 
 
 @frozen
-class _Option:
-    value: str | None = None
-
-
-@frozen
 class _Property:
     name: str
-    label: str
+    label: object = None
     type: str | None = None
     fieldType: str | None = None  # noqa: N815 (the name in the API)
-    options: list[_Option] | None = None
+    options: object = None
     archived: bool | None = None
     hidden: bool | None = None
 
@@ -84,11 +79,10 @@ class HubSpotFieldSource:
 def _reported(each: _Property) -> ReportedField | None:
     if each.archived or each.hidden:
         return None
-    type_name = each.type
-    options: Sequence[object] = ()
+    type_name, options = each.type, None
     if each.fieldType == _CHECKBOX and type_name == _ENUMERATION:
         type_name = "bool"
     elif type_name == _ENUMERATION:
-        options = [None] if each.options is None else [option.value for option in each.options]
+        options = choices_in(UNDOCUMENTED if each.options is None else each.options, "value")
         type_name = _CHECKBOXES if each.fieldType == "checkbox" else each.fieldType and type_name
     return report(each.name, type_name, _TYPES, label=each.label, options=options)

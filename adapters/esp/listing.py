@@ -28,6 +28,9 @@ class Unsupported(Enum):
     ENCRYPTED = "It holds encrypted values; a recipient field holds plain ones."
 
 
+UNDOCUMENTED = object()
+"""Options in a form that the ESP does not document."""
+
 Types: TypeAlias = Mapping[str, DataType | Unsupported]
 """The data type for each type of an ESP."""
 
@@ -37,15 +40,15 @@ def report(
     type_name: object,
     types: Types,
     *,
-    label: str | None = None,
-    options: Sequence[object] = (),
+    label: object = None,
+    options: object = None,
     default: object = None,
 ) -> ReportedField:
     """Return the custom field of an ESP, or a RefusedField if it has no data type.
 
-    Without options, the field allows any value. If an option is not a string, the ESP does not
-    describe it as documented, and the field is refused. A default that is empty or not a string
-    counts as none.
+    `label`, `options` and `default` are as the ESP sends them. Without options, the field allows
+    any value. A label or options of an undocumented type are a caveat, and such a default counts as
+    none.
     """
     if not isinstance(type_name, str):
         return RefusedField(name, "The ESP does not state its type.")
@@ -54,16 +57,28 @@ def report(
         return RefusedField(name, f"Its type {type_name[:_MAX_TYPE_NAME]!a} is unknown.")
     if isinstance(data_type, Unsupported):
         return RefusedField(name, data_type.value)
-    allowed_values = tuple(option for option in options if isinstance(option, str))
-    if len(allowed_values) < len(options):
-        return RefusedField(name, "Its list of options is incomplete.")
+    caveats = []
+    if not isinstance(label, str | None):
+        caveats.append("Its label is left out, because the ESP does not send it as a text.")
+    if not isinstance(options, list | None):
+        caveats.append(
+            "Its choices are left out, because the ESP does not list them as documented."
+        )
     return EspField(
         name=name,
         data_type=data_type,
-        label=label,
-        allowed_values=allowed_values or None,
+        label=label if isinstance(label, str) else None,
+        allowed_values=tuple(options) if isinstance(options, list) and options else None,
         default=default if isinstance(default, str) and default else None,
+        caveats=tuple(caveats),
     )
+
+
+def choices_in(options: object, member: str) -> object:
+    """Return this member of each option. An option without it, or without members, has None."""
+    if not isinstance(options, list):
+        return options
+    return [option.get(member) if isinstance(option, dict) else None for option in options]
 
 
 def report_items(
@@ -76,6 +91,7 @@ def report_items(
 ) -> Iterator[ReportedField]:
     """Yield the field of each item, or a RefusedField if the item does not match the class.
 
+    The class requires types of the members only without which there is no code for the field.
     `name` is the member that contains the name of the field. `report_item` returns None for a field
     that is not reported.
 

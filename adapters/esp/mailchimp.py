@@ -11,7 +11,7 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspRefused, ReportedField
 
 from .api import Api, is_host_label, variable
-from .listing import Types, counted_pages, report, report_items
+from .listing import UNDOCUMENTED, Types, counted_pages, report, report_items
 from .responses import Item, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
@@ -31,16 +31,12 @@ _TYPES: Types = {
 
 
 @frozen
-class _Choices:
-    choices: list[str] | None = None
-
-
-@frozen
 class _MergeField:
     tag: str
-    name: str
+    name: object = None
+    """The label."""
     type: str | None = None
-    options: _Choices | None = None
+    options: object = None
     default_value: object = None
 
 
@@ -95,12 +91,13 @@ class MailchimpFieldSource:
 
 
 def _reported(each: _MergeField) -> ReportedField:
-    options = (each.options.choices if each.options else None) or ()
+    options = {} if each.options is None else each.options
+    choices = options.get("choices") if isinstance(options, dict) else UNDOCUMENTED
     return report(
         each.tag,
         each.type,
         _TYPES,
         label=each.name,
-        options=options,
+        options=choices,
         default=each.default_value,
     )

@@ -44,7 +44,6 @@ class CsvRecipients:
     """The key of each column, or its name in the header."""
     spreadsheet_safe: bool
     """Whether rejects have no cells that a spreadsheet would read as formulas."""
-    row_count: int | None = None
 
     @classmethod
     def open(cls, text: TextIO, name: str, options: FileOptions) -> CsvRecipients:

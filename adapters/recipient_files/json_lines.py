@@ -29,7 +29,6 @@ class JsonLinesRecipients:
 
     name: str
     _lines: Lines
-    row_count: int | None = None
 
     @classmethod
     def open(cls, text: TextIO, name: str) -> JsonLinesRecipients:

@@ -20,8 +20,7 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _OTHER_FORMATS = {
     b"\x1f\x8b": "is compressed with gzip. Decompress it first.",
     b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Export it as CSV first.",
-    b"PAR1": "is a Parquet file. Export it as CSV, or use the command recipient-fields with a name"
-    " that ends with .parquet.",
+    b"PAR1": "is a Parquet file. Convert it to CSV, for example with DuckDB.",
 }
 
 

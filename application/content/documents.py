@@ -20,6 +20,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Condition, TextPosition, parse_condition
 from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
     Content,
     ContentWarning,
     InvalidContent,
@@ -71,11 +72,18 @@ class ConditionCompilation:
     target: Target
     then: str
     otherwise: str
+    strict: Strict
 
 
 _TARGET_ESP = described("The ESP that the code is for. Required without `integration_id`.")
 _TARGET_INTEGRATION = described(
     "The integration that the code is for. Required if the organization has several with the ESP."
+)
+
+
+_STRICT = described(
+    "What is rejected: mistakes (`mistakes`, the default), caveats, too (`true`), or neither"
+    " (`false`)."
 )
 
 
@@ -107,6 +115,7 @@ class ConditionCompilationDocument:
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
     then: str = field(metadata=described("The text for recipients who satisfy the condition."))
+    strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
 
 
 _OTHER_PLACES = described("The other places of a caveat, which is reported once.")
@@ -206,13 +215,7 @@ class ContentExportDocument:
             " default is `false`."
         ),
     )
-    strict: Strict = field(
-        default=False,
-        metadata=described(
-            "The warnings that are violations: `mistakes`, all (`true`) or none (`false`)."
-            " The default is `false`."
-        ),
-    )
+    strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
     literals: list[str] | Unchanged = field(
         default=UNCHANGED,
         metadata=described(
@@ -273,7 +276,7 @@ class PreviewedContentDocument:
 
 
 def parse_condition_compilation(document: object) -> ConditionCompilation:
-    """Return the input of `{"condition", "esp" or "integration_id", "then", "else"}`.
+    """Return the input of `{"condition", "esp" or "integration_id", "then", "else", "strict"}`.
 
     The condition is text or a tree. Without `else`, that text is empty.
 
@@ -291,7 +294,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
             target = _target(members.esp, members.integration_id)
     if violations:
         raise InvalidDocument(violations)
-    return ConditionCompilation(condition, target, members.then, otherwise)
+    return ConditionCompilation(condition, target, members.then, otherwise, members.strict)
 
 
 def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:

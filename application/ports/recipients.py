@@ -25,7 +25,6 @@ class FileFormat(Enum):
 
     CSV = "csv"
     JSON_LINES = "json_lines"
-    PARQUET = "parquet"
 
     @classmethod
     def of(cls, name: str) -> FileFormat:
@@ -36,13 +35,12 @@ class FileFormat(Enum):
 _FORMATS = {
     ".jsonl": FileFormat.JSON_LINES,
     ".ndjson": FileFormat.JSON_LINES,
-    ".parquet": FileFormat.PARQUET,
 }
 
 
 @frozen(kw_only=True)
 class FileOptions:
-    """How the text of a file is read and written. Parquet files have no options.
+    """How the text of a file is read and written.
 
     An encoding or a delimiter that is None is detected.
     """
@@ -82,10 +80,6 @@ class RecipientReader(Protocol):
     def name(self) -> str:
         """The name of the file in messages."""
 
-    @property
-    def row_count(self) -> int | None:
-        """The number of rows, or None if it is unknown."""
-
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows. Raises: UnreadableFile if the rest of the file can't be read."""
 
@@ -102,8 +96,8 @@ class RecipientReader(Protocol):
 
 
 @runtime_checkable
-class ColumnReader(RecipientReader, Protocol):
-    """Reads the recipients of a file with named columns."""
+class TextReader(RecipientReader, Protocol):
+    """Reads the recipients of a file with named columns of texts: the `source` of each row."""
 
     @property
     def header(self) -> Sequence[str]:
@@ -113,13 +107,8 @@ class ColumnReader(RecipientReader, Protocol):
     def header_place(self) -> str:
         """The place of the header in messages."""
 
-    def with_keys(self, keys: Mapping[str, str]) -> ColumnReader:
+    def with_keys(self, keys: Mapping[str, str]) -> TextReader:
         """Return a reader whose values have these keys, by the names of the columns."""
-
-
-@runtime_checkable
-class TextReader(ColumnReader, Protocol):
-    """Reads the recipients of a file whose values are texts: the `source` of each row."""
 
     @property
     def keys(self) -> Sequence[str]:

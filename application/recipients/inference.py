@@ -12,11 +12,11 @@ from recipient_fields.domain import (
     FieldInference,
     ProposedField,
     TextFormats,
-    column_name,
+    clean_line,
 )
 from recipient_fields.domain.esp import EspNames
 
-from ..ports.recipients import ColumnReader, RecipientReader, Row, TextReader, UnreadableFile
+from ..ports.recipients import RecipientReader, Row, TextReader, UnreadableFile
 from .columns import find_esp_names, require_names
 
 
@@ -51,11 +51,10 @@ def infer_fields(
     """
     names = EspNames((), ()) if names is None else names
     esp_names = find_esp_names(names, integration)
-    if isinstance(reader, ColumnReader):
-        require_names(reader.header_place, [column_name(title) for title in reader.header])
-    inference = FieldInference(
-        formats if isinstance(reader, TextReader) else None, max_allowed_values
-    )
+    inference = FieldInference(None, max_allowed_values)
+    if isinstance(reader, TextReader):
+        require_names(reader.header_place, [clean_line(title) for title in reader.header])
+        inference = FieldInference(formats, max_allowed_values)
     recipients = skipped = 0
     for row in reader:
         if row.violation is not None:

@@ -25,7 +25,6 @@ from recipient_fields.domain.esp import EspNames
 
 from ..documents.conversion import with_suggestion
 from ..ports.recipients import (
-    ColumnReader,
     RecipientReader,
     RecipientWriter,
     Row,
@@ -198,9 +197,8 @@ class RecipientList:
         schema = RecipientSchema.of(
             names.fields, additional=options.additional, definitions=names.definitions
         )
-        if isinstance(reader, ColumnReader):
-            reader = _with_keys(reader, names, options)
         if isinstance(reader, TextReader):
+            reader = _with_keys(reader, names, options)
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
             return cls(
                 reader,
@@ -281,7 +279,7 @@ def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
     return violation.path, violation.rule, violation.message, _value(violation, values)
 
 
-def _with_keys(reader: ColumnReader, names: EspNames, options: ListOptions) -> ColumnReader:
+def _with_keys(reader: TextReader, names: EspNames, options: ListOptions) -> TextReader:
     """Return the reader with the keys of its columns."""
     require_names(reader.header_place, reader.header)
     esp_names = find_esp_names(names, options.integration)

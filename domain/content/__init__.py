@@ -1,7 +1,6 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, filters, preview, surfaces, syntax, system_values, tree, warning_codes
-from .checks import *
+from . import errors, filters, preview, surfaces, syntax, system_values, tree, warning_codes
 from .errors import *
 from .filters import *
 from .preview import *
@@ -12,7 +11,6 @@ from .tree import *
 from .warning_codes import *
 
 __all__ = [
-    *checks.__all__,
     *errors.__all__,
     *filters.__all__,
     *preview.__all__,

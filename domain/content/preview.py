@@ -61,9 +61,10 @@ def preview_content(
     preview this is, if any. `today` is the day of the year that `{{today.year}}` shows: without it,
     this stays.
 
-    Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
-    InvalidRecipient if a value has another type than its field; TypeError if the content is not
-    parsed; ValueError if there is no such surface.
+    Raises: InvalidContent if a field is unknown, if a filter or a condition does not fit the
+    fields, if the content has violations, or if the preview is too long; InvalidRecipient if a
+    value has another type than its field; TypeError if the content is not parsed; ValueError if
+    there is no such surface.
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)

@@ -13,22 +13,21 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..errors import InvalidField, InvalidInput, RecipientFieldsError, Violations
+from ..errors import InvalidField, InvalidInput, RecipientFieldsError
 from ..fields.catalog_changes import CatalogChanges, FieldUpdate, require_room
 from ..fields.field import FieldDefinition, FieldDraft, RecipientField
 from ..fields.members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
 from ..fields.values import (
     MAX_KEY_LENGTH,
     RESERVED_PREFIX,
-    AllowedValues,
     DataType,
     FieldKey,
-    FieldName,
     derive_key,
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
 from .derived_codes import derive_codes, variable_clashes
+from .details import find_allowed_values, find_name
 from .dialects import DIALECTS, Esp
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
@@ -55,6 +54,10 @@ class EspField:
     `name` is the name that the ESP's templates use, and `label` the name that its users see.
     `standard` is true for the ESP's own fields, if its dialect writes them differently from custom
     fields. `default` is the value that the ESP itself has for contacts without a value, if any.
+    `caveats` are sentences about details that are not as the ESP documents them.
+
+    A label or allowed values that a recipient field can't have are a caveat of the sync: it stores
+    the field without them.
     """
 
     name: str
@@ -63,6 +66,7 @@ class EspField:
     allowed_values: Sequence[object] | None = None
     standard: bool = False
     default: str | None = None
+    caveats: Sequence[str] = ()
 
 
 @frozen
@@ -75,7 +79,10 @@ class RefusedField:
 
 @frozen
 class FieldCaveat:
-    """A field of the ESP that the sync stores, and what the ESP can do with it in an email."""
+    """A field of the ESP that the sync stores, and what its user should know about it.
+
+    This is a detail that the sync does not store, or what the ESP can do with it in an email.
+    """
 
     name: str
     message: str
@@ -203,7 +210,7 @@ class SyncRun:
     _valid: tuple[FieldDefinition, ...]
     _refused: tuple[RefusedField, ...]
     _repeated: tuple[RefusedField, ...]
-    _caveats: Mapping[object, FieldCaveat]
+    _caveats: Mapping[object, Sequence[FieldCaveat]]
 
     @classmethod
     def from_report(
@@ -216,29 +223,29 @@ class SyncRun:
     ) -> SyncRun:
         """Return the run of the integration that began at this time.
 
-        A field is refused if its dialect has no safe form for it, if it breaks the rules of
-        recipient fields, or if the report already contains it.
+        A field is refused if its dialect has no safe form for its name, or if the report already
+        contains it. Its other details can't make it unusable: what it can't have is a caveat.
 
         Raises: EmptyReport if the report has no fields, not even refused ones, unless
         `allow_empty` is true.
         """
         valid: dict[object, FieldDefinition] = {}
-        caveats: dict[object, FieldCaveat] = {}
+        caveats: dict[object, Sequence[FieldCaveat]] = {}
         refused, repeated = [], []
         for each in reported:
             if isinstance(each, RefusedField):
                 refused.append(each)
                 continue
             try:
-                candidate = _validate(each, integration, at)
+                candidate, sentences = _validate(each, integration, at)
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
             identity = esp_identity(candidate)
             if valid.setdefault(identity, candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
-            elif each.default:
-                caveats[identity] = _default_caveat(integration, each.name, each.default)
+            else:
+                caveats[identity] = [FieldCaveat(each.name, sentence) for sentence in sentences]
         if not (allow_empty or valid or refused):
             raise EmptyReport
         ordered = tuple(sorted(valid.values(), key=partial(_precedence, integration.esp)))
@@ -304,7 +311,10 @@ class SyncRun:
             links=tuple(find_links(after, changes.created)),
             name_changes=plan_name_changes(names, after, synced.id, changes),
             caveats=tuple(
-                each for identity, each in self._caveats.items() if identity in accepted_now
+                caveat
+                for identity, caveats in self._caveats.items()
+                if identity in accepted_now
+                for caveat in caveats
             ),
             changes_refusals=(
                 integration.last_synced_at is None
@@ -317,12 +327,11 @@ _SHOWN_DEFAULT = 60
 """Characters of a default that a caveat shows."""
 
 
-def _default_caveat(integration: Integration, name: str, default: str) -> FieldCaveat:
-    title, shown = DIALECTS[integration.esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
-    return FieldCaveat(
-        name,
+def _describe_default(esp: Esp, default: str) -> str:
+    title, shown = DIALECTS[esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
+    return (
         f'{title} has its own default, "{shown}", which can appear for a missing value, also if the'
-        " content has another default.",
+        " content has another default."
     )
 
 
@@ -338,11 +347,12 @@ def _reason(invalid: InvalidInput) -> str:
     return str(InvalidInput(violations))
 
 
-def _validate(reported: EspField, integration: Integration, at: datetime) -> FieldDefinition:
-    """Return the definition of the ESP's field.
+def _validate(
+    reported: EspField, integration: Integration, at: datetime
+) -> tuple[FieldDefinition, Sequence[str]]:
+    """Return the definition of the ESP's field, and sentences for its caveats.
 
-    Raises: NoSafeForm if its dialect has no safe form for it; InvalidField if it breaks the rules
-    of recipient fields.
+    Raises: NoSafeForm if its dialect has no safe form for its name.
     """
     codes = derive_codes(
         integration.esp,
@@ -350,15 +360,8 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> Fie
         data_type=reported.data_type,
         standard=reported.standard,
     )
-    violations = Violations()
-    allowed = None
-    with violations.collect("allowed_values"):
-        if reported.allowed_values is not None:
-            allowed = AllowedValues(reported.data_type, reported.allowed_values).require_size()
-    with violations.collect("label"):
-        name = FieldName((reported.label or "").strip() or reported.name)
-    if violations:
-        raise InvalidField(violations)
+    name, of_label = find_name(reported.label, reported.name)
+    allowed, of_choices = find_allowed_values(reported.data_type, reported.allowed_values)
     draft = FieldDraft(
         name=name,
         key=_PLACEHOLDER_KEY,
@@ -368,7 +371,9 @@ def _validate(reported: EspField, integration: Integration, at: datetime) -> Fie
         custom_value_expression=codes.value_expression,
         esp_field_name=reported.name,
     )
-    return draft.define(by=integration.channel, at=at)
+    of_default = [_describe_default(integration.esp, each) for each in [reported.default] if each]
+    sentences = [*reported.caveats, *of_label, *of_choices, *of_default]
+    return draft.define(by=integration.channel, at=at), sentences
 
 
 def _keys(name: str, integration_id: IntegrationId) -> Iterator[FieldKey]:

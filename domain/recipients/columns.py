@@ -9,19 +9,9 @@ from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import RecipientField
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
-from ..text import MAX_LINE_LENGTH, normalize_nfc, to_line
+from ..text import clean_line
 
-__all__ = ["column_name", "find_columns", "match_columns", "propose_keys"]
-
-
-def column_name(title: str) -> str:
-    """Return the title of a column as the name of a field, or an empty text if it is blank.
-
-    Line breaks and repeated white space become one space, and control characters are removed.
-    """
-    require_type(str, title=title)
-    line = normalize_nfc(to_line(" ".join(title.split()), max_length=MAX_LINE_LENGTH))
-    return to_line(" ".join(line.split()), max_length=MAX_LINE_LENGTH).strip()
+__all__ = ["find_columns", "match_columns", "propose_keys"]
 
 
 def find_columns(
@@ -47,13 +37,13 @@ def find_columns(
     for field in fields:
         by_name = defined if field.origin.integration_id is None else synced
         key = by_key[definitions.get(field.key, field.key)]
-        by_name.setdefault(column_name(field.name), {})[key] = None
+        by_name.setdefault(clean_line(field.name), {})[key] = None
 
     def find(title: str) -> Sequence[FieldKey]:
         key = esp_names.get(title, title)
         if key in by_key:
             return [by_key[key]]
-        name = column_name(title)
+        name = clean_line(title)
         return [*(defined.get(name) or synced.get(name) or ())]
 
     return {title: find(title) for title in titles}

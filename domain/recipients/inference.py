@@ -15,8 +15,8 @@ from ..fields.origins import API
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
 from ..identity import FieldId, OrganizationId
 from ..instants import from_epoch_milliseconds
-from ..text import MAX_LINE_LENGTH
-from .columns import column_name, match_columns, propose_keys
+from ..text import MAX_LINE_LENGTH, clean_line
+from .columns import match_columns, propose_keys
 from .schema import CheckedRecipient, RecipientSchema
 from .texts import RecipientTexts, TextFormats
 
@@ -186,7 +186,7 @@ class _Column:
         return ProposedField(
             title=title,
             draft=FieldDraft(
-                name=column_name(title) or key,
+                name=clean_line(title) or key,
                 key=key,
                 data_type=data_type,
                 allowed_values=allowed_values,

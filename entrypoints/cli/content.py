@@ -35,6 +35,9 @@ from .violations import (
     reporting_violations,
 )
 
+FINDINGS = 3
+"""The exit status if a check finds something."""
+
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
 _content_argument = click.argument("content", type=click.File("rb"), default="-")
@@ -43,6 +46,16 @@ _surface_option = option(
     type=OneOf(Surface),
     help="Where the email shows CONTENT. By default, content with an HTML tag is html, and other"
     " content text.",
+)
+
+
+_literal_option = option(
+    "--literal",
+    "literals",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
+    " You can repeat this option.",
 )
 
 
@@ -58,32 +71,43 @@ def content() -> None:
 
 @content.command()
 @organization_option
-@option("--strict", is_flag=True, help="Fail if there are mistakes.")
+@strict_options
+@_literal_option
 @json_option
 @_content_argument
 @click.pass_obj
 def check(
-    storage: str, organization: str, content: BinaryIO, *, strict: bool, as_json: bool
+    storage: str,
+    organization: str,
+    literals: tuple[str, ...],
+    content: BinaryIO,
+    *,
+    allow_mistakes: bool,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Check CONTENT without an ESP, and print the keys of the fields that it uses.
 
-    CONTENT is a UTF-8 file, by default standard input.
+    CONTENT is a UTF-8 file, by default standard input. Code of an ESP is a mistake, because other
+    ESPs do not read it. If the command finds violations or mistakes, it prints them with their
+    places and no keys, and exits with status 3.
     """
+    rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
     _, text = _decoded(content.read())
     with (
-        reporting_violations(_INVALID, source=text, as_json=as_json),
+        reporting_violations(_INVALID, source=text, as_json=as_json, status=FINDINGS),
         open_for_organization(storage, organization) as (core, chosen),
     ):
-        parsed = read_content(text)
-        keys = core.content.check_content(chosen.id, parsed)
+        checked = core.content.check_content(
+            chosen.id, read_content(text), strict=rejected, literals=literals
+        )
     if as_json:
-        print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
+        document = {"fields": list(checked.keys), "warnings": render_warnings(checked.warnings)}
+        print_json(document)
     else:
-        note_warnings(parsed.warnings)
-        for key in keys:
+        note_warnings(checked.warnings)
+        for key in checked.keys:
             print_line(key)
-    if strict and parsed.warnings:
-        click.get_current_context().exit(1)
 
 
 @content.command()
@@ -97,17 +121,15 @@ def check(
     help="With --all, write one file per integration to this folder. The command creates it if it"
     " does not exist.",
 )
+@option(
+    "--partial",
+    is_flag=True,
+    help="With --all, write the files of the other integrations if the export fails for some.",
+)
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
-@option(
-    "--literal",
-    "literals",
-    multiple=True,
-    metavar="TEXT",
-    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
-    " You can repeat this option.",
-)
+@_literal_option
 @_content_argument
 @click.pass_obj
 def export(
@@ -121,28 +143,33 @@ def export(
     content: BinaryIO,
     *,
     everywhere: bool,
+    partial: bool,
     raw: bool,
+    allow_mistakes: bool,
     strict: bool,
-    strict_caveats: bool,
 ) -> None:
     """Replace references and conditions in CONTENT with code for one ESP, or for each integration.
 
     CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
-    output. If the content can't be exported, it writes nothing and reports all reasons.
+    output. If the content can't be exported, or has mistakes, it writes nothing and reports all
+    reasons.
 
-    With --all, it writes the files of all integrations for which the content can be exported, and
-    reports the others. The exit status is 1 if there are any. The name of a file contains the id
-    and the name of the integration, such as `2-main-list.html`, and ends as that of CONTENT.
+    With --all, it writes a file for each integration, or no file if the export fails for one. With
+    --partial, it writes the files of the others. The exit status is 1 in both cases. The name of a
+    file contains the id and the name of the integration, such as `2-main-list.html`, and ends as
+    that of CONTENT.
     """
     if everywhere != (out is not None):
         raise click.UsageError("Use --all and --out together.")
+    if partial and not everywhere:
+        raise click.UsageError("--partial requires --all.")
     target = chosen_target(esp, integration)
     if everywhere and target is not None:
         raise click.UsageError("Use either --all, --esp or --integration.")
     options = ExportOptions(
         surface=surface,
         raw=raw,
-        strict=chosen_strictness(strict=strict, strict_caveats=strict_caveats),
+        strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
         literals=literals,
     )
     if not everywhere and target is None:
@@ -161,7 +188,9 @@ def export(
             suffix = Path(name_of(content)).suffix
             integrations = _integrations(core, chosen.id)
             exports = core.content.export_for_integrations(chosen.id, parsed, integrations, options)
-            _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
+            _write_all(
+                exports, integrations, folder, text, mark=mark, suffix=suffix, partial=partial
+            )
 
 
 def _writable_folder(name: str) -> Path:
@@ -196,8 +225,12 @@ def _write_all(
     *,
     mark: bytes,
     suffix: str,
+    partial: bool,
 ) -> None:
-    """Write the content of each integration to the folder. Exit with 1 if it fails for any."""
+    """Write the content of each integration to the folder. Exit with 1 if it fails for any.
+
+    Then nothing is written, unless the export can be partial.
+    """
     written: list[Path] = []
     with complete_outputs() as files:
         for export in exports:
@@ -215,11 +248,15 @@ def _write_all(
                 note(str(export.error))
             stays = f" {file} is from an earlier export." if file.exists() else ""
             note(f"Nothing was exported for this integration.{stays}")
+        failed = len(integrations) - len(written)
+        failures = f"{failed:,} of {counted(len(integrations), 'export')} failed"
+        if failed and not partial:
+            hint = " To write the others, add --partial." if written else ""
+            raise click.ClickException(f"{failures}, so no file was written.{hint}")
     for file in written:
         print_line(str(file))
-    if len(written) < len(integrations):
-        failed = len(integrations) - len(written)
-        raise click.ClickException(f"{failed:,} of {counted(len(integrations), 'export')} failed.")
+    if failed:
+        raise click.ClickException(f"{failures}.")
 
 
 def _reported(exported: ExportedContent) -> bytes:

@@ -20,10 +20,12 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
     Content,
     ContentWarning,
     InvalidContent,
     Surface,
+    WarningCode,
     preview_content,
     read_content,
 )
@@ -35,6 +37,7 @@ from recipient_fields.domain.esp import (
     FieldCodes,
     Integration,
     NameProposal,
+    RejectedWarning,
     UnfoundName,
     UnnamedField,
     export_content,
@@ -142,6 +145,7 @@ class ContentView(Page):
             chosen=form.text("target"),
             surface=form.text("surface"),
             raw=_export_options(form).raw,
+            allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -187,6 +191,7 @@ def _export_options(form: Form) -> ExportOptions:
     return ExportOptions(
         surface=_SURFACES.get(form.text("surface")),
         raw=form.text("raw") == "true",
+        strict=False if form.text("allow_mistakes") == "true" else DEFAULT_STRICT,
         literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
     )
 
@@ -217,8 +222,9 @@ class _Export:
 class _Place:
     """A place in the content, and the reason why it is shown.
 
-    A warning has a kind, and a sentence with its other places if there are any. A field without a
-    name at an integration, or with one that the last sync did not find, can have a proposal.
+    A warning has a kind, and a sentence with its other places if there are any. A rejected one has
+    a kind, too. A field without a name at an integration, or with one that the last sync did not
+    find, can have a proposal.
     """
 
     position: TextPosition
@@ -254,18 +260,27 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
-    return _Place(violation.position, f"{violation.reason}{hint}", proposal=proposal)
+    place = _Place(violation.position, f"{violation.reason}{hint}")
+    match violation:
+        case UnnamedField(proposal=proposal):
+            return evolve(place, proposal=proposal)
+        case RejectedWarning(warning=code, proposal=proposal):
+            return evolve(place, kind=_titled(code), proposal=proposal)
+    return place
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
     return _Place(
         warning.position,
         warning.message,
-        kind=warning.code.kind.value.capitalize(),
+        kind=_titled(warning.code),
         proposal=warning.proposal if isinstance(warning, UnfoundName) else None,
         others=other_places(warning.places) if warning.places else "",
     )
+
+
+def _titled(code: WarningCode) -> str:
+    return code.kind.value.capitalize()
 
 
 @frozen

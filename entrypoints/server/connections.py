@@ -27,8 +27,6 @@ class _ResponseTask(Task):
 
     channel: Any
     request: Any
-    wrote_header: bool
-    content_bytes_written: int
 
     def build_response_header(self) -> bytes:
         """Decide about the connection; Waitress compares the header, which can be a list."""
@@ -41,17 +39,6 @@ class _ResponseTask(Task):
         for waitress, usual in _SPELLINGS:
             head = head.replace(waitress, usual)
         return head
-
-    def write(self, data: bytes) -> None:
-        """Send the head together with the body if the body is complete: it saves a packet."""
-        body = data if self.has_body else b""
-        if self.wrote_header or (self.has_body and len(body) != self.content_length):
-            super().write(data)
-            return
-        head = self.build_response_header()
-        self.wrote_header = True
-        self.content_bytes_written = len(body)
-        self.channel.write_soon(head + body)
 
     def set_close_on_finish(self) -> None:
         """Close, but not after each response without a body, such as 204 and 304."""

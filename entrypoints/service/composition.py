@@ -43,8 +43,8 @@ from .selection import (
     create_password_hasher,
     open_key_validator,
     open_permitted_source,
+    open_recipients,
     open_storage,
-    open_text_recipients,
     storage_kind,
 )
 from .settings import MEBIBYTE, STORED_KEYS, InvalidSettings, Settings
@@ -194,7 +194,7 @@ def _create_console(
         origin=settings.console_url,
         client_address=lambda req: addresses.find(sender_of(req)) or "",
         open_source=partial(open_permitted_source, settings.esp_organizations, environment),
-        open_recipients=open_text_recipients,
+        open_recipients=open_recipients,
         issues_keys=settings.keys == STORED_KEYS,
         hooks=ResponseHooks((*hooks, UntrustedProxyWarning(addresses))),
     )

@@ -214,26 +214,6 @@ def open_service(url: str, key: str) -> Iterator[tuple[RecipientFieldsClient, Or
 
 @contextmanager
 def open_recipients(file: BinaryIO, name: str, options: FileOptions) -> Iterator[RecipientReader]:
-    """Open a file of recipients in the format that its name selects.
-
-    The block's end closes all files but Parquet files.
-
-    Raises: UnreadableFile if the beginning of the file can't be read; MissingExtra if the file is a
-    Parquet file and pyarrow is not installed.
-    """
-    if FileFormat.of(name) is FileFormat.PARQUET:
-        from recipient_fields.adapters.recipient_files.parquet import ParquetRecipients
-
-        yield ParquetRecipients.open(file, name)
-    else:
-        with open_text_recipients(file, name, options) as reader:
-            yield reader
-
-
-@contextmanager
-def open_text_recipients(
-    file: BinaryIO, name: str, options: FileOptions
-) -> Iterator[RecipientReader]:
     """Open a CSV file or a file of JSON Lines, and close it when the block ends.
 
     Raises: UnreadableFile if the beginning of the file can't be read.

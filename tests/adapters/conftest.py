@@ -5,13 +5,23 @@ import pytest
 from hypothesis import settings
 
 # For a long run: pytest tests/adapters --hypothesis-profile=long
-settings.register_profile("long", max_examples=5_000, stateful_step_count=100, deadline=None)
+settings.register_profile(
+    "long", settings.get_profile("suite"), max_examples=5_000, stateful_step_count=100
+)
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     """Return the path of a SQLite file that does not exist."""
     return tmp_path / "fields.db"
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the list of the waits before retries, which take no time."""
+    waits: list[float] = []
+    monkeypatch.setattr("recipient_fields.adapters.network.sleep", waits.append)
+    return waits
 
 
 @pytest.fixture

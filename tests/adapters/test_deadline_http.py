@@ -6,22 +6,37 @@ import os
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import repeat
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 from typing import Any
 
 import pytest
 from urllib3 import HTTPConnectionPool
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import Timeout, parse_url
 
 from recipient_fields.adapters import deadline_http
 
-from ..support.http_server import StubResponse, stub_server
+from ..support.http_server import Handler, ReceivedRequest, StubResponse, stub_server
 
 TIMEOUT = 10
+CERTIFICATE = Path(__file__).with_name("esp") / "self_signed.pem"
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+SLOW_RESPONSES = {
+    "the status line": b"",
+    "a header": HEAD + b"X-Slow: ",
+    "the body": HEAD + b"Content-Length: 1000\r\n\r\n",
+    "a body of no length": HEAD + b"Connection: close\r\n\r\n",
+    "the size of a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
+    "a trailer": HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Slow: ",
+    "a failure": b"HTTP/1.1 500 Oops\r\nContent-Length: 1000\r\n\r\n",
+}
+"""The beginnings of responses that a server continues slowly."""
 
 
 def response(body: bytes) -> bytes:
@@ -69,9 +84,8 @@ def get(pool: HTTPConnectionPool, seconds: float = 5.0) -> bytes:
 
 
 def test_a_certificate_of_another_host_is_rejected() -> None:
-    certificate = Path(__file__).with_name("esp") / "self_signed.pem"
-    trusted = ssl.create_default_context(cafile=certificate)
-    with stub_server(lambda _: StubResponse(200, b"one"), certificate=certificate) as server:
+    trusted = ssl.create_default_context(cafile=CERTIFICATE)
+    with stub_server(lambda _: StubResponse(200, b"one"), certificate=CERTIFICATE) as server:
         same, other = (
             deadline_http.connection_pool(parse_url(url), size=1, tls=trusted)
             for url in (server.url, server.url.replace("127.0.0.1", "127.1"))
@@ -82,6 +96,69 @@ def test_a_certificate_of_another_host_is_rejected() -> None:
         same.close()
         other.close()
     assert len(server.requests) == 1
+
+
+@contextmanager
+def pool_of_stub(handler: Handler, *, secure: bool = False) -> Iterator[HTTPConnectionPool]:
+    """Run a server with this handler, and yield a pool of connections."""
+    certificate = CERTIFICATE if secure else None
+    tls = ssl.create_default_context(cafile=CERTIFICATE) if secure else None
+    with (
+        stub_server(handler, certificate=certificate) as server,
+        closing(deadline_http.connection_pool(parse_url(server.url), size=1, tls=tls)) as pool,
+    ):
+        yield pool
+
+
+def slow_response(beginning: bytes) -> Iterator[bytes]:
+    """Yield `beginning`, and then a byte each 20 ms for ten seconds: then the response ends."""
+    yield beginning
+    for _ in repeat(None, 500):
+        sleep(0.02)
+        yield b"0"
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "secure"])
+@pytest.mark.parametrize("beginning", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
+def test_a_slow_response_times_out_at_the_deadline(beginning: bytes, secure: bool) -> None:
+    with (
+        pool_of_stub(lambda _: slow_response(beginning), secure=secure) as pool,
+        pytest.raises(HttpTimeout),
+    ):
+        get(pool, seconds=0.4)
+
+
+def test_a_response_that_stops_late_does_not_extend_the_deadline() -> None:
+    """If each read had a timeout of one second, the response would be read completely."""
+
+    def late(_: ReceivedRequest) -> Iterator[bytes]:
+        sleep(0.9)
+        yield HEAD
+        sleep(0.8)
+        yield b"Content-Length: 0\r\n\r\n"
+
+    with pool_of_stub(late) as pool, pytest.raises(HttpTimeout):
+        get(pool, seconds=1.0)
+
+
+def test_a_slow_response_within_the_deadline_is_read() -> None:
+    def pieces(_: ReceivedRequest) -> Iterator[bytes]:
+        for byte in response(b"one"):
+            sleep(0.005)
+            yield bytes([byte])
+
+    with pool_of_stub(pieces) as pool:
+        assert get(pool, seconds=TIMEOUT) == b"one"
+
+
+def test_a_hanging_tls_handshake_times_out_at_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = parse_url(f"https://127.0.0.1:{silent.getsockname()[1]}")
+        with (
+            closing(deadline_http.connection_pool(url, size=1)) as pool,
+            pytest.raises(HttpTimeout),
+        ):
+            get(pool, seconds=0.4)
 
 
 def test_informational_responses_are_skipped() -> None:

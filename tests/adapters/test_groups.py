@@ -39,10 +39,10 @@ class TestCatalogStorage(CatalogContract):
 
 
 TestCatalogMachine = machine_for(lambda: closing(CatalogStorage(MemoryStorage()))).TestCase
-TestCatalogMachine.settings = settings(max_examples=20, deadline=None)
+TestCatalogMachine.settings = settings(max_examples=20)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(port_calls())
 def test_calls_for_groups_that_one_storage_does_not_have_are_not_compared(
     calls: list[Call],

@@ -83,8 +83,9 @@ def message(caller: Caller, url: str, seconds: float = ENOUGH) -> str:
 
 
 def slow_body() -> Iterator[bytes]:
+    """Yield a response that ends after ten seconds."""
     yield b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-    for _ in repeat(None, 100):
+    for _ in repeat(None, 500):
         sleep(0.02)
         yield b" "
 

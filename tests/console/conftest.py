@@ -27,8 +27,8 @@ from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.service.selection import (
     open_field_source,
+    open_recipients,
     open_storage,
-    open_text_recipients,
 )
 
 from ..http.conftest import Clock
@@ -118,7 +118,7 @@ def open_console(clock: Clock, url: str = "memory:", **options: Any) -> Console:
         "origin": None,
         "client_address": lambda req: req.remote_addr,
         "open_source": lambda _organization_id, esp: open_field_source(esp, {}),
-        "open_recipients": open_text_recipients,
+        "open_recipients": open_recipients,
     }
     app = create_console(core, **{**defaults, **options})
     return Console(core, clock, app, core.administration.create_organization("Acme"))

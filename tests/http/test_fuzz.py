@@ -22,7 +22,10 @@ pytestmark = pytest.mark.slow
 
 thoroughly = settings(
     max_examples=100,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[
+        *settings().suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=20)

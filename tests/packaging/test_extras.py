@@ -33,7 +33,6 @@ BROUGHT = {
     ),
     ("http", "waitress"): "import recipient_fields.entrypoints.server.server",
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
-    ("parquet", "pyarrow"): "import recipient_fields.adapters.recipient_files.parquet",
     ("postgres", "psycopg"): "import recipient_fields.adapters.postgres",
     ("postgres", "psycopg_pool"): "import recipient_fields.adapters.postgres",
     ("traces", "opentelemetry.exporter.otlp.proto.http"): (

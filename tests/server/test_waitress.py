@@ -63,8 +63,7 @@ MEMBERS: dict[type, tuple[str, ...]] = {
         "shutdown", "threads",
     ),
     WSGITask: (
-        "build_response_header", "channel", "content_bytes_written", "content_length",
-        "has_body", "request", "set_close_on_finish", "write", "wrote_header",
+        "build_response_header", "channel", "has_body", "request", "set_close_on_finish",
     ),
     trigger: (
         "close", "pull_trigger",

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from threading import Thread
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import field, frozen
 
 from .command_line import SCRIPT, environment_with
 from .waiting import TIMEOUT, eventually
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 @frozen
 class Response:
-    """A response of the service."""
+    """A response of the service. A test that fails shows its status and its body."""
 
     status: int
-    headers: HTTPMessage
+    headers: HTTPMessage = field(repr=False)
     body: bytes
 
     @property
@@ -51,6 +51,21 @@ class Response:
         assert error["request_id"] == self.headers["X-Request-Id"]
         code: str = error["code"]
         return code
+
+
+class HasStatus(Protocol):
+    """A response, or what a test has recorded of it."""
+
+    @property
+    def status(self) -> int: ...
+
+
+def require_statuses(responses: Iterable[HasStatus], *expected: int) -> None:
+    """Fail and show each response that has another status, or if there is no response."""
+    received = list(responses)
+    assert received
+    unexpected = [repr(each) for each in received if each.status not in expected]
+    assert not unexpected, f"Expected {expected}, but received:\n" + "\n".join(unexpected)
 
 
 @frozen

@@ -1,7 +1,17 @@
 """Content in the languages of ESPs."""
 
+from .check import CheckedContent, check_content
 from .export import ExportedContent, export_content
 from .options import ExportOptions
-from .report import UnfoundName, UnnamedField
+from .report import RejectedWarning, UnfoundName, UnnamedField
 
-__all__ = ["ExportOptions", "ExportedContent", "UnfoundName", "UnnamedField", "export_content"]
+__all__ = [
+    "CheckedContent",
+    "ExportOptions",
+    "ExportedContent",
+    "RejectedWarning",
+    "UnfoundName",
+    "UnnamedField",
+    "check_content",
+    "export_content",
+]

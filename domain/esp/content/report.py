@@ -17,10 +17,7 @@ from ..errors import NameProposal
 
 @frozen
 class UnnamedField(LocatedViolation):
-    """A reference to a field without a name at the integration, and a name to set.
-
-    If warnings are rejected, it can also be a field whose name the last sync did not find.
-    """
+    """A reference to a field that has no name at the integration, and a name to set."""
 
     proposal: NameProposal = field(kw_only=True)
 
@@ -32,12 +29,28 @@ class UnfoundName(ContentWarning):
     proposal: NameProposal = field(kw_only=True)
 
 
-class Report:
-    """The violations and warnings of one export, at the offsets of its content."""
+@frozen
+class RejectedWarning(LocatedViolation):
+    """A warning that is a violation, because it is not permitted.
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._violations: list[LocatedViolation] = []
+    `proposal` is that of an UnfoundName.
+    """
+
+    warning: WarningCode = field(kw_only=True)
+    proposal: NameProposal | None = field(default=None, kw_only=True)
+
+
+class Report:
+    """The violations and warnings of one content, at the offsets in it.
+
+    `strict` says which warnings are violations. `violations` are those that are already known.
+    """
+
+    def __init__(
+        self, lines: Lines, strict: Strict, violations: Iterable[LocatedViolation] = ()
+    ) -> None:
+        self._lines, self._strict = lines, strict
+        self._violations = list(violations)
         self._warnings: dict[WarningKind, dict[ContentWarning, None]] = {
             kind: {} for kind in WarningKind
         }
@@ -56,7 +69,9 @@ class Report:
     def refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
         """Add a violation. Raises: InvalidContent if there are 1,000 of them."""
         violation = self._lines.violation(offset, Rule.NOT_APPLICABLE, message)
-        self._violations.append(_with_proposal(violation, proposal))
+        if proposal is not None:
+            violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
+        self._violations.append(violation)
         if len(self._violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self._violations)
 
@@ -65,16 +80,26 @@ class Report:
         self.refuse(offset, message)
         raise InvalidContent(self._violations)
 
-    def finish(self, strict: Strict) -> tuple[ContentWarning, ...]:
+    def end_if_invalid(self) -> None:
+        """Finish if there are violations. Raises: InvalidContent then."""
+        if self._violations:
+            self.finish()
+
+    def finish(self) -> tuple[ContentWarning, ...]:
         """Return up to 1,000 warnings in order, each caveat once. Mistakes have priority.
 
-        Raises: InvalidContent if there are violations, or warnings that `strict` rejects.
+        Raises: InvalidContent if there are violations, or warnings that are not permitted.
         """
         mistakes, caveats = self._warnings[WarningKind.MISTAKE], self._warnings[WarningKind.CAVEAT]
         reported = islice(chain(mistakes, caveats), MAX_WARNINGS)
         warnings = sorted(reported, key=lambda each: (each.line, each.column))
-        rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
-        violations = [*self._violations, *map(_as_violation, rejected)]
+        invalid = {each.position for each in self._violations}
+        rejected = (
+            _as_violation(each)
+            for each in warnings
+            if each.code.kind.is_rejected(self._strict) and each.position not in invalid
+        )
+        violations = [*self._violations, *rejected]
         if violations:
             raise InvalidContent(violations[:MAX_VIOLATIONS])
         return tuple(_with_each_caveat_once(warnings))
@@ -92,11 +117,8 @@ def _with_each_caveat_once(warnings: Iterable[ContentWarning]) -> Iterator[Conte
 
 
 def _as_violation(warning: ContentWarning) -> LocatedViolation:
-    violation = warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
-    return _with_proposal(violation, warning.proposal if isinstance(warning, UnfoundName) else None)
-
-
-def _with_proposal(violation: LocatedViolation, proposal: NameProposal | None) -> LocatedViolation:
-    if proposal is None:
-        return violation
-    return UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
+    located = warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    proposal = warning.proposal if isinstance(warning, UnfoundName) else None
+    return RejectedWarning(
+        **asdict(located, recurse=False), warning=warning.code, proposal=proposal
+    )

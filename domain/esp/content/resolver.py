@@ -9,7 +9,6 @@ from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...content.tree import condition_keys
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
-from ...fields.values import derive_key
 from ..conditions.operands import Operand, find_readings
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
@@ -19,7 +18,7 @@ class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once."""
 
     def __init__(self, codes: FieldCodes, target: Target) -> None:
-        super().__init__(codes.names.by_key)
+        super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
@@ -47,10 +46,6 @@ class CodeResolver(FieldResolver):
         if code is None:
             raise FieldNotFound
         return code
-
-    def find_key(self, name: str) -> str | None:
-        """Return the key of the field with this key, or with this name in another dialect."""
-        return next((key for key in (name, derive_key(name)) if self.find(key) is not None), None)
 
     def check(self, condition: Condition) -> None:
         """Check a condition on known fields, with their data types at the target.

@@ -84,10 +84,10 @@ def check(
 ) -> None:
     """Check the recipients in FILE against the fields.
 
-    FILE is a CSV file whose header contains the keys or the names of fields, a file of JSON Lines
-    (.jsonl or .ndjson) with their keys, or a Parquet file (.parquet) whose columns have their keys
-    or names. An empty cell is a value that is not set. The command stores nothing. The exit status
-    is 0 if all recipients are valid, 3 if some are invalid, and 1 if the file can't be read.
+    FILE is a CSV file whose header contains the keys or the names of fields, or a file of JSON
+    Lines (.jsonl or .ndjson) with their keys. An empty cell is a value that is not set. The command
+    stores nothing. The exit status is 0 if all recipients are valid, 3 if some are invalid, and 1
+    if the file can't be read.
     """
     _check_names(file.name, out, rejects)
     file_format = FileFormat.of(file.name)
@@ -128,7 +128,7 @@ def _check(
         complete_outputs() as files,
         _open_writer(reader, files, out, rejects=False) as valid,
         _open_writer(reader, files, rejects, rejects=True) as invalid,
-        _progress(reader, file) if has_progress else nullcontext() as on_row,
+        _progress(file) if has_progress else nullcontext() as on_row,
     ):
         return recipients.check(valid=valid, rejects=invalid, on_row=on_row)
 
@@ -157,26 +157,19 @@ def _check_names(file: str, *outputs: str | None) -> None:
     names = [file, *(name for name in outputs if name is not None)]
     if len({os.path.realpath(name) for name in names}) < len(names):
         raise click.UsageError("FILE, --out and --rejects must be different files.")
-    if len({FileFormat.of(name) is FileFormat.PARQUET for name in names}) > 1:
-        raise click.UsageError(
-            "FILE, --out and --rejects have the same format. If one of them ends with .parquet, all"
-            " must do so."
-        )
 
 
 @contextmanager
-def _progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Callable[[], None]]:
+def _progress(file: BinaryIO) -> Iterator[Callable[[], None]]:
     """Show a bar while the block runs, which calls the function after each row."""
-    length = reader.row_count or os.fstat(file.fileno()).st_size
+    length = os.fstat(file.fileno()).st_size
     numbers = count()
 
     with click.progressbar(length=length, file=sys.stderr, label="Checking") as bar:
 
         def on_row() -> None:
-            number = next(numbers)
-            if number % _PROGRESS_ROWS == 0:
-                position = file.tell() if reader.row_count is None else number
-                bar.update(position - bar.pos)
+            if next(numbers) % _PROGRESS_ROWS == 0:
+                bar.update(file.tell() - bar.pos)
 
         yield on_row
         bar.update(length - bar.pos)

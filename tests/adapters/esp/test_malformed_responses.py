@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -26,7 +26,6 @@ from .accounts import ACCOUNTS, Account
 pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-NO_HEALTH_CHECKS = settings(suppress_health_check=list(HealthCheck))
 
 TEXTS = st.one_of(
     st.text(max_size=8), st.sampled_from(["text", "String", "string", "enumeration", "Text", "1"])
@@ -86,7 +85,6 @@ def reported_fields(account: Account, url: str) -> list[EspField | RefusedField]
     return reported
 
 
-@NO_HEALTH_CHECKS
 @given(st.one_of(LISTINGS, VALUES))
 def test_any_json_is_read_or_refused(document):
     with stub_server(lambda _: StubResponse.json(document)) as server:
@@ -103,7 +101,6 @@ def test_any_json_is_read_or_refused(document):
             assert len(plan.created) + len(plan.refused) == len(reported)
 
 
-@NO_HEALTH_CHECKS
 @given(st.data())
 def test_a_damaged_response_is_read_or_refused(data):
     account = data.draw(st.sampled_from(ACCOUNTS), label="account")

@@ -16,9 +16,11 @@ from recipient_fields.domain.esp import (
     EspField,
     EspRefused,
     EspUnavailable,
+    FieldCaveat,
     Integration,
     RefusedField,
     ReportedField,
+    SyncPlan,
     SyncRun,
 )
 
@@ -43,7 +45,8 @@ Serve = Callable[[Handler], StubServer]
 Path = tuple[str | int, ...]
 
 NO_TYPE = "The ESP does not state its type."
-NO_OPTIONS = "Its list of options is incomplete."
+WITHOUT_VALUES = "It is synced without allowed values."
+NO_CHOICES = "Its choices are left out, because the ESP does not list them as documented."
 JSON_VALUES: Sequence[object] = (None, True, 5, 1.5, "x", [], ["x"], {}, {"x": 1})
 NO_TEXTS: Sequence[object] = (None, True, 5, ["gold"], {})
 NO_IDS: Sequence[object] = (None, True, 7.5, ["7"], {})
@@ -61,10 +64,21 @@ class Listed:
     document: Callable[[list[Any]], object]
     nullable: Sequence[Path] = ()
     """The members that can be null or missing."""
+    details: Sequence[str] = ()
+    """The members without which a field can be inserted."""
 
     def report(self, item: object, serve: Serve) -> list[ReportedField]:
         """Return the fields that are reported for this item and the item of this list."""
         return fields_of(self.account, self.document([item, self.item]), serve)
+
+    @property
+    def other_name(self) -> str:
+        """Another name that the ESP permits."""
+        return f"{self.item[self.name]}2"
+
+    def requires(self, path: Path) -> bool:
+        """Return whether a field needs what the item has at this path."""
+        return path[0] not in self.details and path not in self.nullable
 
     def members(self) -> Iterator[tuple[Path, object]]:
         """Yield the path and the value of each member at each level, except the name."""
@@ -83,14 +97,23 @@ def walk(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
 
 
 def damaged(listed: Listed, path: Path, value: object) -> dict[str, Any]:
-    """Return a copy of the item with the name `Z` and this value at the path."""
-    copy: Any = {**json.loads(json.dumps(listed.item)), listed.name: "Z"}
+    """Return a copy of the item with another name and this value at the path."""
+    copy: Any = {**json.loads(json.dumps(listed.item)), listed.name: listed.other_name}
     *parents, last = path
     inner = copy
     for step in parents:
         inner = inner[step]
     inner[last] = value
     return copy
+
+
+def synced(esp: Esp, reported: Sequence[ReportedField]) -> SyncPlan:
+    """Return what a first sync of these fields stores."""
+    now = datetime.now(UTC)
+    integration = Integration(
+        id=IntegrationId(1), organization_id=OrganizationId(1), esp=esp, name="Main", created_at=now
+    )
+    return SyncRun.from_report(integration, reported, at=now).plan(integration, [])
 
 
 def fields_of(account: Account, document: object, serve: Serve) -> list[ReportedField]:
@@ -104,7 +127,7 @@ LISTS = (
         name="tag",
         item={"tag": "A", "name": "A", "type": "radio", "options": {"choices": ["gold"]}},
         document=lambda items: {"merge_fields": items, "total_items": len(items)},
-        nullable=[("options",), ("options", "choices")],
+        details=["name", "options"],
     ),
     Listed(
         account=ACTIVECAMPAIGN,
@@ -115,7 +138,8 @@ LISTS = (
             "fieldOptions": [{"id": "8", "value": "gold"}],
             "meta": {"total": str(len(items))},
         },
-        nullable=[("type",), ("options",)],
+        nullable=[("type",)],
+        details=["title", "options"],
     ),
     Listed(
         account=BRAZE,
@@ -128,7 +152,7 @@ LISTS = (
         account=HUBSPOT,
         name="name",
         item={
-            "name": "A",
+            "name": "a",
             "label": "A",
             "type": "enumeration",
             "fieldType": "radio",
@@ -138,6 +162,7 @@ LISTS = (
         },
         document=lambda items: {"results": items},
         nullable=[("archived",), ("hidden",)],
+        details=["label", "options"],
     ),
     *(
         Listed(
@@ -162,6 +187,7 @@ LISTS = (
         name="name",
         item={"name": "A", "category": "category", "enumeration": [{"valueStr": "1"}]},
         document=lambda items: {"attributes": items},
+        details=["enumeration"],
     ),
 )
 MEMBERS = [(listed, path, value) for listed in LISTS for path, value in listed.members()]
@@ -190,17 +216,22 @@ def test_the_item_of_each_list_is_reported(listed: Listed, serve: Serve):
     ],
     ids=identify,
 )
-def test_a_member_of_another_type_rejects_only_its_field(
+def test_a_member_of_another_type_rejects_only_its_field_unless_it_is_a_detail(
     listed: Listed, path: Path, wrong: object, serve: Serve
 ):
-    rejected, other = listed.report(damaged(listed, path, wrong), serve)
-    assert isinstance(rejected, RefusedField)
-    assert rejected.name == "Z"
-    where = ".".join(map(str, path))
-    assert rejected.reason == NO_OPTIONS or rejected.reason.startswith(
-        f"The ESP does not describe it as documented: {where}: This must be "
-    )
-    assert isinstance(other, EspField)
+    reported = listed.report(damaged(listed, path, wrong), serve)
+    plan = synced(listed.account.esp, reported)
+    created = [field.origin.esp_field_name for field in plan.created]
+    other = listed.item[listed.name]
+    if path[0] in listed.details:
+        assert (plan.refused, created) == ((), [listed.other_name, other])
+        assert {each.name for each in plan.caveats} == {listed.other_name}
+    else:
+        where = ".".join(map(str, path))
+        message = f"The ESP does not describe it as documented: {where}: This must be "
+        assert [each.name for each in plan.refused] == [listed.other_name]
+        assert plan.refused[0].reason.startswith(message)
+        assert created == [other]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +241,7 @@ def test_a_member_that_is_null_rejects_only_its_field_unless_it_is_optional(
     listed: Listed, path: Path, serve: Serve
 ):
     first, other = listed.report(damaged(listed, path, None), serve)
-    assert isinstance(first, EspField if path in listed.nullable else RefusedField)
+    assert isinstance(first, RefusedField if listed.requires(path) else EspField)
     assert isinstance(other, EspField)
 
 
@@ -225,7 +256,7 @@ def test_a_missing_member_rejects_only_its_field_unless_it_is_optional(
     item = damaged(listed, (member,), None)
     del item[member]
     first, other = listed.report(item, serve)
-    assert isinstance(first, EspField if (member,) in listed.nullable else RefusedField)
+    assert isinstance(first, RefusedField if listed.requires((member,)) else EspField)
     assert isinstance(other, EspField)
 
 
@@ -263,10 +294,10 @@ def test_a_field_that_is_listed_twice_raises_esp_unavailable(listed: Listed, ser
 
 class TestReasons:
     def test_the_reason_contains_the_path_of_the_member(self, serve: Serve):
-        item = {"tag": "A", "type": "text"}
-        document = {"merge_fields": [item], "total_items": 1}
-        assert fields_of(MAILCHIMP, document, serve) == [
-            RefusedField("A", "The ESP does not describe it as documented: name: It is missing.")
+        assert fields_of(BREVO, {"attributes": [{"name": "A"}]}, serve) == [
+            RefusedField(
+                "A", "The ESP does not describe it as documented: category: It is missing."
+            )
         ]
 
     @pytest.mark.parametrize(
@@ -277,7 +308,7 @@ class TestReasons:
             *([{"id": value, "value": "gold"}] for value in NO_IDS),
         ],
     )
-    def test_activecampaign_rejects_a_field_whose_option_is_not_listed(self, options, serve: Serve):
+    def test_activecampaign_reports_a_field_whose_option_is_not_listed(self, options, serve: Serve):
         described = {"title": "A", "type": "radio", "options": ["7"]}
         document = {
             "fields": [
@@ -287,10 +318,9 @@ class TestReasons:
             "fieldOptions": options,
             "meta": {"total": "2"},
         }
-        assert fields_of(ACTIVECAMPAIGN, document, serve) == [
-            RefusedField("A", "Its list of options is incomplete."),
-            field("B", label="B"),
-        ]
+        plan = synced(Esp.ACTIVECAMPAIGN, fields_of(ACTIVECAMPAIGN, document, serve))
+        assert [each.allowed_values for each in plan.created] == [None, None]
+        assert plan.caveats == (FieldCaveat("A", f"{WITHOUT_VALUES} Choice 1: It is not a text."),)
 
     @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
     def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve: Serve):
@@ -313,15 +343,16 @@ class TestReasons:
     @pytest.mark.parametrize(
         "options", [{}, {"enumeration": None}, {"enumeration": [{"value": 1}]}]
     )
-    def test_brevo_rejects_a_category_without_original_values(self, options, serve: Serve):
+    def test_brevo_reports_a_category_without_original_values(self, options, serve: Serve):
         attributes = [
             {"name": "A", "category": "category", **options},
             {"name": "B", "category": "normal", "type": "text"},
         ]
-        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
-            RefusedField("A", "Its list of options is incomplete."),
-            field("B"),
-        ]
+        plan = synced(Esp.BREVO, fields_of(BREVO, {"attributes": attributes}, serve))
+        assert [each.allowed_values for each in plan.created] == [None, None]
+        no_text = f"{WITHOUT_VALUES} Choice 1: It is not a text."
+        message = no_text if options.get("enumeration") else NO_CHOICES
+        assert plan.caveats == (FieldCaveat("A", message),)
 
     @pytest.mark.parametrize(
         "described",
@@ -335,32 +366,12 @@ class TestReasons:
             field("b", label="B"),
         ]
 
-    def test_hubspot_rejects_an_enumeration_without_options(self, serve: Serve):
+    def test_hubspot_reports_an_enumeration_without_options(self, serve: Serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
         other = {"name": "b", "label": "B", "type": "string"}
-        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
-            RefusedField("a", "Its list of options is incomplete."),
-            field("b", label="B"),
-        ]
-
-    def test_a_sync_rejects_an_enumeration_with_too_many_options(self, serve: Serve):
-        options = [{"label": str(i), "value": str(i)} for i in range(1_001)]
-        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "select"}
-        other = {"name": "b", "label": "B", "type": "string"}
-        results = [{**enumeration, "options": options}, other]
-        integration = Integration(
-            id=IntegrationId(1),
-            organization_id=OrganizationId(1),
-            esp=Esp.HUBSPOT,
-            name="Main",
-            created_at=datetime.now(UTC),
-        )
-        reported = fields_of(HUBSPOT, {"results": results}, serve)
-        plan = SyncRun.from_report(integration, reported, at=datetime.now(UTC)).plan(
-            integration, []
-        )
-        assert [each.key for each in plan.created] == ["b"]
-        assert plan.refused == (RefusedField("a", "allowed_values: List at most 1,000 values."),)
+        plan = synced(Esp.HUBSPOT, fields_of(HUBSPOT, {"results": [enumeration, other]}, serve))
+        assert [each.allowed_values for each in plan.created] == [None, None]
+        assert plan.caveats == (FieldCaveat("a", NO_CHOICES),)
 
     @pytest.mark.parametrize("type_name", [None, True, 5, ["string"], {"type": "string"}])
     def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve: Serve):

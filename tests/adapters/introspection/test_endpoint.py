@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from itertools import chain, repeat
 from pathlib import Path
-from threading import Event
 from traceback import format_exception
 from typing import Any
 
@@ -23,6 +22,7 @@ from recipient_fields.adapters.introspection import (
     Issuer,
     basic,
     bearer,
+    circuit_breaker,
 )
 from recipient_fields.domain import (
     Credential,
@@ -36,7 +36,6 @@ from ...support.http_server import (
     HANG,
     RESET,
     Handler,
-    ReceivedRequest,
     Reply,
     StubResponse,
     StubServer,
@@ -50,14 +49,6 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 GOOD = StubResponse.json({"active": True, **CLAIMS})
 
 MakeValidator = Callable[..., IntrospectionKeyValidator]
-
-
-def slow_response(beginning: bytes) -> Iterator[bytes]:
-    """Yield `beginning`, and then a byte each 20 ms."""
-    yield beginning
-    for byte in repeat(b"0", 200):
-        time.sleep(0.02)
-        yield byte
 
 
 def unavailable(validator: IntrospectionKeyValidator, token: str = TOKEN) -> str:
@@ -195,78 +186,6 @@ def test_an_invalid_response_raises_key_validation_unavailable(
     assert {request.path for request in issuer.requests} == {"/introspect"}
 
 
-SLOW_RESPONSES: dict[str, Callable[[], Reply]] = {
-    "no response": lambda: HANG,
-    "a status line": lambda: slow_response(b""),
-    "a header": lambda: slow_response(HEAD + b"X-Slow: "),
-    "a body": lambda: slow_response(HEAD + b"Content-Length: 1000\r\n\r\n"),
-    "a chunk's size": lambda: slow_response(HEAD + b"Transfer-Encoding: chunked\r\n\r\n"),
-    "a body without length": lambda: slow_response(HEAD + b"Connection: close\r\n\r\n"),
-}
-
-
-@pytest.mark.parametrize("reply", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
-def test_a_slow_response_times_out_at_the_deadline(
-    make_validator: MakeValidator, issuer: StubServer, reply: Callable[[], Reply]
-) -> None:
-    issuer.handler = lambda _: reply()
-    validator = make_validator(timeout=0.4)
-
-    started = time.monotonic()
-    message = unavailable(validator)
-
-    assert message == "The token issuer did not respond in time."
-    assert 0.35 < time.monotonic() - started < 1
-
-
-def test_a_response_that_stops_late_does_not_extend_the_deadline(
-    make_validator: MakeValidator, issuer: StubServer
-) -> None:
-    def late(_: ReceivedRequest) -> Iterator[bytes]:
-        time.sleep(0.7)
-        yield HEAD
-        issuer.closing.wait(10)
-
-    issuer.handler = late
-    validator = make_validator(timeout=1)
-
-    started = time.monotonic()
-    message = unavailable(validator)
-
-    assert message == "The token issuer did not respond in time."
-    assert 0.9 < time.monotonic() - started < 1.5
-
-
-def test_a_slow_response_within_the_deadline_is_read(
-    make_validator: MakeValidator, issuer: StubServer
-) -> None:
-    whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(GOOD.body) + GOOD.body
-
-    def pieces(_: ReceivedRequest) -> Iterator[bytes]:
-        for start in range(0, len(whole), 40):
-            time.sleep(0.01)
-            yield whole[start : start + 40]
-
-    issuer.handler = pieces
-
-    assert isinstance(make_validator(timeout=1).validate(TOKEN), Credential)
-
-
-def test_a_hanging_name_resolution_times_out_at_the_deadline(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    released = Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(10) and [])
-    started = time.monotonic()
-
-    with closing(validator_at("https://issuer.example", timeout=0.3)) as validator:
-        message = unavailable(validator)
-
-    released.set()
-    assert message == "The token issuer can't be reached: the connection timed out."
-    assert time.monotonic() - started < 1
-
-
 @pytest.mark.parametrize("host", ["issuer.invalid", "a..b.invalid"])
 def test_an_unknown_host_raises_key_validation_unavailable(
     host: str, monkeypatch: pytest.MonkeyPatch
@@ -316,8 +235,8 @@ def test_the_next_address_is_tried_in_time_if_one_does_not_respond(
         monkeypatch.setattr(socket, "getaddrinfo", look_up_both)
         started = time.monotonic()
 
-        assert isinstance(make_validator(timeout=0.8).validate(TOKEN), Credential)
-        assert 0.35 < time.monotonic() - started < 0.8
+        assert isinstance(make_validator(timeout=2).validate(TOKEN), Credential)
+        assert time.monotonic() - started > 0.9  # Each address has half of the time.
 
 
 def test_a_refused_connection_raises_key_validation_unavailable(free_port: int) -> None:
@@ -350,30 +269,6 @@ class TestEncryption:
             assert isinstance(validator.validate(TOKEN), Credential)
             assert server.connections == 1
 
-    def test_a_hanging_tls_handshake_times_out_at_the_deadline(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            url = f"https://127.0.0.1:{silent.getsockname()[1]}"
-            with closing(validator_at(url, timeout=0.3)) as validator:
-                started = time.monotonic()
-                assert unavailable(validator).endswith("did not respond in time.")
-                assert time.monotonic() - started < 1
-
-    def test_a_slow_response_over_tls_times_out_at_the_deadline(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("SSL_CERT_FILE", str(self.CERTIFICATE))
-
-        def handler(_: ReceivedRequest) -> Reply:
-            return slow_response(HEAD + b"Content-Length: 1000\r\n\r\n")
-
-        with (
-            stub_server(handler, certificate=self.CERTIFICATE) as server,
-            closing(validator_at(server.url, timeout=0.4)) as validator,
-        ):
-            started = time.monotonic()
-            assert unavailable(validator).endswith("did not respond in time.")
-            assert time.monotonic() - started < 1
-
 
 def test_a_connection_that_the_issuer_has_closed_is_replaced(
     validator: IntrospectionKeyValidator, issuer: StubServer, tokens: Tokens
@@ -403,7 +298,14 @@ class TestCircuitBreaker:
 
     @pytest.fixture
     def validator(self, make_validator: MakeValidator) -> IntrospectionKeyValidator:
-        return make_validator(timeout=0.2)
+        return make_validator(timeout=0.4)
+
+    @pytest.fixture
+    def now(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        """Return the time of the circuit breaker in seconds, which only the tests change."""
+        now = [1_000.0]
+        monkeypatch.setattr(circuit_breaker, "monotonic", lambda: now[0])
+        return now
 
     def open_circuit(self, validator: IntrospectionKeyValidator, issuer: StubServer) -> None:
         issuer.handler = lambda _: HANG
@@ -412,22 +314,21 @@ class TestCircuitBreaker:
         issuer.requests.clear()
 
     def test_no_requests_are_sent_during_the_pause(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
+        self, validator: IntrospectionKeyValidator, issuer: StubServer, now: list[float]
     ) -> None:
         self.open_circuit(validator, issuer)
-        started = time.monotonic()
+        now[0] += 0.999
 
         for _ in range(50):
             assert "has not responded recently" in unavailable(validator)
 
-        assert time.monotonic() - started < 0.2
         assert issuer.requests == []
 
     def test_one_request_at_a_time_is_sent_after_the_pause(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
+        self, validator: IntrospectionKeyValidator, issuer: StubServer, now: list[float]
     ) -> None:
         self.open_circuit(validator, issuer)
-        time.sleep(1.05)
+        now[0] += 1
 
         with ThreadPoolExecutor(8) as pool:
             messages = list(pool.map(lambda _: unavailable(validator), range(8)))
@@ -436,11 +337,15 @@ class TestCircuitBreaker:
         assert sorted("recently" in message for message in messages) == [False] + [True] * 7
 
     def test_any_response_closes_the_circuit(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer, tokens: Tokens
+        self,
+        validator: IntrospectionKeyValidator,
+        issuer: StubServer,
+        tokens: Tokens,
+        now: list[float],
     ) -> None:
         self.open_circuit(validator, issuer)
         issuer.handler = in_turn([StubResponse(500)], tokens)
-        time.sleep(1.05)
+        now[0] += 1
 
         assert "failed (500)" in unavailable(validator)
         assert all(isinstance(validator.validate(TOKEN), Credential) for _ in range(3))

@@ -150,7 +150,12 @@ def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: s
 
 
 @the_pool_may_be_random
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[
+        *settings().suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ]
+)
 @given(calls=port_calls())
 @pytest.mark.slow
 def test_postgresql_and_memory_return_the_same(

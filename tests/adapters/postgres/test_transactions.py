@@ -43,7 +43,7 @@ def test_a_key_inserted_without_the_lock_is_reported_with_its_field(
             (ours,),
         )
         adding = threads.submit(add_field, storage.fields, ours, a_definition(), author=AUTHOR)
-        eventually(lambda: blocked(database), within=1)
+        eventually(lambda: blocked(database), within=10)
         hand.commit()
         with pytest.raises(KeyTaken) as taken:
             adding.result()
@@ -70,7 +70,7 @@ def test_a_deadlock_is_retried_once(
         updating = threads.submit(
             update_field, impatient.fields, ours, field.id, change, author=AUTHOR
         )
-        eventually(lambda: blocked(database), within=1)
+        eventually(lambda: blocked(database), within=10)
         hand.execute("SELECT FROM organizations FOR UPDATE")
         hand.commit()
         assert updating.result().name == "Town"
@@ -95,7 +95,7 @@ def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
             runs.append("rotation")
             deletions.append(threads.submit(delete))
-            eventually(lambda: blocked(database), within=1)
+            eventually(lambda: blocked(database), within=10)
             return found, a_grant(ours)
 
         deletions: list[Future[OrganizationContents]] = []
@@ -169,7 +169,7 @@ def test_a_session_that_was_reset_loses_no_update(database: str, ours: Organizat
             adding = threads.submit(
                 add_field, storage.fields, ours, a_definition(), limit=2, author=AUTHOR
             )
-            eventually(lambda: blocked(database), within=1)
+            eventually(lambda: blocked(database), within=10)
             hand.commit()
             added = adding.result()
         with pytest.raises(FieldLimitReached):

@@ -31,7 +31,7 @@ from recipient_fields.domain import (
     RecipientSchema,
     RecipientTexts,
     TextFormats,
-    column_name,
+    clean_line,
     match_columns,
 )
 from recipient_fields.entrypoints.service.selection import open_recipients
@@ -108,8 +108,8 @@ cells_of_a_column = st.sampled_from(
 @st.composite
 def tables(draw: st.DrawFn) -> list[list[str]]:
     """Return a header with different names, and rows."""
-    titles = st.text(characters, max_size=8).filter(column_name)
-    header = draw(st.lists(titles, min_size=1, max_size=5, unique_by=column_name))
+    titles = st.text(characters, max_size=8).filter(clean_line)
+    header = draw(st.lists(titles, min_size=1, max_size=5, unique_by=clean_line))
     columns = [draw(cells_of_a_column) for _ in header]
     rows = st.lists(st.tuples(*columns).map(list), min_size=1, max_size=12)
     return [header, *draw(rows)]

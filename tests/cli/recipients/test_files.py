@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from recipient_fields.application import Core
@@ -240,18 +238,6 @@ class TestProgress:
             )
         assert "Checking" not in shown
         assert "\nChecked 100,001 recipients: 100,000 valid, 1 invalid." in shown
-
-    def test_a_parquet_file_has_a_bar(
-        self, script: Script, acme: OrganizationId, tmp_path: Path
-    ) -> None:
-        path = tmp_path / "list.parquet"
-        pq.write_table(pa.table({"shoe_size": pa.array(range(20_000))}), path)
-        status, shown = script.at_a_terminal(
-            "recipients", "check", str(path), "--organization", acme
-        )
-        assert " 50%" in shown
-        assert self.BAR in shown
-        assert status == 0
 
 
 def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) -> None:

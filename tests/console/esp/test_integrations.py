@@ -229,6 +229,18 @@ def test_a_default_at_the_esp_is_shown_if_nothing_changes(
     assert "The fields are equal already." in page.text
 
 
+def test_a_choice_that_can_not_be_an_allowed_value_is_shown(
+    dana: Browser, path: str, main: Integration, sources: dict[Esp, EspFieldSource | Exception]
+) -> None:
+    tier = text("TIER", "Tier", allowed_values=["basic", "gold "])
+    sources[Esp.MAILCHIMP] = Source((BEFORE[0], tier, *BEFORE[2:]))
+
+    page = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=DRY_RUN)
+
+    assert "Rejected 0" in page.text
+    assert 'Caveat None TIER It is synced without allowed values. Choice 2, "gold ":' in page.text
+
+
 def test_the_dry_run_leads_to_the_sync_which_shows_its_result(
     console: Console,
     dana: Browser,

@@ -13,11 +13,11 @@ from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import (
     MAX_PREVIEW_LENGTH,
     InvalidContent,
-    check_content,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.esp import check_content
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +122,9 @@ def test_errors_in_the_syntax_do_not_hide_unknown_keys(fields):
 
 
 def test_content_that_fits_the_fields_passes_the_check(fields):
-    check_content(parse_content("{{recipient.name}}{{#if recipient.vip}}{{/if}}"), fields)
+    content = parse_content("{{recipient.email}}{{#if recipient.vip}}{{recipient.name}}{{/if}}")
+    checked = check_content(content, fields)
+    assert (checked.keys, checked.warnings) == (("vip", "name"), ())
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -24,6 +25,7 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidInput,
     OrganizationId,
+    clean_line,
     sync_channel,
 )
 from recipient_fields.domain.esp import (
@@ -459,48 +461,10 @@ class TestARefusal:
         assert refused.reason.strip()
         refused.reason.encode()
 
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"allowed_values": []},
-            {"allowed_values": ["a", "a"]},
-            {"allowed_values": ["a", 1]},
-            {"allowed_values": "abc"},
-            {"allowed_values": [f"{n}" for n in range(MAX_ALLOWED_VALUES + 1)]},
-            {"allowed_values": [None]},
-            {"allowed_values": ["\ud800"]},
-            {"data_type": DataType.BOOLEAN, "allowed_values": [True, False]},
-            {"data_type": DataType.DATE, "allowed_values": ["20.11.2026"]},
-            {"data_type": DataType.NUMBER, "allowed_values": [float("nan")]},
-            {"label": "l" * 256},
-            {"label": "a\nb"},
-            {"label": "a\0b"},
-            {"label": "\ud800"},
-        ],
-        ids=lambda wrong: str(wrong)[:60],
-    )
-    def test_is_reported_for_values_that_no_recipient_field_can_have(self, wrong):
-        account = Account()
-        account.sync("city", "age")
-        before = account.catalog
-        plan = account.sync(evolve(reported("city"), **wrong), "age")
-        assert account.catalog == before
-        assert changes(plan) == ((), (), ())
-        assert list(refusals(plan)) == ["city"]
-        assert plan.unchanged == 1
-
     def test_has_a_reason_without_the_path_of_the_name(self):
         (reason,) = refusals(Account().plan(reported("city }}"))).values()
         assert reason[0].isupper()
         assert not reason.startswith("name")
-        (reason,) = refusals(Account().plan(reported("city", label="l" * 256))).values()
-        assert reason.startswith("label: ")
-
-    def test_has_all_violations_in_its_reason(self):
-        wrong = reported("city", label="l" * 256, allowed_values=["a", "a"])
-        (reason,) = refusals(Account().plan(wrong)).values()
-        assert "label" in reason
-        assert "allowed_values.1" in reason
 
     def test_can_be_part_of_the_report(self):
         account = Account()
@@ -524,11 +488,110 @@ class TestARefusal:
 
     def test_ends_when_the_field_is_corrected(self):
         account = Account()
-        wrong = reported("city", allowed_values=[])
+        wrong = RefusedField("city", "It has changed its type.")
         assert account.sync(wrong).refused
         assert len(account.sync("city").created) == 1
         account.sync(wrong)
         assert account.sync("city").unchanged == 1
+
+
+WITHOUT_VALUES = "It is synced without allowed values."
+NOT_NFC = "Write each accented letter as one character, as in Unicode NFC."
+
+
+class TestADetail:
+    """A field is synced without a label or choices that a recipient field can't have."""
+
+    @pytest.mark.parametrize(
+        ("data_type", "choices", "reasons"),
+        [
+            ("text", ["a", "b "], 'Choice 2, "b ": Remove the white space at the ends.'),
+            ("text", [" ", "b"], 'Choice 1, " ": This must not be empty or only white space.'),
+            ("text", ["", "a", "a"], 'Choice 3, "a": Each value may be listed once.'),
+            ("text", ["a", 1, None], "Choice 2: It is not a text. Choice 3: It is not a text."),
+            ("text", ["\ud800"], 'Choice 1, "": Remove line breaks and control characters.'),
+            ("text", ["Caf\u00e9", "Cafe\u0301"], f'Choice 2, "Cafe\u0301": {NOT_NFC}'),
+            ("text", ["Cafe\u0301", "Caf\u00e9"], f'Choice 1, "Cafe\u0301": {NOT_NFC}'),
+            (
+                *("text", [str(number) for number in range(MAX_ALLOWED_VALUES + 1)]),
+                "It has 1,001 choices. List at most 1,000 values.",
+            ),
+            (
+                *("boolean", [True, False]),
+                "It has 2 choices. A boolean field has no allowed values. Remove them.",
+            ),
+            ("date", ["1.2.26"], 'Choice 1, "1.2.26": Write a date like 2026-11-20.'),
+            ("number", [1, float("nan")], "Choice 2: A number must be finite."),
+        ],
+        ids=lambda value: str(value)[:40],
+    )
+    def test_that_is_an_impossible_choice_is_a_caveat(self, data_type, choices, reasons):
+        plan = Account().sync(reported("city", DataType(data_type), allowed_values=choices))
+        assert [each.allowed_values for each in plan.created] == [None]
+        (caveat, *others) = plan.caveats
+        assert (caveat.name, caveat.message) == ("city", f"{WITHOUT_VALUES} {reasons}")
+        assert [each.message for each in others] == [EMPTY] * ("" in choices)
+
+    def test_that_is_a_text_instead_of_choices_is_a_caveat(self):
+        plan = Account().sync(reported("city", allowed_values="Rome"))
+        assert [each.allowed_values for each in plan.created] == [None]
+        assert [each.message for each in plan.caveats] == [
+            f"{WITHOUT_VALUES} Its choices are not a list."
+        ]
+
+    def test_that_is_an_empty_choice_is_no_allowed_value(self):
+        plan = Account().sync(reported("city", allowed_values=["", "Rome", ""]))
+        (field,) = plan.created
+        assert field.allowed_values == AllowedValues(DataType.TEXT, ["Rome"])
+        assert [each.message for each in plan.caveats] == [EMPTY]
+        (field,) = Account().sync(reported("city", allowed_values=[""])).created
+        assert field.allowed_values is None
+
+    def test_that_is_missing_is_no_caveat(self):
+        plan = Account().sync(reported("city", allowed_values=[]), reported("age"))
+        assert [each.allowed_values for each in plan.created] == [None, None]
+        assert plan.caveats == ()
+
+    def test_with_many_mistakes_has_a_short_caveat(self):
+        choices = [f"{number:0200} " for number in range(MAX_ALLOWED_VALUES)]
+        (caveat,) = Account().sync(reported("city", allowed_values=choices)).caveats
+        assert caveat.message.endswith("There are 995 more invalid choices.")
+        assert len(caveat.message) < 700
+
+    @pytest.mark.parametrize(
+        ("label", "name", "reason"),
+        [
+            ("Preferred\tshop", "Preferred shop", "Remove line breaks and control characters."),
+            ("a\nb\0\ud800", "a b", "Remove line breaks and control characters."),
+            ("\0", "city", "Remove line breaks and control characters."),
+            ("l" * 256, "l" * 255, "This must have at most 255 characters."),
+        ],
+        ids=lambda value: str(value)[:20],
+    )
+    def test_that_is_an_impossible_label_is_a_caveat(self, label, name, reason):
+        plan = Account().sync(reported("city", label=label))
+        assert [each.name for each in plan.created] == [name]
+        assert [each.message for each in plan.caveats] == [
+            f'Its label is stored as "{name[:60]}". {reason}'
+        ]
+
+    def test_that_is_corrected_is_no_caveat_any_more(self):
+        account = Account()
+        wrong = reported("city", label="Home\ttown", allowed_values=["Rome "])
+        assert len(account.sync(wrong).caveats) == 2
+        assert account.sync(wrong).unchanged == 1
+        plan = account.sync(reported("city", label="Home town", allowed_values=["Rome"]))
+        assert plan.caveats == ()
+        assert [each.allowed_values for each in plan.updated] == [
+            AllowedValues(DataType.TEXT, ["Rome"])
+        ]
+
+    def test_can_be_a_caveat_of_its_source(self):
+        plan = Account().sync(reported("city", caveats=["Its label is left out."]))
+        assert [each.message for each in plan.caveats] == ["Its label is left out."]
+
+
+EMPTY = "Choice 1 is empty: it means that no value is set."
 
 
 class TestSalesforceVariables:
@@ -562,7 +625,7 @@ class TestSalesforceVariables:
         before = account.catalog
         for refused in (
             RefusedField("First Name", "No such type."),
-            reported("First Name", allowed_values=[]),
+            RefusedField("First Name", "It has changed its type."),
         ):
             plan = account.sync("first_name", refused)
             assert account.catalog == before
@@ -616,7 +679,7 @@ class TestAStandardAndACustomFieldOfOneName:
         account = Account(Esp.BRAZE)
         account.sync(self.STANDARD)
         before = account.catalog
-        account.sync(evolve(self.STANDARD, allowed_values=[]), self.CUSTOM)
+        account.sync(RefusedField("email", "It has changed its type."), self.CUSTOM)
         assert account.catalog[:1] == before
         assert account.sync(self.STANDARD, self.CUSTOM).unchanged == 2
         assert account.catalog[:1] == before
@@ -655,7 +718,7 @@ COLLIDING = st.sampled_from(
 FIRST_NAMES = st.sampled_from(["First Name", "first_name", "First-Name"])
 ANY_NAME = COLLIDING | st.lists(FRAGMENTS, max_size=4).map("".join) | st.sampled_from([*HOSTILE])
 ALLOWED = st.none() | st.lists(
-    st.sampled_from(["a", "b", "\ud800", " ", 1, 1.0, True, None, "2026-11-20"]), max_size=3
+    st.sampled_from(["a", "b", "", "\ud800", " ", 1, 1.0, True, None, "2026-11-20"]), max_size=3
 )
 
 
@@ -688,6 +751,14 @@ def sync_histories(draw):
     return Account(esp, *others), draw(st.lists(reports(esp), min_size=1, max_size=4))
 
 
+def expected_values(field):
+    """Return the choices as allowed values, without empty ones, or None if one can't be one."""
+    choices = [choice for choice in field.allowed_values or () if choice != ""]
+    with suppress(InvalidInput):
+        return AllowedValues(field.data_type, choices)
+    return None
+
+
 def expected_shapes(esp, report):
     """Return the expected values of each field: those of its first valid report."""
     shapes: dict[tuple[str, str], tuple[object, ...]] = {}
@@ -696,12 +767,10 @@ def expected_shapes(esp, report):
             continue
         try:
             codes = derive_codes(esp, each.name, data_type=each.data_type, standard=each.standard)
-            label = (each.label or "").strip() or each.name
-            values = each.allowed_values
             shape = (
-                FieldName(label),
+                FieldName(clean_line(each.label or "") or each.name),
                 each.data_type,
-                None if values is None else AllowedValues(each.data_type, values),
+                expected_values(each),
                 codes.insertion_code,
             )
         except InvalidInput:

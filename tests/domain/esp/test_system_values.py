@@ -57,7 +57,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def export(esp: Esp, source: str, codes: FieldCodes = NO_FIELDS) -> ExportedContent:
-    return export_content(parse_content(source), codes, esp)
+    return export_content(parse_content(source), codes, esp, ExportOptions(strict=False))
 
 
 def refusals(esp: Esp, source: str) -> list[str]:

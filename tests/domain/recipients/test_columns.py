@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
     RecipientField,
-    column_name,
+    clean_line,
     match_columns,
     propose_keys,
     sync_channel,
@@ -45,13 +45,13 @@ def a_field(key: str, name: str, by: Channel = API) -> RecipientField:
     ],
 )
 def test_the_title_of_a_column_is_the_name_of_its_field(title: str, name: str) -> None:
-    assert column_name(title) == name
+    assert clean_line(title) == name
 
 
 @given(st.text())
 def test_the_name_of_a_column_is_valid_and_does_not_change(title: str) -> None:
-    name = column_name(title)
-    assert column_name(name) == name
+    name = clean_line(title)
+    assert clean_line(name) == name
     if name:
         assert FieldName(name) == name
 

@@ -27,6 +27,9 @@ collect_ignore = [] if "RECIPIENT_FIELDS_TEST_FULL_DISK" in os.environ else ["te
 """Only root can mount a small disk: for `make test-disk`."""
 
 COMMAND = Path(sys.executable).with_name("recipient-fields")
+MANY_FIELDS = ("--field-limit", "100000")
+"""The option of a service whose clients create fields for as long as a test takes. They reach the
+default limit on a fast machine, and the service then responds with 409."""
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,7 @@ def serve(database: str) -> Iterator[Callable[..., str]]:
 def serving(database: str, *options: str) -> Iterator[str]:
     environment = environment_with({"RECIPIENT_FIELDS_STORAGE": database})
     with subprocess.Popen(
-        [COMMAND, "serve", "--listen", "127.0.0.1:0", *options],
+        [COMMAND, "serve", "--listen", "127.0.0.1:0", *MANY_FIELDS, *options],
         env=environment,
         stderr=subprocess.PIPE,
     ) as process:

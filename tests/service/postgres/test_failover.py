@@ -21,12 +21,11 @@ from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PASSWORD, PostgresServer
-from ...support.service import FIELDS, Client
+from ...support.service import FIELDS, Client, require_statuses
 from ...support.waiting import eventually
 from .conftest import serving
-from .load import MAX_RESPONSE_TIME
+from .load import MAX_RESPONSE_TIME, Exchange, exchange
 from .writers import (
-    Request,
     acknowledged_since,
     all_requests,
     require_nothing_lost_or_duplicated,
@@ -141,22 +140,20 @@ def test_a_primary_without_its_standby_serves_reads_and_is_not_exhausted(
         *(crowd, max(each.seconds for each in during), max(each.seconds for each in reads)),
         max(stuck),
     )
-    assert {each.status for each in during} <= {503, 409}
-    assert {each.status for each in reads} == {200}
+    require_statuses(during, 503, 409)
+    require_statuses(reads, 200)
     assert max(each.seconds for each in reads) < 1
     assert 0 < max(stuck) <= POOL
 
 
 def sample_without_standby(
     primary: PostgresServer, reader: Client, *, until: float
-) -> tuple[list[int], list[Request]]:
+) -> tuple[list[int], list[Exchange]]:
     """Return samples of the number of waiting sessions, and reads at the same time."""
     stuck, reads = [], []
     with psycopg.connect(primary.url(), autocommit=True) as connection:
         while monotonic() < until:
-            began = monotonic()
-            status = reader("GET", FIELDS).status
-            reads.append(Request(began, monotonic(), status))
+            reads.append(exchange("read", lambda: reader("GET", FIELDS)))
             waiting = connection.execute(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
                 " AND wait_event_type IN ('IPC', 'Lock')"

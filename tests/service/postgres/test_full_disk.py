@@ -116,7 +116,7 @@ def require_an_outage_like_others(server: PostgresServer, disk: Path) -> None:
             accepting = monotonic()
             sleep(2.5)
         load.require_an_outage_of_503s()
-        assert 503 in {response.status for response in load.responses}
+        assert 503 in {each.status for each in load.exchanges}
         load.require_service_since(accepting)
         load.require_nothing_lost()
 

@@ -12,6 +12,7 @@ from ..test_killed import (
     test_a_batch_is_stored_completely_or_not_at_all_after_a_kill,
     test_every_acknowledged_write_is_stored_exactly_once_after_a_kill,
 )
+from .conftest import MANY_FIELDS
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +28,7 @@ def start(database: str) -> Iterator[Callable[[], Service]]:
     with ExitStack() as services:
 
         def started() -> Service:
-            service = Service(database)
+            service = Service(database, *MANY_FIELDS)
             services.callback(service.kill)
             return service
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -16,33 +14,17 @@ from recipient_fields.application import Core
 from recipient_fields.domain import Organization
 
 from ...support.postgres import PASSWORD
+from ...support.service import FIELDS, Client, require_statuses
 from .conftest import COMMAND
-from .load import FIELDS
 
 pytestmark = pytest.mark.slow
-
-
-def send(
-    url: str, key: str, method: str = "GET", path: str = FIELDS, members: object = None
-) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
-    headers = {"Authorization": f"Bearer {key}"}
-    body = None
-    if members is not None:
-        headers["Content-Type"] = "application/json"
-        body = json.dumps({"recipient_field": members})
-    connection.request(method, path, body, headers)
-    response = connection.getresponse()
-    result = response.status, response.read()
-    connection.close()
-    return result
 
 
 def test_a_key_revoked_through_one_process_is_rejected_by_the_other(
     serve: Callable[[], str], core: Core, acme: Organization, database: str, key: str
 ) -> None:
-    one, other = serve(), serve()
-    assert send(one, key)[0] == send(other, key)[0] == 200
+    clients = [Client(serve(), key) for _ in range(2)]
+    require_statuses([client("GET", FIELDS) for client in clients], 200)
     (stored,) = core.administration.list_keys(acme.id)
     subprocess.run(
         [
@@ -52,37 +34,31 @@ def test_a_key_revoked_through_one_process_is_rejected_by_the_other(
         check=True,
         capture_output=True,
     )
-    assert send(one, key)[0] == send(other, key)[0] == 401
+    require_statuses([client("GET", FIELDS) for client in clients], 401)
 
 
 def test_each_process_reads_what_the_other_wrote(serve: Callable[[], str], key: str) -> None:
-    one, other = serve(), serve()
+    one, other = (Client(serve(), key) for _ in range(2))
     for number in range(10):
         writer, reader = (one, other) if number % 2 else (other, one)
-        status, _ = send(writer, key, "POST", members={"name": f"n{number}", "data_type": "text"})
-        assert status == 201
-        fields = json.loads(send(reader, key)[1])["recipient_fields"]
-        assert [field["name"] for field in fields] == [f"n{n}" for n in range(number + 1)]
+        assert writer.create(name=f"n{number}").status == 201
+        assert [field["name"] for field in reader.fields()] == [f"n{n}" for n in range(number + 1)]
 
 
 def test_exactly_one_of_fifty_creates_of_a_key_succeeds(serve: Callable[[], str], key: str) -> None:
-    urls = (serve(), serve())
-
-    def create(number: int) -> int:
-        members = {"name": "City", "data_type": "text"}
-        return send(urls[number % 2], key, "POST", members=members)[0]
-
-    with ThreadPoolExecutor(50) as pool:
-        statuses = sorted(pool.map(create, range(50)))
-    assert statuses == [201] + [409] * 49
+    clients = [Client(serve(), key) for _ in range(2)] * 25
+    with ThreadPoolExecutor(len(clients)) as pool:
+        responses = list(pool.map(lambda client: client.create(name="City"), clients))
+    require_statuses(responses, 201, 409)
+    assert [response.status for response in responses].count(201) == 1
 
 
 @pytest.mark.parametrize("rounds", [25])
 def test_patches_of_different_members_lose_nothing(
     serve: Callable[[], str], key: str, rounds: int
 ) -> None:
-    urls = (serve(), serve())
-    send(urls[0], key, "POST", members={"name": "0", "key": "counter", "data_type": "number"})
+    clients = [Client(serve(), key) for _ in range(2)]
+    clients[0].create(name="0", key="counter", data_type="number")
     members: list[tuple[str, Callable[[int], object]]] = [
         ("name", str),
         ("allowed_values", lambda number: [number]),
@@ -93,12 +69,12 @@ def test_patches_of_different_members_lose_nothing(
     def change(worker: int) -> None:
         member, value = members[worker % 4]
         for number in range(rounds):
-            sent = {member: value(worker * rounds + number)}
-            assert send(urls[worker % 2], key, "PATCH", f"{FIELDS}/counter", sent)[0] == 200
+            changed = {member: value(worker * rounds + number)}
+            assert clients[worker % 2].change("counter", **changed).status == 200
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(change, range(8)))
-    (field,) = json.loads(send(urls[0], key)[1])["recipient_fields"]
+    (field,) = clients[0].fields()
     last = {worker * rounds + rounds - 1 for worker in range(8)}
     for member, _ in members:
         value = field[member]

@@ -11,26 +11,13 @@ from threading import Event
 from time import monotonic, sleep
 from typing import Any
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
-from ...support.service import Client, Response
-from .load import MAX_RESPONSE_TIME
+from ...support.service import Client, Response, require_statuses
+from .load import MAX_RESPONSE_TIME, Exchange, exchange
 
 PAUSE = 0.02
 RETRY_TIMEOUT = 60.0
-
-
-@frozen
-class Request:
-    """One request: when it began and ended, and the status of its response."""
-
-    began: float
-    ended: float
-    status: int
-
-    @property
-    def seconds(self) -> float:
-        return self.ended - self.began
 
 
 @define
@@ -38,7 +25,7 @@ class Writer:
     """Creates one field after the other, changes each, and retries after a 503."""
 
     client: Client
-    requests: list[Request] = Factory(list)
+    requests: list[Exchange] = Factory(list)
     acknowledged: list[dict[str, Any]] = Factory(list)
 
     def write_until(self, ending: Event) -> None:
@@ -47,7 +34,7 @@ class Writer:
             created = self._acknowledged(partial(self.client.create, name=key, key=key))
             change = partial(self.client.change, _id(created), custom_value_expression=key)
             changed = self._acknowledged(change)
-            assert changed.status == 200, changed.body
+            require_statuses([changed], 200)
             self.acknowledged.append(changed.document["recipient_field"])
 
     def _acknowledged(self, send: Callable[[], Response]) -> Response:
@@ -55,21 +42,16 @@ class Writer:
         began = monotonic()
         may_be_stored = False
         while monotonic() < began + RETRY_TIMEOUT:
-            response = self._send(send)
+            request = exchange("write", send)
+            self.requests.append(request)
             sleep(PAUSE)
-            if response.status != 503:
-                assert response.status in {200, 201, 409}, response.body
-                assert response.status != 409 or may_be_stored
-                return response
-            assert "Retry-After" in response.headers
+            if request.status != 503:
+                expected = (200, 201, 409) if may_be_stored else (200, 201)
+                require_statuses([request], *expected)
+                return request.response
+            assert "Retry-After" in request.response.headers
             may_be_stored = True
         raise AssertionError("The service did not recover.")
-
-    def _send(self, send: Callable[[], Response]) -> Response:
-        began = monotonic()
-        response = send()
-        self.requests.append(Request(began, monotonic(), response.status))
-        return response
 
 
 def _id(created: Response) -> int:
@@ -102,12 +84,12 @@ def require_nothing_lost_or_duplicated(writers: list[Writer]) -> None:
         assert max(request.seconds for request in writer.requests) < MAX_RESPONSE_TIME
 
 
-def all_requests(writers: list[Writer]) -> list[Request]:
+def all_requests(writers: list[Writer]) -> list[Exchange]:
     return sorted(
         (request for writer in writers for request in writer.requests), key=attrgetter("ended")
     )
 
 
-def acknowledged_since(begin: float, writers: list[Writer]) -> list[Request]:
+def acknowledged_since(begin: float, writers: list[Writer]) -> list[Exchange]:
     """Return the writes that began after `begin` and succeeded, ordered by their end."""
     return [each for each in all_requests(writers) if each.began > begin and each.status < 300]

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from recipient_fields_duckdb import DuckdbStorage, open_storage
 from recipient_fields_duckdb.database import TABLES
 
@@ -24,6 +24,12 @@ from recipient_fields.testing import (
     machine_for,
     port_calls,
 )
+
+# Slow machines must not fail tests.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @contextmanager
@@ -54,10 +60,10 @@ class TestDuckdbStorage(StorageContract):
 
 
 TestDuckdbMachine = machine_for(new_storage).TestCase
-TestDuckdbMachine.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
+TestDuckdbMachine.settings = settings(max_examples=6, stateful_step_count=25)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(port_calls())
 def test_duckdb_agrees_with_memory(calls: list[Call]) -> None:
     """Every call returns the same as the memory storage."""
