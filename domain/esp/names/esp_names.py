@@ -353,6 +353,7 @@ def without_counterparts(catalog: Catalog, integrations: Iterable[Integration]) 
 
     `integrations` are all of the organization.
     """
+    require_type(Catalog, catalog=catalog)
     names = EspNames(catalog.fields, integrations)
     shown = (each for each in names.fields if names.definition_of(each) is None)
     return evolve(catalog, fields=tuple(shown))

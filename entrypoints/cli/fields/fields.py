@@ -16,6 +16,7 @@ from recipient_fields.application.fields.inputs import parse_draft
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.application.fields.value_texts import parse_value
 from recipient_fields.application.restoration import restore_field
+from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     ADMINISTRATOR,
     UNCHANGED,
@@ -90,9 +91,9 @@ def fields() -> None:
     help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
 )
 @option(
-    "--hide-counterparts",
+    "--counterparts",
     is_flag=True,
-    help="Omit the synced fields for which another field of the list stands.",
+    help="Also list the synced fields for which another field of the list stands.",
 )
 @json_option
 @click.pass_obj
@@ -101,20 +102,23 @@ def list_(
     organization: str,
     as_of: datetime | None,
     *,
-    hide_counterparts: bool,
+    counterparts: bool,
     as_json: bool,
 ) -> None:
-    """List the fields of all sources."""
-    if hide_counterparts and as_of is not None:
-        raise click.UsageError("Use either --hide-counterparts or --as-of.")
+    """List the fields of all sources.
+
+    With --as-of, the list has all fields, also those for which another field stands now.
+    """
+    hidden = 0
     with open_for_organization(storage, organization) as (core, chosen):
-        if hide_counterparts:
-            names = core.content.read_codes(chosen.id).names
-            fields = tuple(each for each in names.fields if names.definition_of(each) is None)
-        elif as_of is None:
+        if as_of is not None:
+            fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
+        elif counterparts:
             fields = core.fields.list_fields(chosen.id).fields
         else:
-            fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
+            names = core.content.read_codes(chosen.id).names
+            fields = tuple(each for each in names.fields if names.definition_of(each) is None)
+            hidden = len(names.fields) - len(fields)
     if as_json:
         print_json(render_fields(fields))
     else:
@@ -132,6 +136,9 @@ def list_(
                 for field in fields
             ],
         )
+    if hidden:
+        without = f"Without {counted(hidden, 'counterpart')} at integrations."
+        note(f"{without} To list all fields, add --counterparts.")
 
 
 @fields.command()
