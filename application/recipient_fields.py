@@ -45,11 +45,11 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 from recipient_fields.domain.arguments import require_type
-from recipient_fields.domain.esp import without_counterparts
 
 from .accounts.audit import OPERATOR, audit
 from .arguments import require_ids, require_reference
 from .clock import system_clock
+from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import ignore_change
 from .ports.clock import Clock
 from .ports.driving import RecipientFields
@@ -62,13 +62,7 @@ from .ports.fields import (
 from .ports.history import HistoryRepository
 from .ports.integrations import IntegrationRepository
 
-__all__ = ["DEFAULT_CATALOG_SIZE", "DEFAULT_FIELD_LIMIT", "RecipientFieldService"]
-
-DEFAULT_FIELD_LIMIT = 1_000
-"""The default maximum of API-managed fields per organization."""
-
-DEFAULT_CATALOG_SIZE = 8 * 1024 * 1024
-"""The default maximum of the bytes of the list of all fields of an organization."""
+__all__ = ["RecipientFieldService"]
 
 _API_CLIENT = Author(API)
 
@@ -116,7 +110,12 @@ class RecipientFieldService(RecipientFields):
         if query.counterparts or self._integrations is None:
             return self._fields.select(organization_id, query)
         catalog, integrations = self._integrations.read_catalog(organization_id)
-        return query.select(without_counterparts(catalog, integrations))
+        if integrations:
+            # Imported here because most processes of this service need no ESP names.
+            from recipient_fields.domain.esp import without_counterparts
+
+            catalog = without_counterparts(catalog, integrations)
+        return query.select(catalog)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference

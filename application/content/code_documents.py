@@ -12,6 +12,8 @@ from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState
 from ..documents.schemas import described, render_document
 from .content import ListedCodes
 
+__all__ = ["FieldCodeDocument"]
+
 _SIMILAR_NAMES = described(
     "If the name is not certain: up to 10 names that the last sync found, and that differ from it"
     " only in case, spaces and punctuation."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import Command
+from recipient_fields.entrypoints.cli.lazy_command import commands_of
 
 from ...docs.reference import commands
 from ...support.command_line import CommandLine, Script
@@ -23,7 +25,7 @@ KEYS_CREATE = ("keys", "create", "--organization", "1", "--name", "N")
 
 def options(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Option]]:
     """Yield every option of every command, except those like --help that only print text."""
-    for command in (group, *group.commands.values()):
+    for command in (group, *commands_of(group).values()):
         name = path if command is group else f"{path} {command.name}"
         if isinstance(command, click.Group) and command is not group:
             yield from options(command, name)
@@ -224,6 +226,12 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     file.write_bytes(b"\xff")
     unreadable = command(*create, environment=variables)
     file.unlink()
+    os.mkfifo(file)
+    pipe = command(*create, environment=variables)
+    file.unlink()
+    file.mkdir()
+    folder = command(*create, environment=variables)
+    file.rmdir()
     missing = command(*create, environment=variables)
 
     assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
@@ -238,6 +246,7 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     where = f"Can't read {file}, which RECIPIENT_FIELDS_STORAGE_FILE names"
     assert missing.failure() == f"{where}: No such file or directory."
     assert unreadable.failure() == f"{where}: it is not UTF-8."
+    assert pipe.failure() == folder.failure() == f"{where}: it is not a regular file."
 
 
 def test_the_credentials_of_an_esp_can_be_in_files(
