@@ -61,6 +61,7 @@ class WarningCode(Enum):
     UNENCODED_VALUE = "unencoded_value"
 
     MISSING_NAME = "missing_name"
+    AMBIGUOUS_NAME = "ambiguous_name"
     UNKNOWN_NAME = "unknown_name"
     ASSUMED_NAME = "assumed_name"
     OTHER_DATA_TYPE = "other_data_type"

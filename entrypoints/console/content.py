@@ -39,6 +39,7 @@ from recipient_fields.domain.esp import (
     Integration,
     NameProposal,
     RejectedWarning,
+    UnfoundName,
     UnnamedField,
     export_content,
 )
@@ -228,7 +229,8 @@ class _Place:
     """A place in the content, and the reason why it is shown.
 
     A warning has a kind, and a sentence with its other places if there are any. A rejected one has
-    a kind, too. A field without a name at an integration has the proposal of one.
+    a kind, too. A field without a name at an integration, or with one that the last sync did not
+    find, can have a proposal.
     """
 
     position: TextPosition
@@ -264,9 +266,13 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
-    kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else ""
-    return _Place(violation.position, f"{violation.reason}{hint}", kind=kind, proposal=proposal)
+    place = _Place(violation.position, f"{violation.reason}{hint}")
+    match violation:
+        case UnnamedField(proposal=proposal):
+            return evolve(place, proposal=proposal)
+        case RejectedWarning(warning=code, proposal=proposal):
+            return evolve(place, kind=_titled(code), proposal=proposal)
+    return place
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
@@ -274,6 +280,7 @@ def _place_of_warning(warning: ContentWarning) -> _Place:
         warning.position,
         warning.message,
         kind=_titled(warning.code),
+        proposal=warning.proposal if isinstance(warning, UnfoundName) else None,
         others=other_places(warning.places) if warning.places else "",
     )
 

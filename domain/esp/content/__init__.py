@@ -3,13 +3,14 @@
 from .check import CheckedContent, check_content
 from .export import ExportedContent, export_content
 from .options import ExportOptions
-from .report import RejectedWarning, UnnamedField
+from .report import RejectedWarning, UnfoundName, UnnamedField
 
 __all__ = [
     "CheckedContent",
     "ExportOptions",
     "ExportedContent",
     "RejectedWarning",
+    "UnfoundName",
     "UnnamedField",
     "check_content",
     "export_content",
