@@ -50,9 +50,16 @@ class Report:
         if len(warnings) < MAX_WARNINGS:
             warnings[self._lines.warning(offset, code, message)] = None
 
-    def refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
+    def refuse(
+        self,
+        offset: int,
+        message: str,
+        proposal: NameProposal | None = None,
+        *,
+        rule: Rule = Rule.NOT_APPLICABLE,
+    ) -> None:
         """Add a violation. Raises: InvalidContent if there are 1,000 of them."""
-        violation = self._lines.violation(offset, Rule.NOT_APPLICABLE, message)
+        violation = self._lines.violation(offset, rule, message)
         if proposal is not None:
             violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
         self._violations.append(violation)
