@@ -21,10 +21,10 @@ from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
     InvalidContent,
+    PreviewedContent,
     Strict,
     Surface,
     preview_content,
-    require_known_keys,
 )
 from recipient_fields.domain.esp import (
     CheckedContent,
@@ -283,33 +283,23 @@ class ContentService:
         values: Mapping[str, object],
         *,
         surface: Surface | str | None = None,
-    ) -> str:
+    ) -> PreviewedContent:
         """Return the content for a recipient with these values, by the keys of the fields.
 
         Without a `surface`, content with an HTML tag is `html`, and other content `text`. In HTML,
         the values are escaped.
-        Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
-        has no field, or another type than its field.
+        Raises: InvalidContent if the content does not fit the fields; InvalidRecipient, with all
+        violations, if a value has no field, or another type than its field.
         """
-        text, _ = self.preview_with_keys(organization_id, content, values, surface=surface)
-        return text
-
-    def preview_with_keys(
-        self,
-        organization_id: OrganizationId,
-        content: Content,
-        values: Mapping[str, object],
-        *,
-        surface: Surface | str | None = None,
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return what `preview_content` does, and the keys of the fields in the content.
-
-        Both are of one revision of the fields. Raises: as `preview_content` does.
-        """
-        fields, today = self._fields_for(organization_id), self._clock().date()
-        require_known_keys(values, fields)
-        text = preview_content(content, fields, values, surface=surface, today=today)
-        return text, content.keys_among({str(field.key) for field in fields})
+        names, _ = self.read_names(organization_id)
+        return preview_content(
+            content,
+            names.fields,
+            values,
+            surface=surface,
+            definitions=names.definitions,
+            today=self._clock().date(),
+        )
 
     def _read_catalog(
         self, organization_id: OrganizationId

@@ -24,11 +24,11 @@ from recipient_fields.domain.content import (
     Content,
     ContentWarning,
     InvalidContent,
+    PreviewedContent,
     Strict,
     Surface,
     WarningCode,
     WarningKind,
-    find_surface,
     read_content,
 )
 from recipient_fields.domain.esp import (
@@ -43,6 +43,7 @@ from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID, RECIPIENT
+from ..documents.violations import ErrorDetailDocument, violation_document
 from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport", "ContentPreview"]
@@ -172,7 +173,7 @@ class ContentPreview:
 
     content: Content
     recipient: Mapping[str, object]
-    surface: Surface
+    surface: Surface | None
 
 
 @frozen
@@ -273,6 +274,12 @@ class PreviewedContentDocument:
     surface: Surface
     warnings: Sequence[ContentWarningDocument]
     fields: Sequence[str] = field(metadata=_KEYS)
+    unlisted_values: Sequence[ErrorDetailDocument] = field(
+        metadata=described(
+            "The values of the recipient that are not allowed values of their fields. The content"
+            " shows them, and its conditions compare them."
+        )
+    )
 
 
 def parse_condition_compilation(document: object) -> ConditionCompilation:
@@ -355,20 +362,20 @@ def parse_content_preview(document: object) -> ContentPreview:
             content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
-    surface = find_surface(content, _sent(members.surface))
-    return ContentPreview(content, members.recipient, surface)
+    return ContentPreview(content, members.recipient, _sent(members.surface))
 
 
-def render_content_preview(
-    preview: ContentPreview, text: str, keys: Sequence[str]
-) -> dict[str, object]:
-    """Return the document of a preview with this text, and with the keys of its fields."""
+def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> dict[str, object]:
+    """Return the document of what the recipient reads."""
     return render_document(
         PreviewedContentDocument(
-            content=text,
-            surface=preview.surface,
+            content=shown.content,
+            surface=shown.surface,
             warnings=tuple(map(_warning, preview.content.warnings)),
-            fields=keys,
+            fields=shown.keys,
+            unlisted_values=tuple(
+                violation_document(each.prefixed("recipient")) for each in shown.unlisted
+            ),
         )
     )
 

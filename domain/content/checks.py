@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from ..conditions import InvalidCondition, LocatedViolation
+from ..conditions.tree import comparisons
 from ..errors import Rule
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .filters import find_type_error
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, comparisons, require_content
+from .tree import Branch, Content, require_content
 
 _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""

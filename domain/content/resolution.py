@@ -10,13 +10,13 @@ from typing import Final
 from attrs import evolve
 
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
+from ..conditions.tree import condition_keys
 from ..fields.errors import FieldNotFound
 from ..fields.field import FieldDraft, RecipientField
 from ..fields.origins import API
 from ..fields.values import DataType, derive_key
 from ..identity import FieldId, OrganizationId
 from ..suggestions import closest_match
-from .tree import condition_keys
 
 _MAX_SUGGESTIONS = 20
 """The search for a similar key is slow if there are thousands of fields."""

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from ..arguments import require_type
-from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
+from ..conditions import Comparison, Condition, LocatedViolation, TextPosition
+from ..conditions.tree import condition_keys
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 from .filters import Filter
@@ -174,23 +175,6 @@ def require_content(content: object) -> None:
     if not isinstance(content, Content):
         wrong = type(content).__name__
         raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
-
-
-def condition_keys(condition: Condition) -> Iterator[str]:
-    """Yield the keys in the condition, in order."""
-    return (comparison.key for comparison in comparisons(condition))
-
-
-def comparisons(condition: Condition) -> Iterator[Comparison]:
-    """Yield the comparisons of the condition, in order."""
-    match condition:
-        case Comparison():
-            yield condition
-        case Not(negated):
-            yield from comparisons(negated)
-        case AllOf(conditions) | AnyOf(conditions):
-            for each in conditions:
-                yield from comparisons(each)
 
 
 def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Branch]:

@@ -22,13 +22,15 @@ from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options
-from .options import OneOf, json_option, option
+from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_bytes, print_json, print_line
 from .output_files import complete_outputs
 from .strict_options import chosen_strictness, strict_options
+from .typed_options import OneOf
 from .violations import (
     name_of,
+    note_unlisted,
     note_violations,
     note_warnings,
     parse_json_file,
@@ -290,7 +292,8 @@ def preview(
         parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     note_warnings(parsed.warnings)
-    print_bytes(mark + shown.encode())
+    note_unlisted(shown.unlisted)
+    print_bytes(mark + shown.content.encode())
 
 
 def _decoded(content: bytes) -> tuple[bytes, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -62,6 +62,14 @@ def note_violations(
         note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
 
 
+def note_unlisted(violations: Sequence[Violation]) -> None:
+    """Print a warning for each value of a recipient that is not an allowed one."""
+    for violation in violations[:_MAX_REPORTED]:
+        _report(violation, "Warning", [])
+    if violations:
+        note("The preview shows what a recipient with these values reads.")
+
+
 def name_of(file: BinaryIO) -> str:
     """Return the name of the file on one line."""
     return one_line(str(getattr(file, "name", "<stdin>")))
@@ -93,12 +101,12 @@ def _is_mistake(violation: Violation) -> bool:
     return violation.warning.kind is WarningKind.MISTAKE
 
 
-def _report(violation: Violation, file: str | None, lines: list[str]) -> None:
-    """Print the violation, and the line that it is in if there are lines."""
+def _report(violation: Violation, prefix: str | None, lines: list[str]) -> None:
+    """Print the violation after the prefix, and the line that it is in if there are lines."""
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     pointer = str(render_violation(violation)["pointer"])
     kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else None
-    place = "".join(f"{each}: " for each in (file, pointer, kind) if each)
+    place = "".join(f"{each}: " for each in (prefix, pointer, kind) if each)
     note(one_line(f"{place}{violation.message}{hint}"))
     if isinstance(violation, UnnamedField):
         note(f"    {setting_command(violation.proposal)}")

@@ -10,6 +10,7 @@ import falcon
 from attrs import evolve, frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
     DataType,
@@ -132,11 +133,16 @@ class ContentView(Page):
         if preview is not None:
             errors = preview.errors
         is_refused = places is not None or (exports and preview is None)
+        is_shown = preview is not None and preview.text is not None
         self.pages.send(
             req,
             resp,
             "content.html",
-            status=HTTPStatus.UNPROCESSABLE_ENTITY if is_refused else errors.status,
+            status=HTTPStatus.UNPROCESSABLE_ENTITY
+            if is_refused
+            else HTTPStatus.OK
+            if is_shown
+            else errors.status,
             content=form.text("content"),
             literals=form.text("literals"),
             targets=targets.values(),
@@ -301,7 +307,10 @@ class _Sample:
 
 @frozen
 class _Preview:
-    """What a recipient with the sample values reads, or the errors of these values."""
+    """What a recipient with the sample values reads, and the errors of these values.
+
+    If a value has another type than its field, there is no text.
+    """
 
     samples: tuple[_Sample, ...]
     errors: FormErrors
@@ -326,20 +335,22 @@ class _Preview:
         checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
         errors = FormErrors(
             tuple(
-                FormError(f"{_VALUE}{each.path[0]}", str(each.path[0]), each.message)
+                FormError(
+                    f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message
+                )
                 for each in checked.violations
             )
         )
         text = None
-        if not errors.errors:
+        if len(checked.unlisted) == len(checked.violations):
             text = preview_content(
                 content,
                 by_key.values(),
-                checked.values,
+                {**checked.values, **checked.unlisted},
                 surface=exported.surface,
                 resolved=exported.resolved,
                 today=today,
-            )
+            ).content
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recipient_fields.adapters.sqlite.integrations import SqliteIntegrationRepository
+from recipient_fields.adapters.relational.integrations import RelationalIntegrationRepository
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     AllowedValues,
@@ -215,7 +215,7 @@ def test_a_condition_is_explained_as_json_for_one_esp(conditions):
 
 @pytest.mark.parametrize("target", [(), ("--esp", "braze")], ids=["each", "braze"])
 def test_an_explanation_reads_the_catalog_once(conditions, target):
-    read = SqliteIntegrationRepository.read_catalog
+    read = RelationalIntegrationRepository.read_catalog
     assert count_calls(read, lambda: conditions("explain", *target, GOLD)) == 1
 
 

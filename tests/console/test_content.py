@@ -163,6 +163,25 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
     assert shown(page, "preview-title") == "Hello Ada.\nYou are a regular."
 
 
+def test_a_sample_value_that_is_not_allowed_is_shown_and_reported(
+    console: Console, dana: Browser, path: str
+) -> None:
+    console.add_field(
+        key="sport", allowed_values=["sports", "dance"], custom_insertion_code="*|S|*"
+    )
+    content = '{{recipient.sport}}: {{#if recipient.sport = "sports"}}game{{else}}swing{{/if}}'
+    page = export(dana, path, content, "mailchimp")
+
+    page = dana.submit(page, {"value.sport": "Sports"})
+
+    assert page.status == 200
+    assert shown(page, "preview-title") == "Sports: swing"
+    assert (
+        "Not allowed, but shown in the preview: 1 value sport: Use one of sports, dance. Did"
+        in (page.text)
+    )
+
+
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:

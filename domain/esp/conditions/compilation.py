@@ -9,9 +9,8 @@ from attrs import evolve, frozen
 
 from ...arguments import require_type
 from ...conditions import Condition, TextPosition
-from ...conditions.tree import require_condition
+from ...conditions.tree import comparisons, require_condition
 from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
-from ...content.tree import comparisons
 from ...content.warning_codes import require_strict
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ...conditions import Comparison, Condition, Operator
+from ...conditions.tree import condition_keys
 from ...content import (
     Block,
     Content,
@@ -17,7 +18,6 @@ from ...content import (
     WarningCode,
 )
 from ...content.resolution import EMAIL_KEY
-from ...content.tree import condition_keys
 from ..conditions.code_parts import Language
 from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...conditions import Condition
+from ...conditions.tree import condition_keys
 from ...content.resolution import EMAIL_KEY, FieldResolver
-from ...content.tree import condition_keys
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
 from ..conditions.operands import Operand, find_readings

@@ -266,6 +266,7 @@ class ContentPreviews(Resource):
                     "surface": "html",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
+                    "unlisted_values": [],
                 }
             },
         ),
@@ -283,12 +284,14 @@ class ContentPreviews(Resource):
         """Preview content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
-        value without a field is a violation, too. Read-only API keys can send this request.
+        value without a field, or of another type than its field, is a violation, too. A value that
+        is not one of the allowed values is shown, and listed in `unlisted_values`. Read-only API
+        keys can send this request.
         """
         preview = parse_content_preview(read_json(req, self))
         organization_id = credential(req).organization_id
         with self.heavy.reading_catalog(credential(req)):
-            text, keys = self.service.preview_with_keys(
+            shown = self.service.preview_content(
                 organization_id, preview.content, preview.recipient, surface=preview.surface
             )
-            resp.data = render_json(render_content_preview(preview, text, keys))
+            resp.data = render_json(render_content_preview(preview, shown))
