@@ -29,6 +29,7 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     CheckedContent,
     ConditionCode,
+    ContentExporter,
     Esp,
     EspNames,
     ExportedContent,
@@ -44,7 +45,6 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.content.export import Exporter
 
 from ..arguments import require_ids
 from ..clock import system_clock
@@ -265,7 +265,7 @@ class ContentService:
         """
         if content.violations:
             raise InvalidContent(content.violations)
-        exporter = Exporter(content, self.read_codes(organization_id), options)
+        exporter = ContentExporter(content, self.read_codes(organization_id), options)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:

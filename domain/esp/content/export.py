@@ -61,10 +61,10 @@ def export_content(
     integration. TypeError if the content is not parsed, ValueError if the target is the text of no
     ESP.
     """
-    return Exporter(content, codes, options).export(target)
+    return ContentExporter(content, codes, options).export(target)
 
 
-class Exporter:
+class ContentExporter:
     """The exports of one content for several targets. What they share is computed once."""
 
     def __init__(self, content: Content, codes: FieldCodes, options: ExportOptions) -> None:

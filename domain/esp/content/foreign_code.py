@@ -12,7 +12,6 @@ from functools import cache
 from attrs import frozen
 
 from ...content import Content
-from ...content.errors import MAX_WARNINGS
 from ...content.literal_places import find_literal_places
 from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
@@ -31,7 +30,7 @@ from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = MAX_WARNINGS
+_MAX_TAGS = 2_000
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_NAMES = 5
@@ -75,7 +74,7 @@ class ContentTags:
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
-        Up to 1,000 tags are examined. A warning is at the first other one. Refuse tags in braces
+        Up to 2,000 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
         lookalikes = set()

@@ -22,8 +22,6 @@ from ..conditions.code_parts import Language
 from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS
 from ..errors import NotExpressible, NotInsertable
-from ..names.esp_names import NameFrom
-from ..recognition.codes import is_foreign
 from ..sources import Strength
 from ..system_codes import find_system_code
 from .adjacent_text import (
@@ -132,7 +130,7 @@ class Rendering:
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain(tag, key))
-        elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, shown):
+        elif insertion.is_foreign:
             message = f"This field's code may not be code of {self._title}."
             self._report.warn(start, WarningCode.FOREIGN_INSERTION_CODE, message)
         self._warn_of_missing_value(reference, shown)
