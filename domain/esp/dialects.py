@@ -147,7 +147,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         delimiters=("%%",),
         quoting=Quoting.DOUBLED,
         missing_value=MissingValue(
-            r"%%\s*\[?[A-Za-z_][^%=\[\]]*\]?\s*%%|\bv\(\s*[A-Za-z\[][^(]*\)",
+            r"%%\s*+\[?[A-Za-z_][^%=\[\]]*+(?:\]\s*+)?%%|\bv\(\s*+[A-Za-z\[][^(]*\)",
             "Salesforce Marketing Cloud stops the send if it lacks the attribute. Read it with"
             ' AttributeValue("NAME").',
         ),

@@ -39,7 +39,8 @@ class Caveat:
     message: str
 
 
-_TAGS = re.compile(r"\{%.*?%\}", re.DOTALL)
+_BLANK = re.compile(r"(?:\s++|\{%(?:(?!%\}).)*+%\})++", re.DOTALL)
+"""White space and tags. A search for tags would scan the rest of the text after each `{%`."""
 _VALUE = Atom("{operand}")
 _NO_TEST = Atom("")
 _EQUAL = Atom("{operand} == {value}", "{operand} != {value}")
@@ -177,8 +178,7 @@ class Language:
 
         Ruby's Liquid shows nothing of a block that contains only white space and tags.
         """
-        is_blank = bool(text) and not _TAGS.sub("", text).strip()
-        return text + self.keeps_white_space if is_blank else text
+        return text if _BLANK.fullmatch(text) is None else text + self.keeps_white_space
 
     def _tag(self, content: str) -> str:
         return self.tag[0] + content + self.tag[1]
