@@ -1,4 +1,4 @@
-"""The PostgreSQL server of the tests, and the check that no log contains a key."""
+"""The PostgreSQL server of the tests, and the check that no log contains a secret."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from .support.postgres import (
     new_database,
     require_reachable_temporary_folder,
 )
-from .support.redaction import KeyDetector
+from .support.redaction import SecretDetector
 
 # The time of an example, and of its generation, depends on what else the machine does.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("brief", settings.get_profile("suite"), max_examples=25)
 settings.load_profile("suite")
 
-_keys = KeyDetector()
+_secrets = SecretDetector()
 
 
 def pytest_sessionstart() -> None:
-    """Check the requirements of PostgreSQL, and enable all log records that could contain a key."""
+    """Check the requirements of PostgreSQL, and enable log records that could contain a secret."""
     _forget_python_variables()
     _stop_ignoring_signals()
     require_reachable_temporary_folder()
-    logging.getLogger().addHandler(_keys)
+    logging.getLogger().addHandler(_secrets)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)
 
@@ -62,8 +62,8 @@ def _stop_ignoring_signals() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Fail the test if a log record contains a key."""
-    found, _keys.found = _keys.found, []
+    """Fail the test if a log record contains a secret."""
+    found, _secrets.found = _secrets.found, []
     assert found == []
 
 
