@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import HistoryLimit, OrganizationId
 
 from .accounts.administration import AdministrationService
-from .accounts.administrators import AdministratorService
 from .accounts.key_validation import StoredKeyValidator
 from .clock import system_clock
-from .content.content import ContentService
-from .esp.integrations import IntegrationService
+from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .ports.clock import Clock
 from .ports.keys import KeyValidator
@@ -25,45 +24,77 @@ from .ports.storage import (
     Storage,
     StorageGroup,
 )
-from .recipient_fields import (
-    DEFAULT_CATALOG_SIZE,
-    DEFAULT_FIELD_LIMIT,
-    RecipientFieldService,
-)
+from .recipient_fields import RecipientFieldService
+
+if TYPE_CHECKING:
+    from .accounts.administrators import AdministratorService
+    from .content.content import ContentService
+    from .esp.integrations import IntegrationService
 
 __all__ = ["Core"]
 
 
-@frozen
+@frozen(kw_only=True)
 class Core:
     """The application services for one storage, and their key validator.
 
     `integrations`, `administrators` and `validator` raise MissingGroup if the storage does not have
-    the group that they require.
+    the group that they require. The modules of services that many programs don't use are imported
+    when the service is first used.
     """
 
     storage: Storage
     fields: RecipientFieldService
-    _integrations: IntegrationService | None
     administration: AdministrationService
-    _administrators: AdministratorService | None
-    content: ContentService
-    _validator: KeyValidator | None
     clock: Clock
+    _validator: KeyValidator | None = field(alias="validator")
+    _hasher: PasswordHasher | None = field(alias="hasher")
+    _field_limit: int = field(alias="field_limit")
+    _size_limit: int = field(alias="size_limit")
+    _note_change: Callable[[OrganizationId], None] = field(alias="note_change")
+
+    @property
+    def content(self) -> ContentService:
+        """The use cases of content, conditions and codes."""
+        from .content.content import ContentService
+
+        storage = self.storage
+        return ContentService(
+            fields=storage.fields,
+            integrations=storage.integrations if isinstance(storage, IntegrationStorage) else None,
+            clock=self.clock,
+        )
 
     @property
     def integrations(self) -> IntegrationService:
         """The use cases of integrations."""
-        if self._integrations is None:
+        from .esp.integrations import IntegrationService
+
+        if not isinstance(self.storage, IntegrationStorage):
             raise MissingGroup(StorageGroup.INTEGRATIONS)
-        return self._integrations
+        return IntegrationService(
+            integrations=self.storage.integrations,
+            fields=self.storage.fields,
+            history=self.storage.history,
+            clock=self.clock,
+            field_limit=self._field_limit,
+            size_limit=self._size_limit,
+            note_change=self._note_change,
+        )
 
     @property
     def administrators(self) -> AdministratorService:
         """The use cases of administrators, who sign in to the console."""
-        if self._administrators is None:
+        from .accounts.administrators import AdministratorService
+
+        if not isinstance(self.storage, ConsoleStorage):
             raise MissingGroup(StorageGroup.CONSOLE_ACCOUNTS)
-        return self._administrators
+        return AdministratorService(
+            administrators=self.storage.administrators,
+            sessions=self.storage.sessions,
+            hasher=self._hasher,
+            clock=self.clock,
+        )
 
     @property
     def validator(self) -> KeyValidator:
@@ -95,27 +126,9 @@ class Core:
         note_change: Callable[[OrganizationId], None] = ignore_change
         if history_limit is not None:
             note_change = HistoryLimits(storage, history_limit).note_change
-        repository = integrations = api_keys = administrators = None
-        if isinstance(storage, IntegrationStorage):
-            api_keys, repository = storage.api_keys, storage.integrations
-            if validator is None:
-                validator = StoredKeyValidator(api_keys, clock)
-            integrations = IntegrationService(
-                integrations=repository,
-                fields=storage.fields,
-                history=storage.history,
-                clock=clock,
-                field_limit=field_limit,
-                size_limit=catalog_size,
-                note_change=note_change,
-            )
-        if isinstance(storage, ConsoleStorage):
-            administrators = AdministratorService(
-                administrators=storage.administrators,
-                sessions=storage.sessions,
-                hasher=hasher,
-                clock=clock,
-            )
+        api_keys = storage.api_keys if isinstance(storage, IntegrationStorage) else None
+        if validator is None and api_keys is not None:
+            validator = StoredKeyValidator(api_keys, clock)
         return cls(
             storage=storage,
             fields=RecipientFieldService(
@@ -126,12 +139,13 @@ class Core:
                 size_limit=catalog_size,
                 note_change=note_change,
             ),
-            integrations=integrations,
             administration=AdministrationService(
                 organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
-            administrators=administrators,
-            content=ContentService(fields=storage.fields, integrations=repository, clock=clock),
-            validator=validator,
             clock=clock,
+            validator=validator,
+            hasher=hasher,
+            field_limit=field_limit,
+            size_limit=catalog_size,
+            note_change=note_change,
         )

@@ -46,6 +46,7 @@ from recipient_fields.domain.arguments import require_type
 from .accounts.audit import OPERATOR, audit
 from .arguments import require_ids, require_reference
 from .clock import system_clock
+from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import ignore_change
 from .ports.clock import Clock
 from .ports.driving import RecipientFields
@@ -57,13 +58,7 @@ from .ports.fields import (
 )
 from .ports.history import HistoryRepository
 
-__all__ = ["DEFAULT_CATALOG_SIZE", "DEFAULT_FIELD_LIMIT", "RecipientFieldService"]
-
-DEFAULT_FIELD_LIMIT = 1_000
-"""The default maximum of API-managed fields per organization."""
-
-DEFAULT_CATALOG_SIZE = 8 * 1024 * 1024
-"""The default maximum of the bytes of the list of all fields of an organization."""
+__all__ = ["RecipientFieldService"]
 
 _API_CLIENT = Author(API)
 

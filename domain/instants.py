@@ -9,6 +9,7 @@ from .arguments import require_type
 
 __all__ = [
     "MILLISECOND",
+    "NoSuchTime",
     "epoch_milliseconds",
     "format_instant",
     "from_epoch_milliseconds",
@@ -26,6 +27,10 @@ _RFC_3339 = re.compile(
     r"([Zz]|[+-][0-9]{2}:[0-5][0-9])"
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class NoSuchTime(ValueError):
+    """A text has the form of a date or an instant, but there is none. The message says so."""
 
 
 def whole_milliseconds(at: datetime) -> datetime:
@@ -63,20 +68,30 @@ def format_instant(at: datetime) -> str:
 def parse_instant(text: str) -> datetime:
     """Parse an RFC 3339 date-time with `Z` or an offset and at most three decimals.
 
-    Raises: ValueError if the text is not such a date-time; OverflowError if its year in UTC is
-    not between 1 and 9999.
+    Raises: ValueError if the text is not such a date-time, NoSuchTime if it has the form of one;
+    OverflowError if its year in UTC is not between 1 and 9999.
     """
     if not isinstance(text, str):
         require_type(str, text=text)
     if _RFC_3339.fullmatch(text) is None:
         raise ValueError("not an RFC 3339 date-time")
-    return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    try:
+        instant = datetime.fromisoformat(text.upper())
+    except ValueError:
+        raise NoSuchTime("There is no such date or time.") from None
+    return instant.astimezone(UTC)
 
 
 def parse_date(text: str) -> date:
-    """Parse a date, `YYYY-MM-DD`. Raises: ValueError if the text is not such a date."""
+    """Parse a date, `YYYY-MM-DD`.
+
+    Raises: ValueError if the text is not such a date, NoSuchTime if it has the form of one.
+    """
     if not isinstance(text, str):
         require_type(str, text=text)
     if _DATE.fullmatch(text) is None:
         raise ValueError("not a date")
-    return date.fromisoformat(text)
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise NoSuchTime("There is no such date.") from None

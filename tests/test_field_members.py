@@ -41,7 +41,7 @@ from recipient_fields.domain import (
     changed_members,
     member_reader,
 )
-from recipient_fields.entrypoints.cli.fields.fields import _TEXTS
+from recipient_fields.entrypoints.cli.fields.manual import _TEXTS
 from recipient_fields.entrypoints.console.fields.forms import LABELS, FieldInputs
 
 NAMES = tuple(each.name for each in FIELD_MEMBERS)

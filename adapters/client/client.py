@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from importlib.metadata import version
 from ssl import SSLContext
-from threading import Lock
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 from urllib.parse import quote, urlencode
 
 from attrs import evolve
 
-from recipient_fields.application import PublishedCatalog, RecipientFields, published, system_clock
+from recipient_fields.application import (
+    FieldCodeDocument,
+    PublishedCatalog,
+    RecipientFields,
+    Target,
+    published,
+    system_clock,
+)
 from recipient_fields.application.arguments import require_ids, require_reference
 from recipient_fields.domain import (
     API,
@@ -46,21 +52,45 @@ from recipient_fields.domain import (
     format_instant,
     view_of,
 )
-from recipient_fields.domain.esp import Integration
+from recipient_fields.domain.conditions import Condition
+from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
+    Content,
+    PreviewedContent,
+    Strict,
+    Surface,
+)
+from recipient_fields.domain.esp import (
+    CheckedContent,
+    ConditionCode,
+    Esp,
+    ExportedContent,
+    ExportOptions,
+    Integration,
+    check_content,
+)
 
 from ..network import Connections, Request, Response
 from .base_url import parse_base_url
+from .cursors import Cursors
 from .errors import NotFound, RequestRefused, error_of
 from .requests import (
     batch_body,
+    compilation_body,
     condition_headers,
+    export_body,
     history_parameters,
     input_body,
     list_parameters,
+    preview_body,
 )
 from .responses import (
     InvalidResponse,
+    OtherOrganization,
     catalog_of,
+    codes_of,
+    compiled_of,
+    exported_of,
     field_of,
     history_of,
     identities_of,
@@ -68,6 +98,7 @@ from .responses import (
     is_minimal,
     organization_of,
     page_of,
+    preview_of,
     results_of,
 )
 from .retries import RetryPolicy, call
@@ -76,6 +107,11 @@ _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"
 _HISTORY = "/api/v1/recipient_field_changes"
 _INTEGRATIONS = "/api/v1/integrations"
+_EXPORTS = "/api/v1/content_exports"
+_PREVIEWS = "/api/v1/content_previews"
+_COMPILATIONS = "/api/v1/condition_compilations"
+_STORING_NOTHING = {_EXPORTS, _PREVIEWS, _COMPILATIONS}
+"""The paths to which a request can be sent again, although it is a POST."""
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
 _NO_HEADERS: Mapping[str, str] = {}
@@ -85,31 +121,38 @@ class RecipientFieldsClient(RecipientFields):
     """A client of a remote service.
 
     `url` is the base URL of the service, such as https://fields.example.com. It includes the path
-    below which the service is mounted. `keys` contains an API key for each organization. The client
-    looks up the key for each call, so the mapping can change. It raises the same error for an
-    organization without a key as for one that does not exist. `tls` replaces the certificate
+    below which the service is mounted. `api_key` is the API key of one organization, whose id is
+    `organization_id`. A client of several organizations has `keys` instead: an API key for each.
+    The client looks up the key for each call, so the mapping can change. It raises the same error
+    for an organization without a key as for one that does not exist. `tls` replaces the certificate
     authorities that the system trusts. `plaintext` permits http to other hosts. The client keeps up
     to `pool_size` connections open.
 
-    In addition to the errors of RecipientFields, every method can raise RequestRefused. Fields have
-    the `version` 0, because responses do not contain it; `version_tag` is the same as in-process.
+    The methods for content and conditions are those of ContentService. In addition to the errors of
+    RecipientFields and ContentService, every method can raise RequestRefused. Fields have the
+    `version` 0, because responses do not contain it; `version_tag` is the same as in-process.
 
-    Raises: ValueError if the URL can't be used.
+    Raises: ValueError if the URL can't be used; TypeError unless there is either an API key or
+    `keys`.
     """
 
     def __init__(
         self,
         url: str,
+        api_key: str | None = None,
         *,
-        keys: Mapping[OrganizationId, str],
+        keys: Mapping[OrganizationId, str] | None = None,
         retry_policy: RetryPolicy | None = None,
         tls: SSLContext | None = None,
         plaintext: bool = False,
         pool_size: int = 10,
     ) -> None:
+        if (api_key is None) is (keys is None):
+            raise TypeError("Pass either `api_key` or `keys`.")
         self._retry_policy = retry_policy or RetryPolicy()
-        self._keys = keys
-        self._cursors = _Cursors(_MAX_CURSORS)
+        self._api_key = api_key
+        self._keys = {} if keys is None else keys
+        self._cursors = Cursors(_MAX_CURSORS)
         self._user_agent = f"recipient-fields-client/{version('recipient-fields')}"
         base = parse_base_url(url, plaintext=plaintext)
         self._path = (base.path or "").rstrip("/")
@@ -136,14 +179,18 @@ class RecipientFieldsClient(RecipientFields):
         """Close all connections. Later calls fail; closing again does nothing."""
         self._connections.close()
 
-    def get_organization_id(self, key: str) -> OrganizationId:
-        """Return the id of the organization to which this API key belongs.
+    @cached_property
+    def organization_id(self) -> OrganizationId:
+        """The organization to which the API key belongs. The client requests it once.
 
         Raises: OrganizationNotFound if there is no API at the URL, or if the organization does not
         exist; KeyRefused if the service rejects the key; KeyValidationUnavailable if the service
-        can't validate keys; StorageUnavailable if the service does not respond as documented.
+        can't validate keys; StorageUnavailable if the service does not respond as documented;
+        TypeError if the client has the keys of several organizations.
         """
-        response = self._send(OrganizationNotFound, key, "GET", f"{_FIELDS}?limit=1")
+        if self._api_key is None:
+            raise TypeError("This client has `keys`: pass the id of one of their organizations.")
+        response = self._send(OrganizationNotFound, self._api_key, "GET", f"{_FIELDS}?limit=1")
         with _response_checks():
             return organization_of(response)
 
@@ -156,6 +203,76 @@ class RecipientFieldsClient(RecipientFields):
         response = self._call(OrganizationNotFound, organization_id, "GET", _INTEGRATIONS)
         with _response_checks():
             return integrations_of(response, organization_id)
+
+    def list_codes(
+        self, organization_id: OrganizationId, reference: FieldReference
+    ) -> tuple[FieldCodeDocument, ...]:
+        """Return the name and the codes of the field at each integration, and then at each ESP.
+
+        Raises: FieldNotFound if the organization has no such field.
+        """
+        response = self._call(FieldNotFound, organization_id, "GET", f"{_item(reference)}/codes")
+        with _response_checks():
+            return codes_of(response)
+
+    def check_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        *,
+        strict: Strict = DEFAULT_STRICT,
+        literals: Collection[str] = (),
+    ) -> CheckedContent:
+        """Check the content without an ESP, as ContentService does.
+
+        The client reads the fields and the integrations, and checks the content itself.
+        """
+        fields = self.list_fields(organization_id).fields
+        integrations = self.list_integrations(organization_id)
+        return check_content(content, fields, integrations, strict=strict, literals=literals)
+
+    def export_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        target: Target,
+        options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
+    ) -> ExportedContent:
+        """Export the content, as ContentService does. `resolved` is empty."""
+        body = export_body(content, target, options)
+        response = self._call(OrganizationNotFound, organization_id, "POST", _EXPORTS, body)
+        with _response_checks():
+            return exported_of(response)
+
+    def preview_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        values: Mapping[str, object],
+        *,
+        surface: Surface | str | None = None,
+    ) -> PreviewedContent:
+        """Return the content for a recipient with these values, as ContentService does."""
+        body = preview_body(content, values, surface)
+        response = self._call(OrganizationNotFound, organization_id, "POST", _PREVIEWS, body)
+        with _response_checks():
+            return preview_of(response)
+
+    def compile_condition(
+        self,
+        organization_id: OrganizationId,
+        condition: Condition,
+        target: Target,
+        *,
+        then: str,
+        otherwise: str = "",
+        strict: Strict = DEFAULT_STRICT,
+    ) -> tuple[Esp, ConditionCode]:
+        """Compile the condition, as ContentService does. Warnings have no places."""
+        body = compilation_body(condition, target, then, otherwise, strict)
+        response = self._call(OrganizationNotFound, organization_id, "POST", _COMPILATIONS, body)
+        with _response_checks():
+            return compiled_of(response)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)
@@ -371,7 +488,10 @@ class RecipientFieldsClient(RecipientFields):
     ) -> Response:
         """Return the response if it is successful. Raises: the error for any other response."""
         require_ids(organization_id=organization_id)
-        key = self._keys.get(organization_id)
+        if self._api_key is None:
+            key = self._keys.get(organization_id)
+        else:
+            key = self._api_key if organization_id == self.organization_id else None
         if key is None:
             raise not_found
         return self._send(not_found, key, method, target, body, precondition, batch, headers)
@@ -405,7 +525,8 @@ class RecipientFieldsClient(RecipientFields):
             body=body,
             max_error=self._retry_policy.max_response,
         )
-        response = call(self._connections, request, self._retry_policy)
+        stores = method != "GET" and target not in _STORING_NOTHING
+        response = call(self._connections, request, self._retry_policy, stores=stores)
         if response.status not in _SUCCESSES[method]:
             raise error_of(response, not_found, batch)
         return response
@@ -427,44 +548,18 @@ def _item(reference: FieldReference) -> str:
 
 @contextmanager
 def _response_checks() -> Iterator[None]:
-    """Raise StorageUnavailable if the block finds an invalid response."""
+    """Raise StorageUnavailable if the block finds an invalid response.
+
+    Raise OrganizationNotFound if it finds that the response is about another organization.
+    """
     try:
         yield
+    except OtherOrganization as other:
+        error = OrganizationNotFound()
+        error.add_note(str(other))
+        raise error from None
     except InvalidResponse as invalid:
         raise StorageUnavailable(
             f"The service's response does not match its contract: {invalid}. It may be of"
             " another version than the client: upgrade the older one."
         ) from None
-
-
-_Position: TypeAlias = tuple[OrganizationId, FieldQuery]
-
-
-class _Cursors:
-    """A cache of the cursors of next pages. It is thread-safe, and evicts the oldest entry."""
-
-    def __init__(self, maximum: int) -> None:
-        self._maximum = maximum
-        self._cursors: OrderedDict[_Position, str] = OrderedDict()
-        self._lock = Lock()
-
-    def find(self, organization_id: OrganizationId, query: FieldQuery) -> str | None:
-        """Return the cursor of the position at which the query starts, if it is known."""
-        with self._lock:
-            return self._cursors.get(_position(organization_id, query))
-
-    def add(self, query: FieldQuery, page: FieldPage, cursor: str | None) -> None:
-        """Store the cursor of the next page, if there is one."""
-        if cursor is None:
-            return
-        with self._lock:
-            position = _position(page.organization_id, evolve(query, after=page.next))
-            self._cursors[position] = cursor
-            self._cursors.move_to_end(position)
-            if len(self._cursors) > self._maximum:
-                self._cursors.popitem(last=False)
-
-
-def _position(organization_id: OrganizationId, query: FieldQuery) -> _Position:
-    """Return the position without the limit: a cursor is valid for pages of any size."""
-    return organization_id, evolve(query, limit=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -17,7 +17,6 @@ from recipient_fields.domain import (
     BeforeHistory,
     CatalogChanged,
     CatalogTooLarge,
-    FieldId,
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
@@ -34,15 +33,20 @@ from recipient_fields.domain import (
     Rule,
     StorageUnavailable,
     VersionConflict,
-    Violation,
 )
+from recipient_fields.domain.conditions import (
+    InvalidCondition,
+    InvalidRecipient,
+)
+from recipient_fields.domain.content import InvalidContent
+from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 
 from ..network import Response, describe
+from .details import Detail
 from .responses import InvalidResponse, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')
-_INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 _OPERATION = re.compile(r"/operations/(0|[1-9][0-9]{0,6})((?:/.*)?)", re.DOTALL)
 _MAX_MESSAGE = 1_000
 
@@ -74,18 +78,6 @@ class _Error:
 @frozen
 class _ErrorDocument:
     error: _Error
-
-
-@frozen
-class _Detail:
-    pointer: str
-    code: str
-    message: str
-    suggestion: str | None = None
-    existing_id: FieldId | None = None
-    existing_key: FieldKey | None = None
-    limit: int | None = None
-    used: int | None = None
 
 
 def code_of(response: Response) -> str | None:
@@ -129,7 +121,9 @@ def _convert(
             return rejection
     match code:
         case "validation_failed":
-            return _invalid_field(_details(error))
+            return _invalid_input(error.code, _details(error))
+        case "not_expressible":
+            return _not_expressible(_details(error), message)
         case "not_found":
             return BeforeHistory(message) if error.reason == "before_history" else not_found()
         case "forbidden":
@@ -156,7 +150,7 @@ def _batch_rejection(
 ) -> RecipientFieldsError | None:
     """Return the error that only a batch can have, or None if its error is that of any request."""
     details = [] if error.details is None else _details(error)
-    by_operation: dict[int, list[_Detail]] = {}
+    by_operation: dict[int, list[Detail]] = {}
     for detail in details:
         match = _OPERATION.fullmatch(detail.pointer)
         if match is None:
@@ -177,7 +171,7 @@ def _batch_rejection(
     return CatalogChanged(current)
 
 
-def _failure(details: Sequence[_Detail], operation: BatchOperation) -> RecipientFieldsError:
+def _failure(details: Sequence[Detail], operation: BatchOperation) -> RecipientFieldsError:
     """Return the error of one operation of a batch."""
     first = details[0]
     match first.code:
@@ -224,11 +218,11 @@ def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
     return OperationForbidden(message)
 
 
-def _details(error: _Error) -> list[_Detail]:
-    return parse_document(error.details, list[_Detail], ignore_unknown=True)
+def _details(error: _Error) -> list[Detail]:
+    return parse_document(error.details, list[Detail], ignore_unknown=True)
 
 
-def _key_taken(details: Sequence[_Detail]) -> KeyTaken:
+def _key_taken(details: Sequence[Detail]) -> KeyTaken:
     detail = next(iter(details), None)
     if detail is None or detail.existing_key is None or detail.existing_id is None:
         raise InvalidResponse("its details have no existing field")
@@ -246,21 +240,35 @@ def _catalog_too_large(limit: object, used: object) -> CatalogTooLarge:
     return CatalogTooLarge(limit, used)
 
 
-def _invalid_field(details: Sequence[_Detail]) -> InvalidField:
-    return InvalidField([_violation(detail) for detail in details])
+def _invalid_input(code: str, details: Sequence[Detail]) -> RecipientFieldsError:
+    """Return the error for the member of the body that the details are about."""
+    members = {_member(each) for each in details}
+    match members.pop() if len(members) == 1 else None:
+        case "recipient_field" | "":
+            return _invalid_field(details)
+        case "content":
+            return InvalidContent([detail.to_located_violation() for detail in details])
+        case "condition":
+            return InvalidCondition([detail.to_violation() for detail in details])
+        case "recipient":
+            return InvalidRecipient([detail.to_violation() for detail in details])
+        case "integration_id" if details[0].code == Rule.REQUIRED.value:
+            return IntegrationRequired(details[0].message)
+        case "integration_id":
+            return IntegrationNotFound(details[0].message)
+    return RequestRefused(code, str(_invalid_field(details))[:_MAX_MESSAGE])
 
 
-def _violation(detail: _Detail) -> Violation:
-    try:
-        rule = Rule(detail.code)
-    except ValueError:  # A later version of the service has added the code.
-        rule = Rule.FORMAT
-    return Violation(rule, detail.message, _path(detail.pointer), detail.suggestion)
+def _not_expressible(details: Sequence[Detail], message: str) -> NotExpressible:
+    if not details:
+        raise InvalidResponse("its details are empty")
+    return NotExpressible(message, _member(details[0]))
 
 
-def _path(pointer: str) -> tuple[str | int, ...]:
-    """Return the path in a JSON pointer, without the root. Below a member, digits are an index."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[2:]]
-    path: list[Any] = steps[:1]
-    path += [int(step) if _INDEX.fullmatch(step) else step for step in steps[1:]]
-    return tuple(path)
+def _member(detail: Detail) -> str:
+    """Return the member of the body that the detail is about, or an empty text."""
+    return detail.pointer[1:].partition("/")[0]
+
+
+def _invalid_field(details: Sequence[Detail]) -> InvalidField:
+    return InvalidField([detail.to_violation() for detail in details])

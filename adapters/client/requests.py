@@ -9,10 +9,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from recipient_fields.application import system_clock
+from recipient_fields.application import Target, system_clock
+from recipient_fields.application.conditions.documents import render_condition_document
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.batch_documents import render_batch
 from recipient_fields.application.fields.inputs import render_input
@@ -37,7 +39,15 @@ from recipient_fields.domain import (
     Versions,
     Violation,
     character_violation,
+    format_instant,
 )
+from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.conditions import Condition, InvalidRecipient
+from recipient_fields.domain.conditions.tree import require_condition
+from recipient_fields.domain.content import Content, Strict, Surface
+from recipient_fields.domain.content.tree import require_content
+from recipient_fields.domain.content.warning_codes import require_strict
+from recipient_fields.domain.esp import Esp, ExportOptions
 
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
 _MAX_QUERY = 4_000
@@ -61,6 +71,56 @@ def batch_body(batch: Batch) -> bytes:
     if failures:
         raise BatchRejected(failures)
     return _encode(render_batch(batch))
+
+
+def export_body(content: Content, target: Target, options: ExportOptions) -> bytes:
+    """Return the body of an export."""
+    require_content(content)
+    require_type(ExportOptions, options=options)
+    members: dict[str, object] = {
+        "content": content.source,
+        **_target(target),
+        "raw": options.raw,
+        "strict": options.strict,
+        "literals": list(options.literals),
+    }
+    if options.surface is not None:
+        members["surface"] = options.surface.value
+    return _encode(members)
+
+
+def preview_body(
+    content: Content, values: Mapping[str, object], surface: Surface | str | None
+) -> bytes:
+    """Return the body of a preview. Raises: InvalidRecipient if JSON can't contain the values."""
+    require_content(content)
+    require_type(Mapping, values=values)
+    recipient = {key: _text_of_date(value) for key, value in values.items()}
+    violations = [v for key, value in recipient.items() for v in _not_json(value, (key,))]
+    if violations:
+        raise InvalidRecipient(violations)
+    members: dict[str, object] = {"content": content.source, "recipient": recipient}
+    if surface is not None:
+        members["surface"] = Surface(surface).value
+    return _encode(members)
+
+
+def compilation_body(
+    condition: Condition, target: Target, then: str, otherwise: str, strict: Strict
+) -> bytes:
+    """Return the body of a compilation, with the condition in its JSON form."""
+    require_condition(condition)
+    require_type(str, then=then, otherwise=otherwise)
+    require_strict(strict)
+    return _encode(
+        {
+            "condition": render_condition_document(condition),
+            **_target(target),
+            "then": then,
+            "else": otherwise,
+            "strict": strict,
+        }
+    )
 
 
 def condition_headers(precondition: Precondition) -> Mapping[str, str]:
@@ -131,6 +191,21 @@ def _tags(versions: Versions) -> str:
     if versions is ANY_VERSION:
         return ANY_VERSION.value
     return ", ".join(f'"{tag}"' for tag in sorted(versions) if _TAG.fullmatch(tag))
+
+
+def _target(target: Target) -> dict[str, object]:
+    """Return the member that names the target. Raises: ValueError if a text is that of no ESP."""
+    require_type(Esp | str | int, target=target)
+    if isinstance(target, Esp | str):
+        return {"esp": Esp(target).value}
+    return {"integration_id": target}
+
+
+def _text_of_date(value: object) -> object:
+    """Return the text of a date or date-time, which JSON can't contain, and other values as is."""
+    if isinstance(value, datetime):
+        return format_instant(value)
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | None:

@@ -11,7 +11,10 @@ from itertools import pairwise
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from recipient_fields.application import FieldDocument, NotJson
+from attrs import frozen
+
+from recipient_fields.application import FieldCodeDocument, FieldDocument, NotJson
+from recipient_fields.application.content.code_documents import FieldCodeListDocument
 from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.esp.documents import IntegrationListDocument
@@ -39,9 +42,24 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import Integration
+from recipient_fields.domain.conditions import TextPosition
+from recipient_fields.domain.content import (
+    ContentWarning,
+    PreviewedContent,
+    Surface,
+    WarningCode,
+    WarningKind,
+)
+from recipient_fields.domain.esp import (
+    ConditionCode,
+    ConditionWarning,
+    Esp,
+    ExportedContent,
+    Integration,
+)
 
 from ..network import Response
+from .details import Detail
 
 T = TypeVar("T")
 
@@ -54,6 +72,56 @@ _LINK = re.compile(r'<([^<>]*)>; *rel="next"')
 
 class InvalidResponse(Exception):
     """A response is not one of the API. The message says why, but does not contain the response."""
+
+
+class OtherOrganization(Exception):
+    """A response is about another organization than the call. The message says about which."""
+
+
+@frozen
+class _ContentWarning:
+    line: int
+    column: int
+    message: str
+    kind: str
+    code: str
+    places: list[TextPosition]
+
+    def to_warning(self) -> ContentWarning:
+        """Return the warning."""
+        code = _warning_code(self.code, self.kind)
+        return ContentWarning(self.line, self.column, self.message, code, tuple(self.places))
+
+
+@frozen
+class _ExportedContent:
+    content: str
+    surface: Surface
+    warnings: list[_ContentWarning]
+    fields: list[str]
+
+
+@frozen
+class _PreviewedContent:
+    content: str
+    surface: Surface
+    fields: list[str]
+    unlisted_values: list[Detail]
+
+
+@frozen
+class _ConditionWarning:
+    message: str
+    kind: str
+    code: str
+
+
+@frozen
+class _CompiledCondition:
+    esp: Esp
+    code: str
+    prelude: str | None
+    warnings: list[_ConditionWarning]
 
 
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
@@ -139,6 +207,53 @@ def integrations_of(response: Response, organization_id: OrganizationId) -> tupl
         raise _invalid(invalid) from None
 
 
+def codes_of(response: Response) -> tuple[FieldCodeDocument, ...]:
+    """Return the codes of a field. Raises: InvalidResponse if they do not match the contract."""
+    return tuple(read_document(response, FieldCodeListDocument).codes)
+
+
+def exported_of(response: Response) -> ExportedContent:
+    """Return the exported content. Raises: InvalidResponse if it does not match the contract."""
+    document = read_document(response, _ExportedContent)
+    return ExportedContent(
+        content=document.content,
+        surface=document.surface,
+        warnings=tuple(each.to_warning() for each in document.warnings),
+        keys=tuple(document.fields),
+        resolved={},
+    )
+
+
+def preview_of(response: Response) -> PreviewedContent:
+    """Return the previewed content. Raises: InvalidResponse if it does not match the contract."""
+    document = read_document(response, _PreviewedContent)
+    return PreviewedContent(
+        content=document.content,
+        surface=document.surface,
+        keys=tuple(document.fields),
+        unlisted=tuple(each.to_violation() for each in document.unlisted_values),
+    )
+
+
+def compiled_of(response: Response) -> tuple[Esp, ConditionCode]:
+    """Return the ESP and its code. Raises: InvalidResponse if it does not match the contract."""
+    document = read_document(response, _CompiledCondition)
+    warnings = tuple(
+        ConditionWarning(each.message, _warning_code(each.code, each.kind), ())
+        for each in document.warnings
+    )
+    return document.esp, ConditionCode(document.code, document.prelude, warnings)
+
+
+def _warning_code(code: str, kind: str) -> WarningCode:
+    """Return the code, or a general one of the kind if a later version has added the code."""
+    try:
+        return WarningCode(code)
+    except ValueError:
+        is_mistake = kind == WarningKind.MISTAKE.value
+        return WarningCode.FOREIGN_CODE if is_mistake else WarningCode.POSSIBLY_FOREIGN_CODE
+
+
 def _require_ascending(items: str, number: str, numbers: Sequence[int]) -> None:
     if any(first >= second for first, second in pairwise(numbers)):
         raise InvalidResponse(f"its {items} are not sorted by {number}")
@@ -215,9 +330,7 @@ def _invalid(invalid: InvalidInput) -> InvalidResponse:
 def _revision(response: Response, organization_id: OrganizationId) -> int:
     tag = _catalog_tag(response)
     if int(tag[1]) != organization_id:
-        raise InvalidResponse(
-            "it belongs to another organization: check the API key of this organization"
-        )
+        raise OtherOrganization(f"The API key of {organization_id} is of organization {tag[1]}.")
     return int(tag[2], 16)
 
 

@@ -36,16 +36,18 @@ class RetryPolicy:
     max_response: int = field(default=64 * 2**20, validator=ge(0))
 
 
-def call(connections: Connections, request: Request, policy: RetryPolicy) -> Response:
+def call(
+    connections: Connections, request: Request, policy: RetryPolicy, *, stores: bool
+) -> Response:
     """Send the request, retry it while that is safe, and return the last response.
 
-    A read is retried after each failure that can be temporary. A write is retried only if the
-    service can't have started it: if the response is lost, the change may be stored.
-    Raises: StorageUnavailable if no response arrives.
+    A request that stores nothing is retried after each failure that can be temporary. Another one
+    is retried only if the service can't have started it: if the response is lost, the change may be
+    stored. Raises: StorageUnavailable if no response arrives.
     """
 
     def wait(outcome: Outcome, attempt: int) -> float | None:
-        if attempt >= policy.attempts or not _may_retry(request, outcome):
+        if attempt >= policy.attempts or not _may_retry(outcome, stores):
             return None
         return retry_after(outcome) + jitter(policy.backoff * 2 ** (attempt - 1))
 
@@ -55,10 +57,9 @@ def call(connections: Connections, request: Request, policy: RetryPolicy) -> Res
     return outcome
 
 
-def _may_retry(request: Request, outcome: Outcome) -> bool:
-    reads = request.method == "GET"
+def _may_retry(outcome: Outcome, stores: bool) -> bool:  # noqa: FBT001
     if isinstance(outcome, Failure):
-        return (reads or outcome.not_sent) and not outcome.permanent
+        return (outcome.not_sent or not stores) and not outcome.permanent
     if outcome.status not in _RETRIED_STATUSES:
         return False
-    return reads or code_of(outcome) in _NOT_STARTED_CODES
+    return not stores or code_of(outcome) in _NOT_STARTED_CODES

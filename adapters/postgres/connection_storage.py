@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import psycopg
@@ -13,13 +12,13 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
-from .detection import detect_server
+from ..relational.database import Database, Row, RowLock, Work
+from .citus.schema import is_distributed
+from .dialect import PostgresConnection, lock_statement
 from .errors import every_error_translated, retry_once
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .repositories import PostgresRepositories
 from .schema import apply_migrations, require_sufficient
-from .server import Server
-from .transactions import Work
 
 T = TypeVar("T")
 
@@ -62,7 +61,7 @@ class PostgresConnectionStorage(PostgresRepositories):
         """
         self._database = _ApplicationDatabase(connect, schema)
         self._schema = schema
-        super().__init__(self._database)
+        super().__init__(self._database, is_distributed=self._database.is_distributed)
 
     def migrate(self) -> int:
         """Create the schema if it is missing, apply the migrations that it lacks, and count them.
@@ -73,11 +72,11 @@ class PostgresConnectionStorage(PostgresRepositories):
         version of this package.
         """
         with every_error_translated():
-            return self._database.write(self._migrate, seconds=_MIGRATION_TIMEOUT)
+            return self._database.run(self._migrate, seconds=_MIGRATION_TIMEOUT)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless PostgreSQL responds and has the schema."""
-        self._database.read(require_sufficient, seconds=CHECK_TIMEOUT)
+        self._database.run(require_sufficient, seconds=CHECK_TIMEOUT)
 
     def close(self) -> None:
         """Do nothing: the application closes its connections."""
@@ -91,44 +90,51 @@ class PostgresConnectionStorage(PostgresRepositories):
         return apply_migrations(connection)
 
 
-class _ApplicationDatabase:
+class _ApplicationDatabase(Database):
     """Transactions on the application's connections."""
 
     def __init__(self, connect: Callable[[], Connection[Any]], schema: str | None) -> None:
         self._connect = connect
+        self._is_distributed: bool | None = None
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
 
-    @cached_property
-    def server(self) -> Server:
-        """How the tables are changed. The first use executes a query."""
-        return self.read(detect_server)
-
-    def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
+    def read(self, work: Work[T], /, *, seconds: float = CALL_TIMEOUT) -> T:
         """Do the same as `write`: a read that fails must not end the application's transaction."""
         return self.write(work, seconds=seconds)
 
     def write(
         self,
         work: Work[T],
+        /,
         *,
-        first: str | None = None,
-        pipelinable: bool = False,  # noqa: ARG002 - the application may use its connection for COPY
+        lock: RowLock | None = None,
+        pipelined: bool = False,  # noqa: ARG002 - the application may use its connection for COPY
         seconds: float = CALL_TIMEOUT,
     ) -> T:
-        return retry_once(lambda: self._attempt(work, first, seconds))
+        def execute(connection: Connection[Any]) -> T:
+            if lock is not None:
+                connection.execute(lock_statement(lock))
+            return work(_ApplicationConnection(connection, lock))
 
-    def try_statement(self, _: str, _values: Mapping[str, object], /) -> TupleRow | None:
-        """Do nothing: the search path and the timeouts require a transaction."""
-        return None
+        return self.run(execute, seconds=seconds)
 
-    def _attempt(self, work: Work[T], first: str | None, seconds: float) -> T:
-        with (
-            _transaction_on(self._get_connection()) as connection,
-            self._limits(connection, seconds),
-        ):
-            if first is not None:
-                connection.execute(first)
-            return work(connection)
+    def run(self, work: Callable[[Connection[Any]], T], *, seconds: float) -> T:
+        """Return the result of the work, which is part of a transaction."""
+
+        def attempt() -> T:
+            with (
+                _transaction_on(self._get_connection()) as connection,
+                self._limits(connection, seconds),
+            ):
+                return work(connection)
+
+        return retry_once(attempt)
+
+    def is_distributed(self) -> bool:
+        """Return whether the schema is distributed. The first call executes a query."""
+        if self._is_distributed is None:
+            self._is_distributed = self.run(is_distributed, seconds=CALL_TIMEOUT)
+        return self._is_distributed
 
     def _get_connection(self) -> Connection[Any]:
         try:
@@ -152,6 +158,19 @@ class _ApplicationDatabase:
         yield
         # If the block raises, the rollback restores them.
         connection.execute(_SET, (lock, statement, path))
+
+
+class _ApplicationConnection(PostgresConnection):
+    """Executes statements in the application's transaction. A plan can execute others in it."""
+
+    def __init__(self, connection: Connection[Any], lock: RowLock | None) -> None:
+        super().__init__(connection)
+        self._row_lock = lock
+
+    def locked(self) -> Row | None:
+        if self._row_lock is None:
+            return None
+        return self.driver.execute(lock_statement(self._row_lock)).fetchone()
 
 
 @contextmanager

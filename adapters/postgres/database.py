@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from psycopg import Connection
-from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction, UniqueViolation
-from psycopg.rows import TupleRow
+from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
 
+from ..relational.database import Database as RelationalDatabase
+from ..relational.database import RowLock
 from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker
 from .connection import Parameters
+from .dialect import PostgresConnection, lock_statement
 from .errors import retry_once
 from .limits import CALL_TIMEOUT, LOCK_TIMEOUT
 from .monitor import Monitor
 from .primary import HostObserver, PositionedConnection, PrimaryTracker
-from .server import Server
-from .transactions import Work
 
 T = TypeVar("T")
 
 _PooledWork: TypeAlias = Callable[[PositionedConnection], T]
+_SharedWork: TypeAlias = Callable[[PostgresConnection], T]
 _Pool: TypeAlias = Callable[[float], PositionedConnection]
 """Returns a connection before the deadline, a `monotonic()` time."""
 
@@ -46,16 +46,13 @@ _BEGIN = (
 )
 
 
-class Database:
+class Database(RelationalDatabase):
     """One database, through a connection pool.
 
     It translates the driver's errors, and retries a transaction once if it conflicted with another.
     """
 
-    def __init__(
-        self, parameters: Parameters, *, pool_size: int, prepare: bool, server: Server
-    ) -> None:
-        self.server = server
+    def __init__(self, parameters: Parameters, *, pool_size: int, prepare: bool) -> None:
         options: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
@@ -88,37 +85,40 @@ class Database:
             self._primary, lambda url: PositionedConnection.connect(url, **options)
         )
 
-    def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
-        """Return the result of the work. Each of its statements sees its own snapshot."""
-        return self._run(work, seconds)
+    def read(self, work: _SharedWork[T], /, *, seconds: float = CALL_TIMEOUT) -> T:
+        """Return the result of the work. Each of its statements is a transaction."""
+        return self._run(lambda connection: work(PostgresConnection(connection)), seconds)
 
-    def check(self, work: Work[T], *, seconds: float) -> T:
+    def check(self, work: _PooledWork[T], *, seconds: float) -> T:
         """Do the same as `read`, but count neither the call nor its failure as a request."""
         return self._retrying(work, seconds, self._get_connection)
 
     def write(
         self,
-        work: Work[T],
+        work: _SharedWork[T],
+        /,
         *,
-        first: str | None = None,
-        pipelinable: bool = False,
+        lock: RowLock | None = None,
+        pipelined: bool = False,
         seconds: float = CALL_TIMEOUT,
     ) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
-        `first` is a statement without parameters, executed before the work without a round trip of
-        its own. In a pipeline, a statement has a round trip only if the work fetches its rows.
+        The lock has no round trip of its own. In a pipeline, a statement has a round trip only if
+        the work fetches its rows. Behind PgBouncer, there is no pipeline.
         """
-        pipelined = pipelinable and self.server.splits_changes
-        begin = _BEGIN if first is None else (*_BEGIN, first)
+        begin = _BEGIN if lock is None else (*_BEGIN, lock_statement(lock))
+        pipelined = pipelined and self._prepare
 
         def transaction(connection: PositionedConnection) -> T:
             try:
                 with connection.pipeline() if pipelined else nullcontext():
                     # A pipeline accepts only single statements.
                     for statement in begin if pipelined else ["; ".join(begin)]:
-                        connection.execute(statement, prepare=False)
-                    result = work(connection)
+                        begun = connection.execute(statement, prepare=False)
+                    if not pipelined:
+                        begun.set_result(-1)
+                    result = work(PostgresConnection(connection, begun if lock else None))
                     connection.execute("COMMIT", prepare=False)
             except BaseException:
                 if not connection.closed:
@@ -127,22 +127,6 @@ class Database:
             return result
 
         return self._run(transaction, seconds)
-
-    def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:
-        """Execute one statement as its own transaction, and return its first row.
-
-        Return None if it returns no row, or if a row with the same key was added at the same time.
-        Do nothing behind PgBouncer, whose sessions lack the settings of this pool, and on Citus,
-        which would execute the parts of the statement on several workers.
-        """
-
-        def execute(connection: Connection[Any]) -> TupleRow | None:
-            with suppress(UniqueViolation):
-                return connection.execute(statement, values).fetchone()
-            return None
-
-        possible = self._prepare and not self.server.splits_changes
-        return self._run(execute, CALL_TIMEOUT) if possible else None
 
     def pool_use(self) -> dict[str, int]:
         """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
@@ -13,30 +15,26 @@ from recipient_fields.application import (
 )
 
 from ..relational.administrators import RelationalAdministratorRepository
-from ..relational.api_keys import RelationalApiKeyRepository
+from ..relational.database import Database
+from ..relational.history import RelationalHistoryRepository
+from ..relational.integrations import RelationalIntegrationRepository
 from ..relational.organizations import RelationalOrganizationRepository
 from ..relational.sessions import RelationalSessionRepository
+from .citus.api_keys import PostgresApiKeyRepository
 from .fields import PostgresFieldRepository
-from .history import PostgresHistoryRepository
-from .integrations import PostgresIntegrationRepository
-from .organizations import advance_revision, insert_counted_organization
-from .relational import PostgresDatabase
-from .transactions import Transactions
 
 
 class PostgresRepositories:
     """The repositories that a Storage has, over the transactions of one database."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        database = PostgresDatabase(transactions)
-        self.organizations: OrganizationRepository = RelationalOrganizationRepository(
-            database, insert_counted_organization
-        )
-        self.fields: FieldRepository = PostgresFieldRepository(database, transactions)
-        self.history: HistoryRepository = PostgresHistoryRepository(database)
-        self.integrations: IntegrationRepository = PostgresIntegrationRepository(
-            database, advance_revision, transactions
-        )
-        self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
+    def __init__(
+        self, database: Database, *, is_distributed: Callable[[], bool], is_fast: bool = False
+    ) -> None:
+        """`is_distributed` returns whether Citus distributes the tables."""
+        self.organizations: OrganizationRepository = RelationalOrganizationRepository(database)
+        self.fields: FieldRepository = PostgresFieldRepository(database, is_fast)
+        self.history: HistoryRepository = RelationalHistoryRepository(database)
+        self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
+        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(database, is_distributed)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
         self.sessions: SessionRepository = RelationalSessionRepository(database)

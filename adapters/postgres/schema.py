@@ -24,12 +24,10 @@ from .connection import (
     parse_url,
     require_compiled_driver,
 )
-from .detection import detect_server
 from .dialect import PostgresConnection
 from .errors import every_error_translated
 from .indexes import Index
 from .limits import LOCK_TIMEOUT
-from .server import Server
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -164,8 +162,8 @@ def apply_migrations(
     return applied
 
 
-def require_current(parameters: Parameters) -> Server:
-    """Return the server of the database.
+def require_current(parameters: Parameters) -> bool:
+    """Return whether Citus distributes the tables of the database.
 
     Raises: StorageUnavailable unless the database has exactly the schema of this version.
     """
@@ -174,7 +172,7 @@ def require_current(parameters: Parameters) -> Server:
         _require_usable(connection)
         _refuse_newer(_applied(connection))
         require_sufficient(connection)
-        return detect_server(connection)
+        return is_distributed(connection)
 
 
 def require_sufficient(connection: Connection[Any]) -> None:

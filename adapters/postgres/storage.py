@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 
 from recipient_fields.application import Snapshot
 
+from ..relational.tables import API_KEYS
 from ..url_options import boolean, integer
+from .citus.api_keys import OWNED_KEYS
 from .connection import parse_options, parse_url, require_compiled_driver
 from .database import Database
 from .limits import CHECK_TIMEOUT
@@ -48,11 +50,15 @@ class PostgresStorage(PostgresRepositories):
         if "prepare" in options:
             prepare = boolean("prepare", options["prepare"])
         parameters = parse_url(url)
-        server = require_current(parameters)
+        distributed = require_current(parameters)
         self.pool_size = pool_size
-        self._database = Database(parameters, pool_size=pool_size, prepare=prepare, server=server)
-        self._transfer = Transfer(parameters)
-        super().__init__(self._database)
+        self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
+        self._transfer = Transfer(parameters, OWNED_KEYS if distributed else API_KEYS)
+        super().__init__(
+            self._database,
+            is_distributed=lambda: distributed,
+            is_fast=prepare and not distributed,
+        )
 
     def check(self) -> None:
         """Raise StorageUnavailable unless PostgreSQL responds within 500 ms and has the schema."""

@@ -11,12 +11,12 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
-from psycopg import Connection, IsolationLevel
+from psycopg import Connection, IsolationLevel, sql
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
-from psycopg.sql import SQL
 
 from recipient_fields.application import Records, Snapshot
 from recipient_fields.domain import (
+    ApiKey,
     HistoryRecord,
     RecipientField,
     StorageNotEmpty,
@@ -25,30 +25,22 @@ from recipient_fields.domain import (
 
 from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row
-from ..relational.history import (
-    SHARED_VALUES,
-    CopiedValues,
-    add_value_bytes,
-    keep_value,
-    read_all_rows,
-    select_values_of_several,
-)
+from ..relational.records import CopiedValues, read_all_rows
+from ..relational.rows import field_row
+from ..relational.statements import SQL
 from ..relational.tables import (
     ADMINISTRATORS,
-    API_KEYS,
     FIELDS,
     HISTORY,
     INTEGRATIONS,
     ORGANIZATIONS,
+    SHARED_VALUES,
     Table,
 )
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
-from .changes import stored_values
-from .citus.key_owners import insert_all_owners
-from .citus.schema import is_distributed
 from .connection import LongRunningConnection, Parameters
-from .dialect import POSTGRES, PostgresConnection, render
+from .dialect import PostgresConnection, render
 from .errors import every_error_translated, one_line
 from .schema import connected
 
@@ -82,6 +74,7 @@ class Transfer:
     """Copies to and from one database."""
 
     _parameters: Parameters = field(repr=False)  # They can contain a password.
+    _api_keys: Table[ApiKey]
 
     def identity(self) -> Hashable:
         """Return a value that is equal for two URLs if and only if they lead to the same tables."""
@@ -100,7 +93,7 @@ class Transfer:
                 yield Snapshot(
                     organizations=_records(connection, ORGANIZATIONS),
                     integrations=_records(connection, INTEGRATIONS),
-                    api_keys=_records(connection, API_KEYS),
+                    api_keys=_records(connection, self._api_keys),
                     fields=_records(connection, _FIELDS),
                     history=_history(connection),
                     administrators=_records(connection, ADMINISTRATORS),
@@ -122,9 +115,7 @@ class Transfer:
                 _require_empty(connection)
                 _store(connection, ORGANIZATIONS, snapshot.organizations)
                 _store(connection, INTEGRATIONS, snapshot.integrations)
-                _store(connection, API_KEYS, snapshot.api_keys)
-                if is_distributed(connection):
-                    insert_all_owners(connection)
+                _store(connection, self._api_keys, snapshot.api_keys)
                 _store(connection, _FIELDS, snapshot.fields)
                 _store_history(connection, snapshot.history)
                 _store(connection, ADMINISTRATORS, snapshot.administrators)
@@ -156,7 +147,7 @@ def _history(connection: Connection[Any]) -> Records[HistoryRecord]:
     def find(organization_ids: Sequence[int], digests: Sequence[str]) -> Iterable[Row]:
         values = {"organization_ids": organization_ids, "digests": digests}
         with every_error_translated():
-            return shared.all(select_values_of_several, values)
+            return shared.all(SQL.select_values_of_several, values)
 
     [(count,)] = connection.execute(f"SELECT count(*) FROM {HISTORY.name}").fetchall()
     rows = read_all_rows(_rows(connection, HISTORY), find)
@@ -173,15 +164,15 @@ def _store_history(connection: Connection[Any], records: Iterable[HistoryRecord]
         rows = ({**each.row, "occurred_at": occurred_at} for each, occurred_at in shared)
         _copy(connection, HISTORY.name, rows)
     with connection.cursor() as cursor:
-        cursor.executemany(render(keep_value), list(copied.last_uses()))
-        cursor.executemany(render(add_value_bytes), list(copied.sizes()))
+        cursor.executemany(render(SQL.keep_value), list(copied.last_uses()))
+        cursor.executemany(render(SQL.add_value_bytes), list(copied.sizes()))
 
 
 def _rows(connection: Connection[Any], table: Table[Any]) -> Iterator[Row]:
     # Errors are translated here, because another storage may iterate over the rows.
     with every_error_translated(), connection.cursor(name=table.name) as cursor:
         cursor.itersize = _ROWS_PER_FETCH
-        yield from cursor.execute(f"SELECT {table.columns(POSTGRES)} FROM {table.name}")
+        yield from cursor.execute(render(table))
 
 
 def _store(connection: Connection[Any], table: Table[T], records: Records[T]) -> None:
@@ -190,7 +181,7 @@ def _store(connection: Connection[Any], table: Table[T], records: Records[T]) ->
     # In batches, because the server checks the foreign keys at the end of each.
     while batch := list(islice(remaining, _ROWS_PER_BATCH)):
         _copy(connection, table.name, map(table.values, batch))
-        for name, rows in table.details.items():
+        for name, rows in table.details:
             _copy(connection, name, chain.from_iterable(map(rows, batch)))
     last_id = max(records.last_id, _last_id(connection, table))
     if last_id > 0:
@@ -204,7 +195,7 @@ def _last_id(connection: Connection[Any], table: Table[Any]) -> int:
     [(name,)] = connection.execute(
         "SELECT pg_get_serial_sequence(%s, 'id')", (table.name,)
     ).fetchall()
-    statement = SQL("SELECT last_value, is_called FROM ") + SQL(name)
+    statement = sql.SQL("SELECT last_value, is_called FROM ") + sql.SQL(name)
     [(last_value, is_called)] = connection.execute(statement).fetchall()
     return int(last_value) if is_called else 0
 
@@ -231,11 +222,7 @@ def _require_empty(connection: Connection[Any]) -> None:
 
 
 def _field_values(stored: RecipientField) -> Mapping[str, object]:
-    return {
-        **stored_values(stored),
-        "created_at": stored.created_at,
-        "updated_at": stored.updated_at,
-    }
+    return {"organization_id": stored.organization_id, **field_row(stored)}
 
 
 _FIELDS = evolve(FIELDS, values=_field_values)

@@ -1,56 +1,74 @@
-"""The catalogs in a database, in transactions that have locked them, and their sizes.
-
-`fields_size` of an organization is the sum of the sizes of its fields while `measured_revision` is
-the revision of its catalog. Processes of older versions change only the revision.
-"""
+"""The catalog of an organization in a transaction that has locked it, and the sizes of catalogs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
+from functools import cached_property
 
-from attrs import frozen
-
+from recipient_fields.application import CatalogPlanner
 from recipient_fields.domain import (
+    AppliedChanges,
+    Author,
     Catalog,
+    CatalogChanges,
     CatalogView,
+    FieldDefinition,
     FieldId,
     FieldReference,
     OrganizationId,
-    OrganizationNotFound,
     RecipientField,
     Source,
 )
 
 from ..row_mapping import UnreadableRow, read_field
-from .columns import storable_id
-from .database import Connection
-from .dialect import Dialect
-from .fields import find_field, read_catalog, select_fields
-from .history import count_removed, find_deleted_field
+from .changes import PlannedChanges
+from .counters import Counters
+from .database import Connection, storable_id
+from .reading import find_field, read_catalog
+from .records import count_removed, find_deleted_field
+from .rows import field_row
+from .statements import SQL
 
 _FIELDS_AT_ONCE = 100
 """Few enough for the memory: an older version stored fields of 1 MB."""
 
 
-@frozen
-class RelationalCatalogView(CatalogView):
-    """The catalog of an organization, in a transaction that has locked it, without `next_id`."""
+class LockedCatalog(CatalogView):
+    """The catalog of an organization in the transaction that has locked it with `lock_catalog`."""
 
-    _connection: Connection
-    _organization_id: OrganizationId
+    def __init__(self, connection: Connection, organization_id: OrganizationId) -> None:
+        self._connection = connection
+        self._organization_id = organization_id
+        self._ids = {"organization_id": storable_id(organization_id)}
+
+    @cached_property
+    def counters(self) -> Counters:
+        """The counters. Raises: OrganizationNotFound if the organization does not exist."""
+        self._row = self._connection.locked()
+        return Counters.of(self._row)
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         return find_field(self._connection, self._organization_id, reference)
 
     def count(self, source: Source, /) -> int:
-        values = {"organization_id": storable_id(self._organization_id), "source": source.value}
-        row = self._connection.one(count_fields_of_source, values)
-        if row is None:
-            raise OrganizationNotFound
-        return int(row[0])
+        if source is Source.API and self.counters.api_field_count is not None:
+            return self.counters.api_field_count
+        values = {**self._ids, "source": source.value}
+        [(fields,)] = self._connection.all(SQL.count_fields_of_source, values)
+        if source is Source.API:
+            self.counters.api_field_count = fields
+        return int(fields)
 
     def fields_size(self) -> int:
-        return read_fields_size(self._connection, self._organization_id)
+        if self.counters.fields_size is None:
+            self.counters.fields_size = _measure(self._connection, self._organization_id)
+        return self.counters.fields_size
+
+    def next_id(self) -> FieldId:
+        [(field_id,)] = self._connection.all(SQL.select_next_id)
+        return FieldId(field_id)
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return find_deleted_field(self._connection, self._organization_id, field_id)
@@ -61,21 +79,71 @@ class RelationalCatalogView(CatalogView):
     def all(self) -> Catalog:
         return read_catalog(self._connection, self._organization_id)
 
+    def change(self, plan: CatalogPlanner, *, author: Author, at: datetime) -> AppliedChanges:
+        """Store and record the changes that `plan` returns, as `FieldRepository.change` does."""
+        return self.store(PlannedChanges.of(plan(self), author), at=at)
 
-def read_fields_size(connection: Connection, organization_id: OrganizationId) -> int:
-    """Return the sum of the sizes of the fields, in a transaction that has locked the catalog.
+    def store(self, planned: PlannedChanges, *, at: datetime) -> AppliedChanges:
+        """Store and record changes at this time.
 
-    If the stored size is that of another revision, measure the fields, and store their size.
+        Raises: OrganizationNotFound if there are changes, and the organization does not exist.
+        """
+        changes = planned.changes
+        if changes == CatalogChanges():
+            return AppliedChanges(changes, ())
+        counters = self._newest_counters()
+        self._share(planned.values, last_sequence=counters.last_sequence + len(planned.records))
+        if changes.deleted:
+            ids = {"ids": [each.id for each in changes.deleted]}
+            self._connection.execute(SQL.delete_fields, {**self._ids, **ids})
+        for statement, rows in planned.updates():
+            self._connection.store(statement, rows, self._ids)
+        self._connection.store(SQL.restore_fields, [*map(field_row, changes.restored)], self._ids)
+        applied = AppliedChanges(changes, self._create(changes.created))
+        records = planned.rows(applied, first_sequence=counters.last_sequence + 1)
+        occurred_at = counters.apply(planned, applied, at)
+        shared = {**self._ids, "author": planned.author, "occurred_at": occurred_at}
+        self._connection.store(SQL.insert_records, records, shared)
+        self._store_counters()
+        return applied
 
-    Raises: OrganizationNotFound if the organization does not exist.
-    """
-    values = {"organization_id": storable_id(organization_id)}
-    row = connection.one(select_size, values)
-    if row is None:
-        raise OrganizationNotFound
-    size: int | None
-    revision, size = row
-    return _measure(connection, organization_id, revision) if size is None else size
+    def advance(self) -> None:
+        """Increase the revision of the catalog, whose fields do not change."""
+        self.counters.advance()
+        self._store_counters()
+
+    def _newest_counters(self) -> Counters:
+        """Return the counters, which a plan can have changed in a transaction of an application."""
+        counters, row = self.counters, self._connection.locked()
+        if row != self._row:
+            counters = self.counters = Counters.of(row)
+        return counters
+
+    def _create(self, created: Sequence[FieldDefinition]) -> tuple[RecipientField, ...]:
+        rows = [*map(field_row, created)]
+        assigned = {
+            key: id_ for id_, key in self._connection.assign(SQL.insert_fields, rows, self._ids)
+        }
+        return tuple(
+            each.with_id(FieldId(assigned[each.key]), self._organization_id) for each in created
+        )
+
+    def _store_counters(self) -> None:
+        values = self.counters.values(self._organization_id)
+        self._connection.execute(SQL.store_counters, values)
+
+    def _share(self, values: Mapping[str, str], *, last_sequence: int) -> None:
+        """Store the shared values, by digest, that new records use. The last one is this one."""
+        if not values:
+            return
+        rows = self._connection.all(SQL.select_known_values, {**self._ids, "digests": [*values]})
+        known = {digest for (digest,) in rows}
+        last = {**self._ids, "last_sequence": last_sequence}
+        if known:
+            self._connection.execute(SQL.keep_values, {**last, "digests": sorted(known)})
+        new = [{"digest": each, "value": values[each]} for each in values if each not in known]
+        self._connection.store(SQL.insert_values, new, last)
+        self.counters.shared_value_bytes += sum(len(each["value"].encode()) for each in new)
 
 
 def measure_catalogs(connection: Connection) -> None:
@@ -85,57 +153,19 @@ def measure_catalogs(connection: Connection) -> None:
     size of a catalog that changes meanwhile is not stored: the next change by this version measures
     it. A catalog with a row that breaks a rule has no size, because its list can't be read.
     """
-    for organization_id, revision in connection.all(select_unmeasured):
+    for organization_id, revision in connection.all(SQL.select_unmeasured):
         with suppress(UnreadableRow):
-            _measure(connection, OrganizationId(organization_id), revision)
+            size = _measure(connection, organization_id)
+            values = {"organization_id": organization_id, "revision": revision, "size": size}
+            connection.execute(SQL.store_size, values)
 
 
-def _measure(connection: Connection, organization_id: OrganizationId, revision: int) -> int:
-    """Return the sum of the sizes of the fields, and store it unless the revision has changed."""
+def _measure(connection: Connection, organization_id: OrganizationId) -> int:
+    """Return the sum of the sizes of the fields."""
     values = {"organization_id": organization_id, "limit": _FIELDS_AT_ONCE}
     size, last_id = 0, 0
-    while rows := connection.all(select_next_fields, {**values, "after_id": last_id}):
+    while rows := connection.all(SQL.select_next_fields, {**values, "after_id": last_id}):
         fields = [read_field(row) for row in rows]
         size += sum(each.size for each in fields)
         last_id = fields[-1].id
-    stored = {"organization_id": organization_id, "revision": revision, "size": size}
-    connection.execute(store_size, stored)
     return size
-
-
-def count_fields_of_source(_: Dialect) -> str:
-    """Count the fields of an organization with this source. No row: there is no organization."""
-    return """
-        SELECT (
-            SELECT count(*) FROM recipient_fields
-            WHERE organization_id = :organization_id AND source = :source
-        ) FROM organizations WHERE id = :organization_id
-    """
-
-
-def select_size(_: Dialect) -> str:
-    """Select the revision of a catalog, and the size of its fields, or NULL if it is not known."""
-    return f"SELECT revision, {current_size()} FROM organizations WHERE id = :organization_id"
-
-
-def current_size() -> str:
-    """Return the expression of the size of the fields, which is NULL if it is not known."""
-    return "CASE WHEN measured_revision = revision THEN fields_size END"
-
-
-def select_unmeasured(_: Dialect) -> str:
-    """Select the organizations whose catalogs have no size, and their revisions."""
-    return "SELECT id, revision FROM organizations WHERE fields_size IS NULL ORDER BY id"
-
-
-def select_next_fields(sql: Dialect) -> str:
-    """Select the next fields of an organization by ascending id."""
-    return f"{select_fields(sql)} AND id > :after_id ORDER BY id LIMIT :limit"
-
-
-def store_size(_: Dialect) -> str:
-    """Store the size of the fields of a catalog that still has this revision."""
-    return """
-        UPDATE organizations SET fields_size = :size, measured_revision = :revision
-        WHERE id = :organization_id AND revision = :revision
-    """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from attrs import frozen
@@ -22,47 +22,55 @@ from ..row_mapping import (
     read_record,
     record_values,
 )
-from .administrators import administrator_columns, read_administrator
-from .api_keys import key_columns, read_api_key
+from .administrators import read_administrator
+from .api_keys import read_api_key
 from .database import Row, Values
-from .dialect import Dialect
-from .fields import field_columns
-from .history import record_columns
-from .integrations import integration_columns, read_integration
-from .organizations import organization_record_columns, read_organization_record
+from .integrations import read_integration
+from .organizations import read_organization_record
+from .statements import SQL, NamedStatement, Statement
 
 T = TypeVar("T")
 
 
 @frozen
-class Table(Generic[T]):
-    """A table, and the conversion of its rows to objects of the domain."""
+class Table(Statement, Generic[T]):
+    """A table, and the conversion of its rows to objects of the domain.
+
+    As a statement, it selects all rows.
+    """
 
     name: str
-    columns: Callable[[Dialect], str]
-    """Return the columns of a row for `read`."""
+    columns: NamedStatement
+    """The columns of a row for `read`."""
     read: Callable[[Row], T]
     values: Callable[[T], Values]
     """Return the values of a row by column."""
-    details: Mapping[str, Callable[[T], Iterable[Values]]] = {}
-    """By table, the rows that also belong to a record."""
+    details: tuple[tuple[str, Callable[[T], Iterable[Values]]], ...] = ()
+    """Other tables, and the rows in them that also belong to a record."""
+
+    @property
+    def template(self) -> str:
+        """The statement."""
+        return f"SELECT {self.columns.template} FROM {self.name}"
 
 
+SHARED_VALUES = "recipient_field_values"
+"""The table of the shared values of records."""
 ORGANIZATIONS = Table[OrganizationRecord](
-    "organizations", organization_record_columns, read_organization_record, organization_values
+    "organizations", SQL.organization_record_columns, read_organization_record, organization_values
 )
 INTEGRATIONS = Table[Integration](
-    "integrations", integration_columns, read_integration, integration_values
+    "integrations", SQL.integration_columns, read_integration, integration_values
 )
-API_KEYS = Table[ApiKey]("api_keys", key_columns, read_api_key, api_key_values)
-FIELDS = Table[RecipientField]("recipient_fields", field_columns, read_field, field_values)
+API_KEYS = Table[ApiKey]("api_keys", SQL.key_columns, read_api_key, api_key_values)
+FIELDS = Table[RecipientField]("recipient_fields", SQL.field_columns, read_field, field_values)
 HISTORY = Table[HistoryRecord](
-    "recipient_field_changes", record_columns, read_record, record_values
+    "recipient_field_changes", SQL.record_columns, read_record, record_values
 )
 ADMINISTRATORS = Table[Administrator](
     "administrators",
-    administrator_columns,
+    SQL.administrator_columns,
     read_administrator,
     administrator_values,
-    {"administrator_memberships": membership_values},
+    (("administrator_memberships", membership_values),),
 )

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavailable
 
 from ..relational.catalogs import measure_catalogs
-from ..relational.database import NO_VALUES, Values, Work
+from ..relational.database import CALL_TIMEOUT, NO_VALUES, RowLock, Values, Work
 from ..relational.database import Database as RelationalDatabase
 from .dialect import SqliteConnection, provide_functions, stored
 
@@ -56,7 +56,7 @@ class Database(RelationalDatabase):
         work: Work[T],
         /,
         *,
-        seconds: float | None = None,  # noqa: ARG002 - SQLite has no deadlines
+        seconds: float = CALL_TIMEOUT,  # noqa: ARG002 - SQLite has no deadlines
     ) -> T:
         """Return the result of the work, whose statements see one state of the file."""
         with self._transaction("BEGIN") as connection:
@@ -67,11 +67,12 @@ class Database(RelationalDatabase):
         work: Work[T],
         /,
         *,
-        lock: str | None = None,  # noqa: ARG002 - only one transaction writes at a time
-        seconds: float | None = None,  # noqa: ARG002 - SQLite has no deadlines
+        lock: RowLock | None = None,
+        pipelined: bool = False,  # noqa: ARG002 - there are no round trips
+        seconds: float = CALL_TIMEOUT,  # noqa: ARG002 - SQLite has no deadlines
     ) -> T:
         with self.writing() as connection:
-            return work(SqliteConnection(connection))
+            return work(SqliteConnection(connection, lock))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

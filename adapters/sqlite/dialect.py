@@ -6,12 +6,14 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cached_property
 
 from recipient_fields.domain import epoch_milliseconds, fold_case
 
-from ..relational.database import NO_VALUES, Connection, Row, Values
-from ..relational.dialect import Dialect, Statement
+from ..relational.database import NO_VALUES, Connection, Row, RowLock, Values
+from ..relational.dialect import Dialect
+from ..relational.statements import Statement, render
+from ..row_mapping import FIELD_COLUMNS, LARGE_MEMBERS
 
 
 class SqliteDialect(Dialect):
@@ -23,39 +25,52 @@ class SqliteDialect(Dialect):
     def json(self, column: str) -> str:
         return column
 
+    def small(self, document: str) -> str:
+        nulls = ", ".join(f"'$.{each}', NULL" for each in LARGE_MEMBERS)
+        return f"json_set({document}, {nulls})"
+
+    def any(self, column: str, values: str) -> str:
+        return f"{column} IN (SELECT value FROM json_each({values}))"
+
     def folded(self, column: str) -> str:
         return f"fold_case({column})"
 
     def contains(self, text: str, part: str) -> str:
         return f"instr({text}, {part}) > 0"
 
-    def same(self, left: str, right: str) -> str:
-        return f"{left} IS {right}"
-
-    def one_of(self, column: str, values: str) -> str:
-        return f"{column} IN (SELECT value FROM json_each({values}))"
-
     def stored_bytes(self, column: str) -> str:
         return f"length(CAST({column} AS BLOB))"
 
-    def without(self, document: str, members: Sequence[str]) -> str:
-        nulls = ", ".join(f"'$.{each}', NULL" for each in members)
-        return f"json_set({document}, {nulls})"
-
     def text_bytes(self, column: str) -> str:
         return f"length(CAST({column} AS BLOB))"
-
-    def pairs(self, first: str, second: str) -> str:
-        return f"""(
-            SELECT one.value AS first, two.value AS second
-            FROM json_each({first}) AS one JOIN json_each({second}) AS two ON one.key = two.key
-        )"""
 
     def joined(self, text: str) -> str:
         return f"group_concat({text})"
 
     def lock(self, strength: str) -> str:  # noqa: ARG002 - only one transaction writes at a time
         return ""
+
+    def next_field_id(self) -> str:
+        last_id = "SELECT seq FROM sqlite_sequence WHERE name = 'recipient_fields'"
+        return f"coalesce(({last_id}), 0) + 1"  # There is no row before the first id.
+
+    def overriding(self) -> str:
+        return ""
+
+    def field_row(self) -> str:
+        return ", ".join(FIELD_COLUMNS[2:])
+
+    def values(self, *columns: str) -> str:
+        places = ", ".join(":" + each.removeprefix(":") for each in columns)
+        return f"VALUES ({places})"
+
+    def rows(self, *columns: str) -> str:
+        named = ", ".join(f":{each} AS {each}" for each in columns)
+        return f"(SELECT {named}) AS change"
+
+    def assignments(self, *columns: str) -> str:
+        stored = (each for each in columns if each in FIELD_COLUMNS)
+        return ", ".join(f"{each} = change.{each}" for each in stored)
 
 
 SQLITE = SqliteDialect()
@@ -71,8 +86,9 @@ def provide_functions(connection: sqlite3.Connection) -> None:
 class SqliteConnection(Connection):
     """Executes the shared statements on a connection of the driver."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, lock: RowLock | None = None) -> None:
         self._connection = connection
+        self._lock = lock
 
     def one(self, statement: Statement, values: Values = NO_VALUES, /) -> Row | None:
         row: Row | None = self._execute(statement, values).fetchone()
@@ -84,17 +100,25 @@ class SqliteConnection(Connection):
     def execute(self, statement: Statement, values: Values = NO_VALUES, /) -> int:
         return self._execute(statement, values).rowcount
 
-    def lock(self, statement: Statement, values: Values, /) -> None:
-        """Do nothing: only one transaction writes at a time."""
+    def store(self, statement: Statement, rows: Sequence[Values], shared: Values, /) -> None:
+        stored_rows = [stored({**shared, **row}) for row in rows]
+        self._connection.executemany(render(statement, SQLITE), stored_rows)
+
+    def assign(self, statement: Statement, rows: Sequence[Values], shared: Values, /) -> list[Row]:
+        # The driver's `executemany` returns no rows.
+        return [row for each in rows for row in self._execute(statement, {**shared, **each})]
+
+    def locked(self) -> Row | None:
+        return self._lock_row
+
+    @cached_property
+    def _lock_row(self) -> Row | None:
+        if self._lock is None:
+            return None
+        return self.one(self._lock.statement, {"organization_id": self._lock.organization_id})
 
     def _execute(self, statement: Statement, values: Values) -> sqlite3.Cursor:
-        return self._connection.execute(render(statement), stored(values))
-
-
-@cache
-def render(statement: Statement) -> str:
-    """Return the SQL of the statement. SQLite also writes placeholders as `:name`."""
-    return statement(SQLITE)
+        return self._connection.execute(render(statement, SQLITE), stored(values))
 
 
 def stored(values: Values) -> Mapping[str, object]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from time import sleep
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -21,14 +23,18 @@ from recipient_fields.domain import StorageUnavailable
 
 from ..relational.administrators import RelationalAdministratorRepository
 from ..relational.api_keys import RelationalApiKeyRepository
-from ..relational.organizations import RelationalOrganizationRepository, insert_organization
+from ..relational.fields import RelationalFieldRepository
+from ..relational.history import RelationalHistoryRepository
+from ..relational.integrations import RelationalIntegrationRepository
+from ..relational.organizations import RelationalOrganizationRepository
 from ..relational.sessions import RelationalSessionRepository
 from .database import OLDEST_SQLITE, Database
-from .fields import SqliteFieldRepository
-from .history import SqliteHistoryRepository
-from .integrations import SqliteIntegrationRepository
-from .organizations import advance_revision
 from .transfer import read_snapshot, write_snapshot
+
+_ROWS_PER_REMOVAL = 10_000
+"""Few enough that other writers wait for a transaction for less than their timeout."""
+_PAUSE = 0.1
+"""Seconds between two deletions. SQLite does not queue writers: they try again after 0.1 s."""
 
 
 class SqliteStorage:
@@ -63,14 +69,12 @@ class SqliteStorage:
             self._database.close()
             raise
         database = self._database
-        self.organizations: OrganizationRepository = RelationalOrganizationRepository(
-            database, insert_organization
+        self.organizations: OrganizationRepository = RelationalOrganizationRepository(database)
+        self.fields: FieldRepository = RelationalFieldRepository(database)
+        self.history: HistoryRepository = RelationalHistoryRepository(
+            database, rows_per_removal=_ROWS_PER_REMOVAL, pause=partial(sleep, _PAUSE)
         )
-        self.fields: FieldRepository = SqliteFieldRepository(database)
-        self.history: HistoryRepository = SqliteHistoryRepository(database)
-        self.integrations: IntegrationRepository = SqliteIntegrationRepository(
-            database=database, advance=advance_revision
-        )
+        self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
         self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
         self.sessions: SessionRepository = RelationalSessionRepository(database)

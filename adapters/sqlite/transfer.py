@@ -12,14 +12,8 @@ from recipient_fields.domain import HistoryRecord, StorageNotEmpty, epoch_millis
 
 from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row, Values
-from ..relational.history import (
-    SHARED_VALUES,
-    CopiedValues,
-    add_value_bytes,
-    keep_value,
-    read_all_rows,
-    select_values_of_several,
-)
+from ..relational.records import CopiedValues, read_all_rows
+from ..relational.statements import SQL, render
 from ..relational.tables import (
     ADMINISTRATORS,
     API_KEYS,
@@ -27,12 +21,13 @@ from ..relational.tables import (
     HISTORY,
     INTEGRATIONS,
     ORGANIZATIONS,
+    SHARED_VALUES,
     Table,
 )
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
 from .database import Database
-from .dialect import SQLITE, SqliteConnection, render
+from .dialect import SQLITE, SqliteConnection
 
 T = TypeVar("T")
 
@@ -53,7 +48,7 @@ def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapsho
         """Return the records, which are read during the iteration."""
         numbers = f"SELECT count(*), {_SELECT_LAST_ID.format(table.name)} FROM {table.name}"
         [(count, last_id)] = database.stream(connection, numbers)
-        statement = f"SELECT {table.columns(SQLITE)} FROM {table.name}"
+        statement = render(table, SQLITE)
         return Records(count, last_id, map_rows(table.read, database.stream(connection, statement)))
 
     return Snapshot(
@@ -71,11 +66,10 @@ def _history(database: Database, connection: sqlite3.Connection) -> Records[Hist
 
     def find(organization_ids: Sequence[int], digests: Sequence[str]) -> Iterable[Row]:
         values = {"organization_ids": organization_ids, "digests": digests}
-        return database.stream(connection, render(select_values_of_several), values)
+        return database.stream(connection, render(SQL.select_values_of_several, SQLITE), values)
 
     [(count,)] = database.stream(connection, f"SELECT count(*) FROM {HISTORY.name}")
-    statement = f"SELECT {HISTORY.columns(SQLITE)} FROM {HISTORY.name}"
-    rows = read_all_rows(database.stream(connection, statement), find)
+    rows = read_all_rows(database.stream(connection, render(HISTORY, SQLITE)), find)
     return Records(count, 0, map_rows(HISTORY.read, rows))
 
 
@@ -99,7 +93,7 @@ def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T])
     """Store the records with their ids. Ids that are assigned later are greater."""
     for record in records:
         _insert(connection, table.name, table.values(record))
-        for name, rows in table.details.items():
+        for name, rows in table.details:
             for row in rows(record):
                 _insert(connection, name, row)
     if records.last_id:
@@ -115,8 +109,8 @@ def _store_history(connection: sqlite3.Connection, records: Iterable[HistoryReco
         for value in copied.add(shared):
             _insert(connection, SHARED_VALUES, value)
         _insert(connection, HISTORY.name, shared.row)
-    connection.executemany(render(keep_value), copied.last_uses())
-    connection.executemany(render(add_value_bytes), copied.sizes())
+    connection.executemany(render(SQL.keep_value, SQLITE), copied.last_uses())
+    connection.executemany(render(SQL.add_value_bytes, SQLITE), copied.sizes())
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:

@@ -12,6 +12,8 @@ from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState
 from ..documents.schemas import described, render_document
 from .content import ListedCodes
 
+__all__ = ["FieldCodeDocument"]
+
 
 @frozen(kw_only=True)
 class FieldCodeDocument:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -18,15 +18,16 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
 from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
     Content,
     InvalidContent,
+    PreviewedContent,
     Strict,
     Surface,
-    check_content,
     preview_content,
-    require_known_keys,
 )
 from recipient_fields.domain.esp import (
+    CheckedContent,
     ConditionCode,
     Esp,
     EspNames,
@@ -39,6 +40,7 @@ from recipient_fields.domain.esp import (
     IntegrationRequired,
     NotExpressible,
     check_condition_for,
+    check_content,
     compile_condition,
     export_content,
 )
@@ -172,18 +174,17 @@ class ContentService:
         *,
         then: str,
         otherwise: str = "",
-        strict: Strict = False,
+        strict: Strict = DEFAULT_STRICT,
     ) -> tuple[Esp, ConditionCode]:
         """Return the ESP, and its code for `then` if the condition holds and `otherwise` if not.
 
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
-        can't express it, or if the code has warnings that `strict` rejects.
+        can't express it, or if the code has mistakes, unless `strict` permits them.
         """
         codes = self.read_codes(organization_id)
-        code = compile_condition(condition, codes, target, then=then, otherwise=otherwise)
-        rejected = [each.message for each in code.warnings if each.code.kind.is_rejected(strict)]
-        if rejected:
-            raise NotExpressible(" ".join(rejected))
+        code = compile_condition(
+            condition, codes, target, then=then, otherwise=otherwise, strict=strict
+        )
         return codes.names.get_esp(codes.names.resolve_target(target)), code
 
     def explain_condition(
@@ -215,16 +216,24 @@ class ContentService:
             for esp in Esp
         )
 
-    def check_content(self, organization_id: OrganizationId, content: Content) -> tuple[str, ...]:
+    def check_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        *,
+        strict: Strict = DEFAULT_STRICT,
+        literals: Collection[str] = (),
+    ) -> CheckedContent:
         """Check the content against all fields of the organization, without an ESP.
 
-        Return the keys of the fields in it, in the order of their first use.
-
-        Raises: InvalidContent if a field is unknown, or if a condition does not fit the fields. The
-        message about a key that no field has says for which integrations it works.
+        Raises: InvalidContent if a field is unknown, if a condition does not fit the fields, or if
+        the content has mistakes, such as code of an ESP, unless `strict` permits them. The message
+        about a key that no field has says for which integrations it works.
         """
-        names, _ = self.read_names(organization_id)
-        return check_content(content, names.fields, explain_key=names.explain_key)
+        catalog, integrations = self._read_catalog(organization_id)
+        return check_content(
+            content, catalog.fields, integrations, strict=strict, literals=literals
+        )
 
     def export_content(
         self,
@@ -235,8 +244,8 @@ class ContentService:
     ) -> ExportedContent:
         """Return the content with the codes of the ESP instead of references and blocks.
 
-        Raises: InvalidContent if the content can't be exported, or if there are warnings that the
-        options reject.
+        Raises: InvalidContent if the content can't be exported, or if it has mistakes, unless the
+        options permit them.
         """
         return export_content(content, self.read_codes(organization_id), target, options)
 
@@ -273,33 +282,23 @@ class ContentService:
         values: Mapping[str, object],
         *,
         surface: Surface | str | None = None,
-    ) -> str:
+    ) -> PreviewedContent:
         """Return the content for a recipient with these values, by the keys of the fields.
 
         Without a `surface`, content with an HTML tag is `html`, and other content `text`. In HTML,
         the values are escaped.
-        Raises: InvalidContent if the content does not fit the fields; InvalidRecipient if a value
-        has no field, or another type than its field.
+        Raises: InvalidContent if the content does not fit the fields; InvalidRecipient, with all
+        violations, if a value has no field, or another type than its field.
         """
-        text, _ = self.preview_with_keys(organization_id, content, values, surface=surface)
-        return text
-
-    def preview_with_keys(
-        self,
-        organization_id: OrganizationId,
-        content: Content,
-        values: Mapping[str, object],
-        *,
-        surface: Surface | str | None = None,
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return what `preview_content` does, and the keys as `check_content` does.
-
-        Both are of one revision of the fields. Raises: as `preview_content` does.
-        """
-        fields, today = self._fields_for(organization_id), self._clock().date()
-        require_known_keys(values, fields)
-        text = preview_content(content, fields, values, surface=surface, today=today)
-        return text, check_content(content, fields)
+        names, _ = self.read_names(organization_id)
+        return preview_content(
+            content,
+            names.fields,
+            values,
+            surface=surface,
+            definitions=names.definitions,
+            today=self._clock().date(),
+        )
 
     def _read_catalog(
         self, organization_id: OrganizationId

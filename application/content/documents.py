@@ -20,14 +20,15 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Condition, TextPosition, parse_condition
 from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
     Content,
     ContentWarning,
     InvalidContent,
+    PreviewedContent,
     Strict,
     Surface,
     WarningCode,
     WarningKind,
-    find_surface,
     read_content,
 )
 from recipient_fields.domain.esp import (
@@ -42,6 +43,7 @@ from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID, RECIPIENT
+from ..documents.violations import ErrorDetailDocument, violation_document
 from .content import Target
 
 __all__ = ["ConditionCompilation", "ContentExport", "ContentPreview"]
@@ -71,11 +73,18 @@ class ConditionCompilation:
     target: Target
     then: str
     otherwise: str
+    strict: Strict
 
 
 _TARGET_ESP = described("The ESP that the code is for. Required without `integration_id`.")
 _TARGET_INTEGRATION = described(
     "The integration that the code is for. Required if the organization has several with the ESP."
+)
+
+
+_STRICT = described(
+    "What is rejected: mistakes (`mistakes`, the default), caveats, too (`true`), or neither"
+    " (`false`)."
 )
 
 
@@ -107,6 +116,7 @@ class ConditionCompilationDocument:
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
     then: str = field(metadata=described("The text for recipients who satisfy the condition."))
+    strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
 
 
 _OTHER_PLACES = described("The other places of a caveat, which is reported once.")
@@ -163,7 +173,7 @@ class ContentPreview:
 
     content: Content
     recipient: Mapping[str, object]
-    surface: Surface
+    surface: Surface | None
 
 
 @frozen
@@ -206,13 +216,7 @@ class ContentExportDocument:
             " default is `false`."
         ),
     )
-    strict: Strict = field(
-        default=False,
-        metadata=described(
-            "The warnings that are violations: `mistakes`, all (`true`) or none (`false`)."
-            " The default is `false`."
-        ),
-    )
+    strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
     literals: list[str] | Unchanged = field(
         default=UNCHANGED,
         metadata=described(
@@ -270,10 +274,16 @@ class PreviewedContentDocument:
     surface: Surface
     warnings: Sequence[ContentWarningDocument]
     fields: Sequence[str] = field(metadata=_KEYS)
+    unlisted_values: Sequence[ErrorDetailDocument] = field(
+        metadata=described(
+            "The values of the recipient that are not allowed values of their fields. The content"
+            " shows them, and its conditions compare them."
+        )
+    )
 
 
 def parse_condition_compilation(document: object) -> ConditionCompilation:
-    """Return the input of `{"condition", "esp" or "integration_id", "then", "else"}`.
+    """Return the input of `{"condition", "esp" or "integration_id", "then", "else", "strict"}`.
 
     The condition is text or a tree. Without `else`, that text is empty.
 
@@ -291,7 +301,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
             target = _target(members.esp, members.integration_id)
     if violations:
         raise InvalidDocument(violations)
-    return ConditionCompilation(condition, target, members.then, otherwise)
+    return ConditionCompilation(condition, target, members.then, otherwise, members.strict)
 
 
 def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
@@ -352,20 +362,20 @@ def parse_content_preview(document: object) -> ContentPreview:
             content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
-    surface = find_surface(content, _sent(members.surface))
-    return ContentPreview(content, members.recipient, surface)
+    return ContentPreview(content, members.recipient, _sent(members.surface))
 
 
-def render_content_preview(
-    preview: ContentPreview, text: str, keys: Sequence[str]
-) -> dict[str, object]:
-    """Return the document of a preview with this text, and with the keys of its fields."""
+def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> dict[str, object]:
+    """Return the document of what the recipient reads."""
     return render_document(
         PreviewedContentDocument(
-            content=text,
-            surface=preview.surface,
+            content=shown.content,
+            surface=shown.surface,
             warnings=tuple(map(_warning, preview.content.warnings)),
-            fields=keys,
+            fields=shown.keys,
+            unlisted_values=tuple(
+                violation_document(each.prefixed("recipient")) for each in shown.unlisted
+            ),
         )
     )
 

@@ -47,7 +47,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.content import Strict, Surface
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import Esp, NameFrom, NameState
 
 __all__ = ["InvalidDocument"]
 
@@ -220,6 +220,8 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     FieldName: _constructed,
     InsertionCode: _constructed,
     IntegrationId: lambda value, _: _id(value),
+    NameFrom: _enum_member,
+    NameState: _enum_member,
     Operator: _enum_member,
     RecordedOperation: _enum_member,
     Source: _enum_member,

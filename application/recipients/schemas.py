@@ -35,7 +35,8 @@ def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
     `RecipientSchema.check` accepts, with three exceptions that JSON Schema can't express. It does
     not reject several values of one field. For a date-time field with allowed values it accepts
     only their canonical form, not the same instant at another offset. It does not reject an instant
-    that is outside the years 1 to 9999 only in UTC.
+    that is outside the years 1 to 9999 only in UTC. It requires null for a value that is not set,
+    where the check also accepts an empty text.
     """
     replaced = schema.definitions
     return {

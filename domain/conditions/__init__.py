@@ -1,20 +1,25 @@
 """Conditions on the values of recipients: their tree, syntax, checks and meaning."""
 
-from . import checks, english, errors, evaluation, literals, syntax, tree
-from .checks import *
-from .english import *
-from .errors import *
-from .evaluation import *
-from .literals import *
-from .syntax import *
-from .tree import *
+from typing import TYPE_CHECKING
 
-__all__ = [
-    *checks.__all__,
-    *english.__all__,
-    *errors.__all__,
-    *evaluation.__all__,
-    *literals.__all__,
-    *syntax.__all__,
-    *tree.__all__,
-]
+if TYPE_CHECKING:
+    from .checks import *
+    from .english import *
+    from .errors import *
+    from .evaluation import *
+    from .literals import *
+    from .syntax import *
+    from .tree import *
+else:
+    from ..lazy_names import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "errors",
+        "tree",
+        "literals",
+        "syntax",
+        "checks",
+        "evaluation",
+        "english",
+    )

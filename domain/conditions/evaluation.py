@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from datetime import date, datetime
-from typing import Any
+from typing import Any, cast
+
+from attrs import frozen
 
 from ..arguments import require_type
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
-from ..fields.values import DataType
-from ..instants import parse_date, parse_instant, whole_milliseconds
+from ..fields.values import DataType, Scalar
+from ..recipients.schema import RecipientSchema
 from .errors import InvalidRecipient
-from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, Value, require_condition
+from .literals import from_scalar
+from .tree import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Not,
+    Operator,
+    Value,
+    condition_keys,
+    require_condition,
+)
 
-__all__ = ["evaluate", "read_value"]
+__all__ = ["RecipientValues", "evaluate"]
 
 _RELATIONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.LESS: operator.lt,
@@ -28,54 +39,76 @@ _RELATIONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 }
 """The operators that are false if the value is not set."""
 
-_READERS: Mapping[DataType, Mapping[type, Callable[[Any], Value]]] = {
-    DataType.TEXT: {str: str},
-    DataType.NUMBER: {int: int, float: float},
-    DataType.BOOLEAN: {bool: bool},
-    DataType.DATE: {date: lambda value: value, str: parse_date},
-    DataType.DATETIME: {datetime: whole_milliseconds, str: parse_instant},
-}
-"""The types of the values that recipients can have, and the functions that read them."""
-
-_EXPECTED: Mapping[DataType, str] = {
-    DataType.TEXT: "a text in quotes",
-    DataType.NUMBER: "a number without quotes, such as 3 or 0.5",
-    DataType.BOOLEAN: "true or false, without quotes",
-    DataType.DATE: "a date such as 2026-11-20",
-    DataType.DATETIME: "a date-time with an offset, such as 2026-11-20T09:15:00Z",
-}
-"""What a message about a value of another type requires."""
-
 
 def evaluate(
     condition: Condition, fields: Iterable[RecipientField], values: Mapping[str, object]
 ) -> bool:
     """Return whether the condition, which `check_condition` accepts, is true for a recipient.
 
-    `values` are the recipient's values by the keys of the fields. A missing value, None, and an
-    empty text are not set. Dates are `date` and aware `datetime` objects, or texts in the formats
-    of allowed values.
+    `values` are the recipient's values by the keys of the fields, as `RecipientSchema.check`
+    accepts them. A value that is not one of the allowed values is compared as it is. Values that
+    are not compared are not read.
 
-    Raises: InvalidRecipient if a value that is compared has another type than its field, TypeError
-    if the condition is not parsed.
+    Raises: InvalidRecipient if values that are compared have another type than their fields,
+    TypeError if the condition is not parsed.
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
     require_condition(condition)
-    data_types = {str(field.key): field.data_type for field in fields}
+    keys = {*condition_keys(condition)}
+    schema = RecipientSchema.of(field for field in fields if field.key in keys)
+    compared = {key: value for key, value in values.items() if key in keys}
+    return RecipientValues.read(schema, compared).satisfy(condition)
 
-    def holds(condition: Condition) -> bool:
+
+@frozen
+class RecipientValues:
+    """The values of a recipient that are set, as conditions compare them and previews show them.
+
+    `unlisted` are the violations of those that are not among the allowed values of their fields.
+    """
+
+    _schema: RecipientSchema
+    _values: Mapping[tuple[str, DataType], Value]
+    unlisted: tuple[Violation, ...]
+
+    @classmethod
+    def read(cls, schema: RecipientSchema, values: Mapping[str, object]) -> RecipientValues:
+        """Check the values, which are by the keys of the fields, and return those that are set.
+
+        Raises: InvalidRecipient, with all violations, unless each of them is `unlisted`.
+        """
+        checked = schema.check(values)
+        unlisted = tuple(each for each in checked.violations if each.rule is Rule.UNKNOWN_VALUE)
+        if len(unlisted) < len(checked.violations):
+            raise InvalidRecipient(checked.violations)
+        read: dict[tuple[str, DataType], Value] = {}
+        for key, value in {**checked.values, **checked.unlisted}.items():
+            if value is not None:
+                data_type = schema.fields[key].data_type
+                read[schema.definition_of(key), data_type] = from_scalar(
+                    data_type, cast("Scalar", value)
+                )
+        return cls(schema, read, unlisted)
+
+    def get(self, key: str) -> Value | None:
+        """Return the value of the field with this key, or None if it is not set.
+
+        A field and those for which it stands have the same value, if their types are the same.
+        """
+        data_type = self._schema.fields[key].data_type
+        return self._values.get((self._schema.definition_of(key), data_type))
+
+    def satisfy(self, condition: Condition) -> bool:
+        """Return whether the condition is true."""
         match condition:
             case AllOf(conditions):
-                return all(map(holds, conditions))
+                return all(map(self.satisfy, conditions))
             case AnyOf(conditions):
-                return any(map(holds, conditions))
+                return any(map(self.satisfy, conditions))
             case Not(negated):
-                return not holds(negated)
-        key = condition.key
-        return _compare(condition, read_value(key, data_types[key], values.get(key)))
-
-    return holds(condition)
+                return not self.satisfy(negated)
+        return _compare(condition, self.get(condition.key))
 
 
 def _compare(comparison: Comparison, value: Value | None) -> bool:
@@ -95,19 +128,3 @@ def _compare(comparison: Comparison, value: Value | None) -> bool:
         case Operator.IS_TRUE:
             return value is True
     return _RELATIONS[comparison.operator](value, comparison.value)
-
-
-def read_value(key: str, data_type: DataType, value: object) -> Value | None:
-    """Return the recipient's value for the field with this key, or None if it is not set.
-
-    Raises: InvalidRecipient if the value has another type than the field.
-    """
-    require_type(DataType, data_type=data_type)
-    if value is None or value == "":
-        return None
-    read = _READERS[data_type].get(type(value))
-    if read is not None:
-        with suppress(ValueError, OverflowError):
-            return read(value)
-    message = f"A {data_type.value} field requires {_EXPECTED[data_type]}."
-    raise InvalidRecipient([Violation(Rule.TYPE, message, (key,))])

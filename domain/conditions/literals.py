@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 from ..arguments import require_type
 from ..errors import Rule, Violation
-from ..fields.values import Scalar, canonical_number
-from ..instants import format_instant, parse_date, parse_instant
+from ..fields.values import DataType, Scalar, canonical_number
+from ..instants import NoSuchTime, format_instant, parse_date, parse_instant
 from ..text import MAX_LINE_LENGTH, control_character_violation, normalize_nfc
 from .errors import InvalidCondition
 from .tree import Value
@@ -50,9 +50,21 @@ def date_literal(text: str) -> date | datetime:
     require_type(str, text=text)
     try:
         return parse_instant(text) if "T" in text.upper() else parse_date(text)
+    except NoSuchTime as error:
+        raise InvalidCondition([Violation(Rule.FORMAT, str(error))]) from None
     except (ValueError, OverflowError):
         message = "Write a date like 2026-11-20, or a date-time like 2026-11-20T09:15:00Z."
         raise InvalidCondition([Violation(Rule.FORMAT, message)]) from None
+
+
+def from_scalar(data_type: DataType, value: Scalar) -> Value:
+    """Return a value of this type, in the form of allowed values, as conditions compare it."""
+    match data_type:
+        case DataType.DATE:
+            return parse_date(str(value))
+        case DataType.DATETIME:
+            return parse_instant(str(value))
+    return value
 
 
 def to_scalar(value: Value) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date, datetime
 from enum import Enum
 from typing import TypeAlias, get_args
@@ -128,3 +129,20 @@ def require_condition(condition: object) -> None:
     if not isinstance(condition, get_args(Condition)):
         wrong = type(condition).__name__
         raise TypeError(f"condition must be a Condition, not {wrong}. Pass parse_condition(text).")
+
+
+def condition_keys(condition: Condition) -> Iterator[str]:
+    """Yield the keys in the condition, in order."""
+    return (comparison.key for comparison in comparisons(condition))
+
+
+def comparisons(condition: Condition) -> Iterator[Comparison]:
+    """Yield the comparisons of the condition, in order."""
+    match condition:
+        case Comparison():
+            yield condition
+        case Not(negated):
+            yield from comparisons(negated)
+        case AllOf(conditions) | AnyOf(conditions):
+            for each in conditions:
+                yield from comparisons(each)

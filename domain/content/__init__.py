@@ -1,24 +1,27 @@
 """Content with references to fields and conditions, written once for all ESPs."""
 
-from . import checks, errors, filters, preview, surfaces, syntax, system_values, tree, warning_codes
-from .checks import *
-from .errors import *
-from .filters import *
-from .preview import *
-from .surfaces import *
-from .syntax import *
-from .system_values import *
-from .tree import *
-from .warning_codes import *
+from typing import TYPE_CHECKING
 
-__all__ = [
-    *checks.__all__,
-    *errors.__all__,
-    *filters.__all__,
-    *preview.__all__,
-    *surfaces.__all__,
-    *syntax.__all__,
-    *system_values.__all__,
-    *tree.__all__,
-    *warning_codes.__all__,
-]
+if TYPE_CHECKING:
+    from .errors import *
+    from .filters import *
+    from .preview import *
+    from .surfaces import *
+    from .syntax import *
+    from .system_values import *
+    from .tree import *
+    from .warning_codes import *
+else:
+    from ..lazy_names import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "warning_codes",
+        "errors",
+        "system_values",
+        "filters",
+        "tree",
+        "surfaces",
+        "syntax",
+        "preview",
+    )

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 
-from ..arguments import require_type
 from ..conditions import InvalidCondition, LocatedViolation
+from ..conditions.tree import comparisons
 from ..errors import Rule
-from ..fields.field import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .filters import find_type_error
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, comparisons, require_content
-
-__all__ = ["check_content"]
+from .tree import Branch, Content, require_content
 
 _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""
 
 
-def check_content(
-    content: Content,
-    fields: Iterable[RecipientField],
-    *,
-    explain_key: Callable[[str], str | None] = lambda _: None,
-) -> tuple[str, ...]:
-    """Check that the content can be shown to recipients who have these fields.
-
-    Return the keys of the fields in it, in the order of their first use. `email` is not one of them
-    if no field has this key: each recipient has an address. `explain_key` returns a sentence about
-    a key that no field has, or None.
-
-    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
-    condition does not fit the fields, or if the content has violations. Only the first 200
-    violations of conditions are reported. TypeError if the content is not parsed.
-    """
-    require_type(Iterable, fields=fields)
-    by_key = {str(field.key): field for field in fields}
-    require_fields(content, FieldResolver(by_key, explain_key=explain_key))
-    used = content.keys()
-    return tuple(key for key in used if key in by_key)
-
-
 def require_fields(content: Content, resolver: FieldResolver) -> None:
-    """Check the content. Raises: InvalidContent and TypeError, as `check_content` does."""
+    """Require that `find_violations` finds none. Raises: InvalidContent if it does."""
+    violations = find_violations(content, resolver)
+    if violations:
+        raise InvalidContent(violations)
+
+
+def find_violations(content: Content, resolver: FieldResolver) -> list[LocatedViolation]:
+    """Return up to 1,000 reasons why the content can't be shown to recipients with the fields.
+
+    A field is unknown, a filter or a condition does not fit the fields, or the content has
+    violations. Only the first 200 violations of conditions are reported. Raises: TypeError if the
+    content is not parsed.
+    """
     require_content(content)
     refused = {each.position for each in content.violations}
     unfit = (each for each in _violations(content, resolver) if each.position not in refused)
-    violations = list(islice(chain(content.violations, unfit), MAX_VIOLATIONS))
-    if violations:
-        raise InvalidContent(violations)
+    return list(islice(chain(content.violations, unfit), MAX_VIOLATIONS))
 
 
 def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedViolation]:

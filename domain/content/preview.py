@@ -10,11 +10,12 @@ from html import escape
 from attrs import frozen
 
 from ..arguments import require_type
-from ..conditions import InvalidRecipient, Value, evaluate, read_value
+from ..conditions import Value
+from ..conditions.evaluation import RecipientValues
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..instants import format_instant
-from ..suggestions import closest_match
+from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
 from .filters import apply_filters
@@ -23,12 +24,10 @@ from .surfaces import Surface, find_surface
 from .system_values import SystemValue
 from .tree import Block, Content, Node, Reference, SystemReference, Text
 
-__all__ = ["MAX_PREVIEW_LENGTH", "preview_content", "require_known_keys"]
+__all__ = ["MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
-_MAX_SUGGESTIONS = 20
-"""Violations of a recipient. The search for a suggestion takes up to 10 ms."""
 
 _EMAIL = "recipient@example.com"
 _STAND_INS: Mapping[SystemValue, str] = {
@@ -42,6 +41,21 @@ _STAND_INS: Mapping[SystemValue, str] = {
 """What the preview shows instead of values that only the ESP knows."""
 
 
+@frozen(kw_only=True)
+class PreviewedContent:
+    """What a recipient reads: the content with the recipient's values.
+
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it is
+    the address of the recipient. `unlisted` are the violations of values that are not among the
+    allowed values of their fields. The content shows them, and its conditions compare them.
+    """
+
+    content: str
+    surface: Surface
+    keys: tuple[str, ...]
+    unlisted: tuple[Violation, ...]
+
+
 def preview_content(
     content: Content,
     fields: Iterable[RecipientField],
@@ -49,75 +63,66 @@ def preview_content(
     *,
     surface: Surface | str | None = None,
     resolved: Mapping[str, str] | None = None,
+    definitions: Mapping[str, str] | None = None,
     today: date | None = None,
-) -> str:
+) -> PreviewedContent:
     """Return the content for a recipient with these values, by the keys of the fields.
 
     In HTML, the values are escaped, so that a reader sees them. Without a `surface`, content with
     an HTML tag is `html`, and other content `text`. Defaults are written as they are, like the rest
-    of the content. `values` has the form that `evaluate` accepts. Expressions stay as they are,
-    because only the ESP can evaluate them. Links, the sender and a missing address have stand-ins,
-    such as `https://example.com/unsubscribe`. `resolved` is that of the ExportedContent whose
-    preview this is, if any. `today` is the day of the year that `{{today.year}}` shows: without it,
-    this stays.
+    of the content. Expressions stay as they are, because only the ESP can evaluate them. Links, the
+    sender and a missing address have stand-ins, such as `https://example.com/unsubscribe`.
+    `resolved` is that of the ExportedContent whose preview this is, if any, and `definitions` are
+    those of a RecipientSchema. `today` is the day of the year that `{{today.year}}` shows: without
+    it, this stays.
 
-    Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
-    InvalidRecipient if a value has another type than its field; TypeError if the content is not
-    parsed; ValueError if there is no such surface.
+    Raises: InvalidContent if a field is unknown, if a filter or a condition does not fit the
+    fields, if the content has violations, or if the preview is too long; InvalidRecipient, with all
+    violations, if `RecipientSchema.check` rejects values for another reason than that they are not
+    allowed values; TypeError if the content is not parsed; ValueError if there is no such surface.
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
-    require_type(Mapping | None, resolved=resolved)
+    require_type(Mapping | None, resolved=resolved, definitions=definitions)
     require_type(date | None, today=today)
-    resolver = FieldResolver({str(field.key): field for field in fields}, resolved)
+    by_key = {str(field.key): field for field in fields}
+    resolver = FieldResolver(by_key, resolved)
     require_fields(content, resolver)
-    if resolver.find(EMAIL_KEY) is own_email() and values.get(EMAIL_KEY) in (None, ""):
-        values = {**values, EMAIL_KEY: _EMAIL}
-    recipient = _Recipient(
+    if resolver.find(EMAIL_KEY) is own_email():
+        values = {**values, EMAIL_KEY: values.get(EMAIL_KEY) or _EMAIL}
+    schema = RecipientSchema({EMAIL_KEY: own_email(), **by_key}, definitions=definitions or {})
+    recipient = RecipientValues.read(schema, values)
+    surface = find_surface(content, surface)
+    reader = _Reader(
         resolver=resolver,
-        values=values,
+        recipient=recipient,
         year=str(SystemValue.YEAR) if today is None else f"{today.year:04}",
-        escapes=find_surface(content, surface) is Surface.HTML,
+        escapes=surface is Surface.HTML,
     )
     parts: list[str] = []
     length = 0
-    for part in recipient.read(content.nodes):
+    for part in reader.read(content.nodes):
         length += len(part)
         if length > MAX_PREVIEW_LENGTH:
             message = f"The preview would have more than {MAX_PREVIEW_LENGTH:,} characters."
             raise InvalidContent([content.lines.violation(0, Rule.TOO_LONG, message)])
         parts.append(part)
-    return "".join(parts)
-
-
-def require_known_keys(values: Mapping[str, object], fields: Iterable[RecipientField]) -> None:
-    """Check that each value belongs to a field, or is the address of the recipient.
-
-    Raises: InvalidRecipient with a violation for each other key.
-    """
-    require_type(Mapping, values=values)
-    require_type(Iterable, fields=fields)
-    known = {EMAIL_KEY, *(str(field.key) for field in fields)}
-    unknown = [key for key in values if key not in known]
-    if unknown:
-        message = "There is no recipient field with this key."
-        raise InvalidRecipient(
-            Violation(
-                Rule.UNKNOWN_FIELD,
-                message,
-                (key,),
-                closest_match(key, known) if index < _MAX_SUGGESTIONS else None,
-            )
-            for index, key in enumerate(unknown)
-        )
+    used, resolved = content.keys(), resolved or {}
+    meant = dict.fromkeys(resolved.get(key, key) for key in used)
+    return PreviewedContent(
+        content="".join(parts),
+        surface=surface,
+        keys=tuple(key for key in meant if key in by_key),
+        unlisted=recipient.unlisted,
+    )
 
 
 @frozen(kw_only=True)
-class _Recipient:
+class _Reader:
     """A reader of the content."""
 
     resolver: FieldResolver
-    values: Mapping[str, object]
+    recipient: RecipientValues
     year: str
     escapes: bool
 
@@ -138,17 +143,14 @@ class _Recipient:
         """Return the nodes of the first branch whose condition is true."""
         for branch in block.branches:
             condition = branch.condition
-            if condition is None or evaluate(
-                self.resolver.resolve(condition), self.resolver.fields_of(condition), self.values
-            ):
+            if condition is None or self.recipient.satisfy(self.resolver.resolve(condition)):
                 return branch.nodes
         return ()
 
     def _value(self, reference: Reference) -> str:
         if reference.is_expression:
             return f"{{{{recipient.{reference.key} | expression}}}}"
-        field = self.resolver.get(reference.key)
-        value = read_value(str(field.key), field.data_type, self.values.get(str(field.key)))
+        value = self.recipient.get(self.resolver.get(reference.key).key)
         if value is None:
             return reference.default or ""
         text = format_value(apply_filters(value, reference.filters))

@@ -10,13 +10,13 @@ from typing import Final
 from attrs import evolve
 
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
+from ..conditions.tree import condition_keys
 from ..fields.errors import FieldNotFound
 from ..fields.field import FieldDraft, RecipientField
 from ..fields.origins import API
-from ..fields.values import DataType
+from ..fields.values import DataType, derive_key
 from ..identity import FieldId, OrganizationId
 from ..suggestions import closest_match
-from .tree import condition_keys
 
 _MAX_SUGGESTIONS = 20
 """The search for a similar key is slow if there are thousands of fields."""
@@ -70,6 +70,10 @@ class FieldResolver:
         if field is None:
             raise FieldNotFound
         return field
+
+    def find_key(self, name: str) -> str | None:
+        """Return the key of the field with this key, or with this name in another dialect."""
+        return next((key for key in (name, derive_key(name)) if self.find(key) is not None), None)
 
     def suggest(self, key: str) -> str | None:
         """Return the most similar key, or None. Only the first 20 calls search."""

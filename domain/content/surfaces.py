@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ..choices import Choice
-from .tree import Content, require_content
+
+if TYPE_CHECKING:
+    from .tree import Content
 
 __all__ = ["Surface", "find_surface"]
 
@@ -28,6 +31,9 @@ def find_surface(content: Content, surface: Surface | str | None = None) -> Surf
     Without one, content with an HTML tag, also in a default, is `HTML`, and other content `TEXT`.
     Raises: ValueError if there is no such surface; TypeError if the content is not parsed.
     """
+    # Imported here because the names at ESPs need surfaces, and no content.
+    from .tree import require_content
+
     require_content(content)
     if surface is not None:
         return Surface(surface)

@@ -11,6 +11,7 @@ from attrs import Factory, define, evolve
 
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
+from ..conditions.tree import comparisons
 from ..errors import Rule, Violation
 from ..spans import Spans
 from ..text import character_violation
@@ -28,7 +29,6 @@ from .tree import (
     Reference,
     SystemReference,
     Text,
-    comparisons,
 )
 from .warning_codes import WarningCode
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TypeAlias
 
 from attrs import field, frozen
 
 from ..arguments import require_type
-from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
+from ..conditions import Comparison, Condition, LocatedViolation, TextPosition
+from ..conditions.tree import condition_keys
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 from .filters import Filter
@@ -160,29 +161,20 @@ class Content:
         """Return the keys in references and conditions, in the order of their first use."""
         return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
 
+    def keys_among(self, known: Container[str]) -> tuple[str, ...]:
+        """Return those of `keys` that fields have.
+
+        `email` is no such key if no field has it: each recipient has an address.
+        """
+        used = self.keys()
+        return tuple(key for key in used if key in known)
+
 
 def require_content(content: object) -> None:
     """Require that the content is parsed. Raises: TypeError if it is not."""
     if not isinstance(content, Content):
         wrong = type(content).__name__
         raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
-
-
-def condition_keys(condition: Condition) -> Iterator[str]:
-    """Yield the keys in the condition, in order."""
-    return (comparison.key for comparison in comparisons(condition))
-
-
-def comparisons(condition: Condition) -> Iterator[Comparison]:
-    """Yield the comparisons of the condition, in order."""
-    match condition:
-        case Comparison():
-            yield condition
-        case Not(negated):
-            yield from comparisons(negated)
-        case AllOf(conditions) | AnyOf(conditions):
-            for each in conditions:
-                yield from comparisons(each)
 
 
 def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Branch]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-__all__ = ["Strict", "WarningCode", "WarningKind"]
+__all__ = ["DEFAULT_STRICT", "Strict", "WarningCode", "WarningKind"]
 
 Strict: TypeAlias = bool | Literal["mistakes"]
-"""Which warnings are rejected: none (false), the mistakes, or all (true)."""
+"""Which warnings are rejected: the mistakes, all (true), or none (false)."""
+
+DEFAULT_STRICT: Final[Strict] = "mistakes"
+"""What exports, checks and compilations of conditions reject by default, for each caller."""
+
+
+def require_strict(strict: object) -> None:
+    """Require a value that `Strict` permits. Raises: TypeError if it is another one."""
+    if not isinstance(strict, bool) and strict != "mistakes":
+        raise TypeError(f'strict must be True, False or "mistakes", not {strict!r}.')
 
 
 class WarningKind(Enum):

@@ -116,11 +116,6 @@ class IntegrationChanged(RecipientFieldsError):
 class IntegrationRequired(RecipientFieldsError):
     """The organization has several integrations with this ESP, so the caller must choose one."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(
-            f"The organization has several integrations with {title}. Choose one by its id."
-        )
-
 
 class NoFieldSource(RecipientFieldsError):
     """The API of the ESP does not list its fields."""

@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from enum import Enum
 from typing import Self, TypeAlias
 
@@ -13,7 +14,7 @@ from attrs import frozen
 
 from ..arguments import require_type
 from ..errors import InvalidField, Rule, Violation
-from ..instants import format_instant, parse_date, parse_instant
+from ..instants import NoSuchTime, format_instant, parse_date, parse_instant
 from ..suggestions import closest_match
 from ..text import (
     MAX_LINE_LENGTH,
@@ -318,8 +319,9 @@ def _canonical_values(data_type: DataType, values: Sequence[object]) -> tuple[Sc
 def canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
     """Return the canonical form of a value of this type, or the rule that it breaks.
 
-    Whole numbers are `int`, date-times are like `2026-11-20T09:15:00.123Z`, and texts and booleans
-    are unchanged.
+    Whole numbers are `int`, dates and date-times are texts like `2026-11-20` and
+    `2026-11-20T09:15:00.123Z`, and texts and booleans are unchanged. Dates and date-times can also
+    be `date` and aware `datetime` objects.
     """
     return canonical_function(data_type)(value)
 
@@ -340,20 +342,25 @@ def _canonical_string(value: object) -> Scalar | Violation:
 
 
 def _canonical_date(value: object) -> Scalar | Violation:
+    if type(value) is date:
+        return value.isoformat()
     if not isinstance(value, str):
         return _not_string(DataType.DATE)
     try:
-        parse_date(value)
+        return parse_date(value).isoformat()
+    except NoSuchTime as error:
+        return Violation(Rule.FORMAT, str(error))
     except ValueError:
         return Violation(Rule.FORMAT, "Write a date like 2026-11-20.")
-    return value
 
 
 def _canonical_datetime(value: object) -> Scalar | Violation:
-    if not isinstance(value, str):
+    if not isinstance(value, str | datetime):
         return _not_string(DataType.DATETIME)
     try:
-        return format_instant(parse_instant(value))
+        return format_instant(value if isinstance(value, datetime) else parse_instant(value))
+    except NoSuchTime as error:
+        return Violation(Rule.FORMAT, str(error))
     except ValueError:
         return Violation(Rule.FORMAT, "Write a datetime like 2026-11-20T09:15:00.123Z.")
     except OverflowError:

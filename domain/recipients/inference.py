@@ -11,13 +11,11 @@ from attrs import field, frozen, mutable
 from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import FieldDraft, RecipientField
-from ..fields.origins import API
+from ..fields.unstored import define_fields
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
-from ..identity import FieldId, OrganizationId
-from ..instants import from_epoch_milliseconds
 from ..text import MAX_LINE_LENGTH, clean_line
 from .columns import match_columns, propose_keys
-from .schema import CheckedRecipient, RecipientSchema
+from .schema import NOT_SET, CheckedRecipient, RecipientSchema
 from .texts import RecipientTexts, TextFormats
 
 __all__ = ["DEFAULT_MAX_PROPOSED_VALUES", "Doubt", "FieldInference", "ProposedField"]
@@ -110,12 +108,11 @@ class FieldInference:
 
         `row` identifies the recipient in `ProposedField.exceptions`.
         """
-        empty = (None,) if self.formats is None else (None, "")
         for title, value in values.items():
             column = self._columns.get(title)
             if column is None:
                 column = self._columns[title] = self._new_column()
-            if value not in empty:
+            if value not in NOT_SET:
                 column.add(value, row)
 
     def propose(
@@ -240,9 +237,5 @@ def _allowed_values(texts: Collection[str]) -> AllowedValues | None:
 
 def _schema_of_every_type() -> RecipientSchema:
     """Return a schema with one field for each data type, whose key is the name of the type."""
-    return RecipientSchema.of(
-        FieldDraft(name=each.value, key=each.value, data_type=each)
-        .define(by=API, at=from_epoch_milliseconds(0))
-        .with_id(FieldId(number), OrganizationId(1))
-        for number, each in enumerate(DataType, start=1)
-    )
+    drafts = (FieldDraft(name=each.value, key=each.value, data_type=each) for each in DataType)
+    return RecipientSchema.of(define_fields(drafts))

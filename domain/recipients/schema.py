@@ -18,6 +18,9 @@ __all__ = ["CheckedRecipient", "RecipientSchema"]
 
 T = TypeVar("T")
 
+NOT_SET: tuple[object, ...] = (None, "")
+"""The values that mean that the value is not set."""
+
 ValueCheck: TypeAlias = Callable[[T], object]
 """Returns the canonical form of a value, or the violation of the rule that it breaks."""
 
@@ -36,20 +39,29 @@ _BAD_KEY = Violation(
 class CheckedRecipient:
     """The result of a check.
 
-    `values` contains the values that are permitted, in canonical form. The path of each violation
-    is the key of a field, or empty if the key itself can't be written in a document.
+    `values` contains the values that are permitted, in canonical form. `unlisted` contains those
+    that are of the right type, but none of the allowed values. The path of each violation is the
+    key of a field, or empty if the key itself can't be written in a document.
     """
 
     values: Mapping[str, object]
     violations: tuple[Violation, ...] = ()
+    unlisted: Mapping[str, object] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class _Unlisted(Violation):
+    """A value, in canonical form, is not one of the allowed values."""
+
+    value: object
 
 
 @frozen
 class RecipientSchema:
     """The values that a recipient can have: for each field, values of its type, or None.
 
-    None or a missing value means that the value is not set. No value is required. If
-    `additional` is true, a recipient can have values without a field, which are not checked.
+    None, a missing value and an empty text mean that the value is not set. No value is required.
+    If `additional` is true, a recipient can have values without a field, which are not checked.
 
     `definitions` are the keys of the fields that stand for others, by the keys of these. A
     recipient has the value of such a field under one of its keys only.
@@ -82,9 +94,10 @@ class RecipientSchema:
     def check(self, values: Mapping[str, object], *, suggest: bool = True) -> CheckedRecipient:
         """Check the values of a recipient, by the keys of their fields, and return the result.
 
-        In canonical form, whole numbers are `int`, and date-times are like
-        `2026-11-20T09:15:00.123Z`. Only the first 20 violations have suggestions of similar keys
-        or values. If `suggest` is false, none has: this saves milliseconds for each violation.
+        In canonical form, whole numbers are `int`, dates and date-times are texts like `2026-11-20`
+        and `2026-11-20T09:15:00.123Z`, and a value that is not set is None. Only the first 20
+        violations have suggestions of similar keys or values. If `suggest` is false, none has: this
+        saves milliseconds for each violation.
         """
         return self.apply(self._checks, values, suggest=suggest)
 
@@ -93,10 +106,13 @@ class RecipientSchema:
     ) -> CheckedRecipient:
         """Check values as `check` does, with these checks for the keys of the fields."""
         permitted: dict[str, object] = {}
+        unlisted: dict[str, object] = {}
         violations: list[Violation] = []
         for key, value in values.items():
             check = checks.get(key, self.check_unknown)
-            checked = None if value is None and key in checks else check(value)
+            checked = None if value in NOT_SET and key in checks else check(value)
+            if isinstance(checked, _Unlisted):
+                unlisted[key] = checked.value
             if isinstance(checked, Violation):
                 suggest = suggest and len(violations) < _MAX_SUGGESTIONS
                 violations.append(self._located(checked, key, value, suggest=suggest))
@@ -104,14 +120,18 @@ class RecipientSchema:
                 permitted[key] = checked
         if self.definitions:
             violations += self._repeated(values)
-        return CheckedRecipient(permitted, tuple(violations))
+        return CheckedRecipient(permitted, tuple(violations), unlisted)
+
+    def definition_of(self, key: str) -> str:
+        """Return the key of the field that stands for this one, or the key itself."""
+        return self.definitions.get(key, key)
 
     def _repeated(self, values: Mapping[str, object]) -> Iterator[Violation]:
         """Yield a violation for each value of a field that has another value."""
         first: dict[str, str] = {}
         for key, value in values.items():
-            if value is not None and key in self.fields:
-                other = first.setdefault(self.definitions.get(key, key), key)
+            if value not in NOT_SET and key in self.fields:
+                other = first.setdefault(self.definition_of(key), key)
                 if other != key:
                     message = f"This is the same field as {other}. Remove one of both."
                     yield Violation(Rule.DUPLICATE_ITEM, message, (key,))
@@ -152,11 +172,13 @@ def value_check(recipient_field: RecipientField, canonical: ValueCheck[T]) -> Va
 
 def _allowed_value_check(canonical: ValueCheck[T], allowed: AllowedValues) -> ValueCheck[T]:
     values = frozenset(allowed.values)
-    not_allowed = _not_allowed(allowed)
+    message = _describe_allowed(allowed)
 
     def check(value: T) -> object:
         result = canonical(value)
-        return result if result in values or isinstance(result, Violation) else not_allowed
+        if result in values or isinstance(result, Violation):
+            return result
+        return _Unlisted(rule=Rule.UNKNOWN_VALUE, message=message, value=result)
 
     return check
 
@@ -167,13 +189,11 @@ def _check_text(value: object) -> object:
     return canonical_value(DataType.TEXT, value)
 
 
-def _not_allowed(allowed: AllowedValues) -> Violation:
+def _describe_allowed(allowed: AllowedValues) -> str:
     values = allowed.values
     listed = ", ".join(map(str, values[: _MAX_LISTED_VALUES + 1]))
     if len(values) <= _MAX_LISTED_VALUES and len(listed) <= _MAX_LISTED_LENGTH:
-        message = f"Use one of {listed}."
-    elif len(values) == 1:
-        message = "Use the allowed value of the field."
-    else:
-        message = f"Use one of the {len(values):,} allowed values of the field."
-    return Violation(Rule.UNKNOWN_VALUE, message)
+        return f"Use one of {listed}."
+    if len(values) == 1:
+        return "Use the allowed value of the field."
+    return f"Use one of the {len(values):,} allowed values of the field."

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from recipient_fields.domain import (
-    AdministratorNotFound,
-    ApiKeyNotFound,
-    CatalogTooLarge,
-    FieldNotFound,
-)
-from recipient_fields.domain.esp import IntegrationNotFound
-
-from ..service.selection import shown_storage
 from .options import setting_option
 from .output import note, one_line
-from .target_options import selects_service
+from .precedence import selects_service
 from .variables import require_known_variables, warn_of_unknown_variables
 
 
@@ -38,17 +28,9 @@ def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) ->
 STORAGE = setting_option("storage", expose_value=False, callback=_choose_storage)
 """The option of every command, so that it works before and after a command's name."""
 
-_LISTS: Mapping[type[Exception], str] = {
-    FieldNotFound: "`recipient-fields fields list` shows their ids and keys.",
-    IntegrationNotFound: "`recipient-fields integrations list` shows their ids.",
-    ApiKeyNotFound: "`recipient-fields keys list` shows their ids.",
-    AdministratorNotFound: "`recipient-fields administrators list` shows their email addresses.",
-}
-"""The command that lists what exists, for errors about something that does not."""
-
 
 class Command(click.Command):
-    """A command for a storage.
+    """A command for a storage. Its errors are one clear line and exit status 1.
 
     `changes_storage`: first print the storage, unless the output is for programs.
     `creates_storage`: require that all variables with our prefix are known, because a misspelled
@@ -65,6 +47,7 @@ class Command(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        _add_storage(self)
         self.changes_storage = changes_storage
         self.creates_storage = creates_storage
         self.lists_variables = lists_variables
@@ -77,41 +60,35 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        # Imported here, so that help starts without the errors of all rooms.
+        from .failures import reporting_failures
+
         if self.creates_storage:
             require_known_variables(ctx)
-        if self.changes_storage and not ctx.params.get("as_json"):
-            ctx.invoke(_print_storage, ctx)  # With usage errors as those of the command.
-        try:
+        with reporting_failures(ctx):
+            if self.changes_storage and not ctx.params.get("as_json"):
+                ctx.invoke(_print_storage, ctx)  # With usage errors as those of the command.
             return super().invoke(ctx)
-        except CatalogTooLarge as error:
-            raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
-        except tuple(_LISTS) as error:
-            advice = next(each for kind, each in _LISTS.items() if isinstance(error, kind))
-            raise click.ClickException(f"{error} {advice}") from error
-
-
-def larger_catalogs(ctx: click.Context) -> str:
-    """Return how to permit a larger list of an organization's fields."""
-    if selects_service(ctx):
-        return "The operator of the service can permit more with `serve --catalog-size`."
-    return "To permit more, add --catalog-size, and use the same value for `serve`."
 
 
 def _print_storage(ctx: click.Context) -> None:
+    from ..service.selection import shown_storage
+
     if not selects_service(ctx):
         note(one_line(f"Storage: {shown_storage(ctx.obj)}"))
 
 
 class CommandGroup(click.Group):
-    """A group whose commands have the option `--storage`.
-
-    Its help shows the first paragraph of each command's help, which click would cut to one line.
-    """
+    """A group whose commands have the option `--storage`."""
 
     command_class: type[click.Command] | None = Command
 
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Add the command to the group."""
-        cmd.params.append(STORAGE)
-        cmd.short_help = inspect.cleandoc(cmd.help or "").partition("\n\n")[0]
-        super().add_command(cmd, name)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _add_storage(self)
+
+
+def _add_storage(command: click.Command) -> None:
+    """Add `--storage`, and for the help of its group a summary that click does not cut."""
+    command.params.append(STORAGE)
+    command.short_help = inspect.cleandoc(command.help or "").partition("\n\n")[0]

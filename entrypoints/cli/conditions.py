@@ -34,7 +34,7 @@ from .strict_options import chosen_strictness, strict_options
 from .violations import reporting_violations
 
 REFUSED = 3
-"""The exit status if the ESP can't express a condition."""
+"""The exit status if the ESP can't express a condition, or if its code has mistakes."""
 
 _INVALID = "The condition is invalid."
 _NOT_CONNECTED = "not connected"
@@ -103,17 +103,17 @@ def compile_(
     otherwise: str,
     condition: str,
     *,
+    allow_mistakes: bool,
     strict: bool,
-    strict_caveats: bool,
     as_json: bool,
 ) -> None:
     """Compile a condition for an ESP: print code that selects one of two texts.
 
     CONDITION is text, such as `visits >= 3`, or its JSON form. If the ESP can't
-    express it, the command prints the reason and exits with status 3.
+    express it, or if there are mistakes, the command prints the reason and exits with status 3.
     """
     target = required_target(esp, integration)
-    rejected = chosen_strictness(strict=strict, strict_caveats=strict_caveats)
+    rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
     with (
         reporting_violations(_INVALID, as_json=as_json),
         open_for_organization(storage, organization) as (core, chosen),
@@ -125,8 +125,8 @@ def compile_(
     elif "refused" in result:
         note(f"{DIALECTS[Esp(result['esp'])].title}: {result['refused']}")
     else:
-        for caveat in result["caveats"]:
-            note(f"Caveat: {caveat}")
+        for warning in result["warnings"]:
+            note(f"{warning['kind'].capitalize()}: {warning['message']}")
         print_line(f"{result['prelude'] or ''}{result['code']}")
     if "refused" in result:
         click.get_current_context().exit(REFUSED)

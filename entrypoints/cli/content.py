@@ -22,18 +22,23 @@ from recipient_fields.domain.fields.values import derive_key
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options
-from .options import OneOf, json_option, option
+from .options import json_option, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_bytes, print_json, print_line
 from .output_files import complete_outputs
 from .strict_options import chosen_strictness, strict_options
+from .typed_options import OneOf
 from .violations import (
     name_of,
+    note_unlisted,
     note_violations,
     note_warnings,
     parse_json_file,
     reporting_violations,
 )
+
+FINDINGS = 3
+"""The exit status if a check finds something."""
 
 _MARK = "\ufeff"
 _INVALID = "The content is invalid."
@@ -43,6 +48,16 @@ _surface_option = option(
     type=OneOf(Surface),
     help="Where the email shows CONTENT. By default, content with an HTML tag is html, and other"
     " content text.",
+)
+
+
+_literal_option = option(
+    "--literal",
+    "literals",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
+    " You can repeat this option.",
 )
 
 
@@ -58,32 +73,43 @@ def content() -> None:
 
 @content.command()
 @organization_option
-@option("--strict", is_flag=True, help="Fail if there are mistakes.")
+@strict_options
+@_literal_option
 @json_option
 @_content_argument
 @click.pass_obj
 def check(
-    storage: str, organization: str, content: BinaryIO, *, strict: bool, as_json: bool
+    storage: str,
+    organization: str,
+    literals: tuple[str, ...],
+    content: BinaryIO,
+    *,
+    allow_mistakes: bool,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Check CONTENT without an ESP, and print the keys of the fields that it uses.
 
-    CONTENT is a UTF-8 file, by default standard input.
+    CONTENT is a UTF-8 file, by default standard input. Code of an ESP is a mistake, because other
+    ESPs do not read it. If the command finds violations or mistakes, it prints them with their
+    places and no keys, and exits with status 3.
     """
+    rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
     _, text = _decoded(content.read())
     with (
-        reporting_violations(_INVALID, source=text, as_json=as_json),
+        reporting_violations(_INVALID, source=text, as_json=as_json, status=FINDINGS),
         open_for_organization(storage, organization) as (core, chosen),
     ):
-        parsed = read_content(text)
-        keys = core.content.check_content(chosen.id, parsed)
+        checked = core.content.check_content(
+            chosen.id, read_content(text), strict=rejected, literals=literals
+        )
     if as_json:
-        print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
+        document = {"fields": list(checked.keys), "warnings": render_warnings(checked.warnings)}
+        print_json(document)
     else:
-        note_warnings(parsed.warnings)
-        for key in keys:
+        note_warnings(checked.warnings)
+        for key in checked.keys:
             print_line(key)
-    if strict and parsed.warnings:
-        click.get_current_context().exit(1)
 
 
 @content.command()
@@ -100,14 +126,7 @@ def check(
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
-@option(
-    "--literal",
-    "literals",
-    multiple=True,
-    metavar="TEXT",
-    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
-    " You can repeat this option.",
-)
+@_literal_option
 @_content_argument
 @click.pass_obj
 def export(
@@ -122,13 +141,14 @@ def export(
     *,
     everywhere: bool,
     raw: bool,
+    allow_mistakes: bool,
     strict: bool,
-    strict_caveats: bool,
 ) -> None:
     """Replace references and conditions in CONTENT with code for one ESP, or for each integration.
 
     CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
-    output. If the content can't be exported, it writes nothing and reports all reasons.
+    output. If the content can't be exported, or has mistakes, it writes nothing and reports all
+    reasons.
 
     With --all, it writes the files of all integrations for which the content can be exported, and
     reports the others. The exit status is 1 if there are any. The name of a file contains the id
@@ -142,7 +162,7 @@ def export(
     options = ExportOptions(
         surface=surface,
         raw=raw,
-        strict=chosen_strictness(strict=strict, strict_caveats=strict_caveats),
+        strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
         literals=literals,
     )
     if not everywhere and target is None:
@@ -272,7 +292,8 @@ def preview(
         parsed = read_content(text)
         shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
     note_warnings(parsed.warnings)
-    print_bytes(mark + shown.encode())
+    note_unlisted(shown.unlisted)
+    print_bytes(mark + shown.content.encode())
 
 
 def _decoded(content: bytes) -> tuple[bytes, str]:

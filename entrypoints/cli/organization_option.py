@@ -18,8 +18,9 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 
-from .options import Option, open_existing, option
+from .options import Option, option
 from .output import one_line, printable
+from .storages import open_existing
 
 
 class OrganizationReference(click.ParamType[str]):

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import click
-from wcwidth import wcswidth
 
 from recipient_fields.application.documents.strict_json import render_json
 
@@ -30,12 +29,22 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 def table_lines(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
     """Yield the lines of a table."""
     cells = [list(titles)] + [["-" if c is None else one_line(str(c)) for c in row] for row in rows]
-    widths = [max(wcswidth(row[column]) for row in cells) for column in range(len(titles))]
+    widths = [max(_width(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
         padded = (
-            cell + " " * (width - wcswidth(cell)) for cell, width in zip(row, widths, strict=True)
+            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
         )
         yield "  ".join(padded).rstrip()
+
+
+def _width(text: str) -> int:
+    """Return the number of columns in a terminal."""
+    if text.isascii():
+        return len(text)
+    # Imported here because most tables are ASCII.
+    from wcwidth import wcswidth
+
+    return wcswidth(text)
 
 
 def print_line(text: str) -> None:

@@ -1,23 +1,29 @@
-"""The options `--strict` and `--strict-caveats` of commands that print code for an ESP."""
+"""The options `--allow-mistakes` and `--strict`: which warnings are errors."""
 
 from __future__ import annotations
 
-from recipient_fields.domain.content import Strict
+import click
+
+from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 
 from .options import F, option
 
 
 def strict_options(command: F) -> F:
-    """Add `--strict` and `--strict-caveats` to the command."""
-    mistakes = option("--strict", is_flag=True, help="Print nothing if there are mistakes.")
-    caveats = option(
-        "--strict-caveats", is_flag=True, help="Print nothing if there are mistakes or caveats."
+    """Add `--allow-mistakes` and `--strict` to the command."""
+    allow = option(
+        "--allow-mistakes",
+        is_flag=True,
+        help="Only warn of mistakes. Without this option, the command fails if there are any.",
     )
-    return mistakes(caveats(command))
+    strict = option("--strict", is_flag=True, help="Fail if there are caveats, too.")
+    return allow(strict(command))
 
 
-def chosen_strictness(*, strict: bool, strict_caveats: bool) -> Strict:
-    """Return which warnings the options reject."""
-    if strict_caveats:
-        return True
-    return "mistakes" if strict else False
+def chosen_strictness(*, allow_mistakes: bool, strict: bool) -> Strict:
+    """Return which warnings the options reject. Both options together are a usage error."""
+    if allow_mistakes and strict:
+        raise click.UsageError("Use either --allow-mistakes or --strict.")
+    if allow_mistakes:
+        return False
+    return strict or DEFAULT_STRICT

@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 from attrs import frozen
-from click.core import ParameterSource
 
 from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
-from recipient_fields.application.environment import VARIABLE_PREFIX, read_variables
+from recipient_fields.application.environment import read_variables
 from recipient_fields.application.fields.plan_documents import SavedPlan
 from recipient_fields.domain import (
     API,
@@ -25,7 +24,6 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import EspNames, Integration
 
 from ..service.selection import open_service
-from ..service.settings import variable_of
 from .options import F, option
 from .organization_option import (
     open_for_organization,
@@ -33,9 +31,8 @@ from .organization_option import (
     organization_or_url_option,
 )
 from .output import one_line
-
-API_KEY_VARIABLE = f"{VARIABLE_PREFIX}API_KEY"
-"""There is no option for the API key, because all users of a machine can read command lines."""
+from .precedence import selects_service
+from .variables import API_KEY_VARIABLE
 
 _AUTHOR = Author(API, name=OPERATOR)
 """The author of changes to a storage: only the API's channel may change API-managed fields."""
@@ -97,33 +94,6 @@ def open_target(
     if organization is None:
         raise click.UsageError("Missing option '--organization' or '--url'.")
     return _open_storage(ctx.obj, organization, **settings)
-
-
-def selects_service(ctx: click.Context) -> bool:
-    """Return whether `--url` applies. The command line takes precedence over variables."""
-    for source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
-        has_url = _is_set(ctx, "url", source)
-        others = [name for name in ("storage", "organization") if _is_set(ctx, name, source)]
-        if has_url and others:
-            raise click.UsageError(
-                f"--url ({variable_of('url')}) can't be combined with --{others[0]}"
-                f" ({variable_of(others[0])})."
-            )
-        if has_url or others:
-            return has_url
-    return False
-
-
-def is_on_command_line(ctx: click.Context, name: str) -> bool:
-    """Return whether the command line has the option, after the command or before it."""
-    return _is_set(ctx, name, ParameterSource.COMMANDLINE)
-
-
-def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bool:
-    """Return whether the option of the command, or of a group before it, is from this source."""
-    if ctx is None:
-        return False
-    return ctx.get_parameter_source(name) is source or _is_set(ctx.parent, name, source)
 
 
 @contextmanager

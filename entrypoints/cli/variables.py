@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 
 import click
+from attrs import fields_dict
 
 from recipient_fields.application.environment import FILE_SUFFIX, VARIABLE_PREFIX
-from recipient_fields.domain import closest_match
 
-from ..service.selection import credential_variables
-from ..service.settings import variable_of
+from ..service.settings import Settings, variable_of
+from .lazy_command import commands_of
 from .options import option_variables
 from .output import note
-from .target_options import API_KEY_VARIABLE
+
+API_KEY_VARIABLE = f"{VARIABLE_PREFIX}API_KEY"
+"""There is no option for the API key, because all users of a machine can read command lines."""
 
 _FORMER = frozenset(map(variable_of, ("server", "prepare", "no-prepare", "any-cpu")))
 """Variables that an earlier version read."""
@@ -51,31 +53,58 @@ def require_known_variables(ctx: click.Context) -> None:
 
 def unknown_variables(ctx: click.Context, environment: Mapping[str, str]) -> dict[str, str]:
     """Return a message for each variable with our prefix that is no setting."""
-    candidates = sorted(set(_ours(environment)) - set(option_variables(ctx.find_root().command)))
-    if not candidates:  # The credentials of ESPs need more imports.
+    # First compare with what is imported, because most commands find no other variable.
+    candidates = {*_ours(environment)} - {*map(variable_of, fields_dict(Settings))}
+    candidates -= {variable for each in _path(ctx) for variable in option_variables(each)}
+    if not candidates:
         return {}
-    secrets = {API_KEY_VARIABLE, *credential_variables()}
-    known = {*option_variables(ctx.find_root().command), *secrets}
-    known |= {f"{variable}{FILE_SUFFIX}" for variable in secrets}
+    known = _all_variables(ctx.find_root().command)
     names = [variable.removeprefix(VARIABLE_PREFIX).lower() for variable in sorted(known)]
-    return {each: _message(each, names) for each in candidates if each not in known}
+    return {each: _message(each, names) for each in sorted(candidates - known)}
+
+
+def _path(ctx: click.Context) -> Iterator[click.Command]:
+    """Yield the command of the context and the groups before it."""
+    yield ctx.command
+    if ctx.parent is not None:
+        yield from _path(ctx.parent)
+
+
+def _all_variables(main: click.Command) -> set[str]:
+    from ..service.selection import credential_variables
+
+    secrets = {API_KEY_VARIABLE, *credential_variables()}
+    files = {f"{variable}{FILE_SUFFIX}" for variable in secrets}
+    return {*secrets, *files, *_below(main)}
+
+
+def _below(command: click.Command) -> Iterator[str]:
+    """Yield the variables of the options of the command and of its subcommands."""
+    yield from option_variables(command)
+    if isinstance(command, click.Group):
+        for each in commands_of(command).values():
+            yield from _below(each)
 
 
 def _ours(environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the variables with our prefix, without those that Kubernetes sets."""
     for variable, value in environment.items():
+        if not variable.startswith(VARIABLE_PREFIX):
+            continue
         name = variable.removeprefix(VARIABLE_PREFIX)
         is_port = name == "PORT" or name.endswith("_PORT")
         is_foreign = _OF_KUBERNETES.fullmatch(name) or (
             is_port and _PORT_OF_KUBERNETES.fullmatch(value)
         )
-        if variable.startswith(VARIABLE_PREFIX) and not is_foreign:
+        if not is_foreign:
             yield variable
 
 
 def _message(variable: str, names: list[str]) -> str:
     if variable in _FORMER:
         return f"{variable} has no effect any more: remove it."
+    from recipient_fields.domain import closest_match
+
     name = variable.removeprefix(VARIABLE_PREFIX)
     # Some users put the command before the option: SERVE_LISTEN.
     similar = closest_match(name, names) or closest_match(name.partition("_")[2], names)

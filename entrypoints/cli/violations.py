@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -14,13 +14,14 @@ from recipient_fields.application.documents.violations import render_violation
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
-from recipient_fields.domain.content import ContentWarning
-from recipient_fields.domain.esp import UnnamedField
+from recipient_fields.domain.content import ContentWarning, WarningCode, WarningKind
+from recipient_fields.domain.esp import RejectedWarning, UnnamedField
 
 from .output import note, one_line, print_json
 from .proposals import setting_command
 
 _MAX_REPORTED = 100
+_PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 
 @contextmanager
@@ -30,8 +31,9 @@ def reporting_violations(
     file: str | None = None,
     source: str | None = None,
     as_json: bool = False,
+    status: int = 1,
 ) -> Iterator[None]:
-    """Report invalid input in the block: one line per violation, and exit status 1.
+    """Report invalid input in the block: one line per violation, and this exit status.
 
     With `file`, the name of the file that the violations are in, each line begins with it. With
     `source`, its text, each one is followed by its line. As JSON, all violations are one document
@@ -42,9 +44,11 @@ def reporting_violations(
     except InvalidInput as invalid:
         if as_json:
             print_json({"violations": [render_violation(each) for each in invalid.violations]})
-            click.get_current_context().exit(1)
-        note_violations(invalid, file=file, source=source)
-        raise click.ClickException(summary) from None
+        else:
+            note_violations(invalid, file=file, source=source)
+            advice = f" {_PERMISSION}" if all(map(_is_mistake, invalid.violations)) else ""
+            note(f"Error: {summary}{advice}")
+        click.get_current_context().exit(status)
 
 
 def note_violations(
@@ -56,6 +60,14 @@ def note_violations(
         _report(violation, file, lines)
     if len(invalid.violations) > _MAX_REPORTED:
         note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
+
+
+def note_unlisted(violations: Sequence[Violation]) -> None:
+    """Print a warning for each value of a recipient that is not an allowed one."""
+    for violation in violations[:_MAX_REPORTED]:
+        _report(violation, "Warning", [])
+    if violations:
+        note("The preview shows what a recipient with these values reads.")
 
 
 def name_of(file: BinaryIO) -> str:
@@ -74,16 +86,27 @@ def parse_json_file(file: BinaryIO) -> object:
 def note_warnings(warnings: Iterable[ContentWarning]) -> None:
     """Print each warning about content with its kind, its first place, and some of the others."""
     for warning in warnings:
-        note(f"{warning.code.kind.value.capitalize()}: {warning.position}: {warning.message}")
+        note(f"{_titled(warning.code)}: {warning.position}: {warning.message}")
         if warning.places:
             note(f"    {other_places(warning.places)}")
 
 
-def _report(violation: Violation, file: str | None, lines: list[str]) -> None:
-    """Print the violation, and the line that it is in if there are lines."""
+def _titled(code: WarningCode) -> str:
+    return code.kind.value.capitalize()
+
+
+def _is_mistake(violation: Violation) -> bool:
+    if not isinstance(violation, RejectedWarning):
+        return False
+    return violation.warning.kind is WarningKind.MISTAKE
+
+
+def _report(violation: Violation, prefix: str | None, lines: list[str]) -> None:
+    """Print the violation after the prefix, and the line that it is in if there are lines."""
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     pointer = str(render_violation(violation)["pointer"])
-    place = "".join(f"{each}: " for each in (file, pointer) if each)
+    kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else None
+    place = "".join(f"{each}: " for each in (prefix, pointer, kind) if each)
     note(one_line(f"{place}{violation.message}{hint}"))
     if isinstance(violation, UnnamedField):
         note(f"    {setting_command(violation.proposal)}")

@@ -10,6 +10,7 @@ import falcon
 from attrs import evolve, frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
     DataType,
@@ -20,10 +21,12 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
+    DEFAULT_STRICT,
     Content,
     ContentWarning,
     InvalidContent,
     Surface,
+    WarningCode,
     preview_content,
     read_content,
 )
@@ -35,6 +38,7 @@ from recipient_fields.domain.esp import (
     FieldCodes,
     Integration,
     NameProposal,
+    RejectedWarning,
     UnnamedField,
     export_content,
 )
@@ -129,11 +133,16 @@ class ContentView(Page):
         if preview is not None:
             errors = preview.errors
         is_refused = places is not None or (exports and preview is None)
+        is_shown = preview is not None and preview.text is not None
         self.pages.send(
             req,
             resp,
             "content.html",
-            status=HTTPStatus.UNPROCESSABLE_ENTITY if is_refused else errors.status,
+            status=HTTPStatus.UNPROCESSABLE_ENTITY
+            if is_refused
+            else HTTPStatus.OK
+            if is_shown
+            else errors.status,
             content=form.text("content"),
             literals=form.text("literals"),
             targets=targets.values(),
@@ -141,6 +150,7 @@ class ContentView(Page):
             chosen=form.text("target"),
             surface=form.text("surface"),
             raw=_export_options(form).raw,
+            allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
             values={} if preview else _entered_values(form),
             errors=errors,
@@ -186,6 +196,7 @@ def _export_options(form: Form) -> ExportOptions:
     return ExportOptions(
         surface=_SURFACES.get(form.text("surface")),
         raw=form.text("raw") == "true",
+        strict=False if form.text("allow_mistakes") == "true" else DEFAULT_STRICT,
         literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
     )
 
@@ -216,8 +227,8 @@ class _Export:
 class _Place:
     """A place in the content, and the reason why it is shown.
 
-    A warning has a kind, and a sentence with its other places if there are any. A field without a
-    name at an integration has the proposal of one.
+    A warning has a kind, and a sentence with its other places if there are any. A rejected one has
+    a kind, too. A field without a name at an integration has the proposal of one.
     """
 
     position: TextPosition
@@ -254,16 +265,21 @@ class _Places:
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     proposal = violation.proposal if isinstance(violation, UnnamedField) else None
-    return _Place(violation.position, f"{violation.reason}{hint}", proposal=proposal)
+    kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else ""
+    return _Place(violation.position, f"{violation.reason}{hint}", kind=kind, proposal=proposal)
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
     return _Place(
         warning.position,
         warning.message,
-        kind=warning.code.kind.value.capitalize(),
+        kind=_titled(warning.code),
         others=other_places(warning.places) if warning.places else "",
     )
+
+
+def _titled(code: WarningCode) -> str:
+    return code.kind.value.capitalize()
 
 
 @frozen
@@ -291,7 +307,10 @@ class _Sample:
 
 @frozen
 class _Preview:
-    """What a recipient with the sample values reads, or the errors of these values."""
+    """What a recipient with the sample values reads, and the errors of these values.
+
+    If a value has another type than its field, there is no text.
+    """
 
     samples: tuple[_Sample, ...]
     errors: FormErrors
@@ -316,20 +335,22 @@ class _Preview:
         checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
         errors = FormErrors(
             tuple(
-                FormError(f"{_VALUE}{each.path[0]}", str(each.path[0]), each.message)
+                FormError(
+                    f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message
+                )
                 for each in checked.violations
             )
         )
         text = None
-        if not errors.errors:
+        if len(checked.unlisted) == len(checked.violations):
             text = preview_content(
                 content,
                 by_key.values(),
-                checked.values,
+                {**checked.values, **checked.unlisted},
                 surface=exported.surface,
                 resolved=exported.resolved,
                 today=today,
-            )
+            ).content
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
 
 

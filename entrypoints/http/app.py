@@ -37,7 +37,7 @@ from .fields.resources import (
     Readiness,
 )
 from .heavy_requests import HeavyRequests
-from .media_types import JSON, PROBLEM, prefers_problem_document
+from .media_types import JSON
 from .openapi.reference_page import (
     REFERENCE_PATH,
     OpenApiDocument,
@@ -52,7 +52,6 @@ from .problems import (
     problem,
     problem_of,
     render_error,
-    render_problem,
 )
 from .readiness import CheckWithDeadline
 from .recipients.resources import RecipientChecks, RecipientSchemaItem
@@ -222,9 +221,5 @@ def _handle_unexpected_error(
 def _send(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
     resp.status = problem.status
     resp.set_headers(problem.headers)
-    if prefers_problem_document(req.accept):
-        resp.content_type = PROBLEM
-        resp.data = render_problem(problem, request_id(req))
-    else:
-        resp.content_type = JSON
-        resp.data = render_error(problem, request_id(req))
+    resp.content_type = JSON
+    resp.data = render_error(problem, request_id(req))

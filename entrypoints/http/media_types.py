@@ -16,12 +16,13 @@ JSON_SCHEMA = "application/schema+json"
 HTML = "text/html"
 MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
+"""A client that accepts only this type gets JSON, too: its library expects errors in RFC 9457."""
 
 _IN_UTF_8 = re.compile(
-    r"([^\s;,]+)[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|\"utf-8\")[ \t]*)?)*", re.IGNORECASE
+    r"([^\s;,]+)[ \t]*(?:;[ \t]*(?:charset=(?:utf-?8|\"utf-?8\")[ \t]*)?)*", re.IGNORECASE
 )
-"""A media type without parameters, or with the charset UTF-8. A trailing `;` is valid (RFC 9110,
-section 5.6.6)."""
+"""A media type without parameters, or with the charset UTF-8. Some clients call it `utf8`. A
+trailing `;` is valid (RFC 9110, section 5.6.6)."""
 _QUOTED = re.compile(r'"(?>(?:[^"\\]|\\.)*)"?')
 """A quoted string, also without its closing quote: searching for that quote again after each quote
 would take seconds."""
@@ -40,20 +41,6 @@ def require_acceptable(req: falcon.Request, media_types: tuple[str, ...]) -> Non
     raise RequestRejected(
         "not_acceptable", f"The service sends {' or '.join(media_types)}. Accept that media type."
     )
-
-
-def prefers_problem_document(accepted: str) -> bool:
-    """Return whether an `Accept` header names problem documents, and ranks plain JSON no higher."""
-    accepted = _readable(accepted)
-    if PROBLEM not in accepted:
-        return False
-    try:
-        problem, plain = (
-            mediatypes.quality(media_type, accepted) for media_type in (PROBLEM, JSON)
-        )
-    except ValueError:
-        return False
-    return problem > 0 and problem >= plain
 
 
 def admits_html(accepted: str) -> bool:

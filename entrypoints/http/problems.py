@@ -273,24 +273,6 @@ class ErrorDocument:
 
 
 @frozen(kw_only=True)
-class ProblemDocument:
-    """An error in the form of RFC 9457, if `Accept` has `application/problem+json`."""
-
-    type: str = field(
-        metadata=described("`urn:recipient-fields:problem:` and the code.", minLength=1)
-    )
-    title: str = field(metadata=described(minLength=1))
-    status: int = field(metadata=described(minimum=400, maximum=599))
-    detail: str = field(metadata=described(minLength=1))
-    code: str = field(metadata=_CODE)
-    request_id: str = field(metadata=_REQUEST_ID)
-    reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
-    limit: int | Unchanged = field(default=UNCHANGED, metadata=_LIMIT)
-    used: int | Unchanged = field(default=UNCHANGED, metadata=_USED)
-    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
-
-
-@frozen(kw_only=True)
 class Problem:
     """An error response, before it is rendered for a request."""
 
@@ -377,23 +359,6 @@ def render_error(problem: Problem, request_id: str) -> bytes:
         details=problem.details or UNCHANGED,
     )
     return render_json(render_document(ErrorDocument(error)))
-
-
-def render_problem(problem: Problem, request_id: str) -> bytes:
-    """Return the problem document (RFC 9457) as JSON."""
-    document = ProblemDocument(
-        type=f"urn:recipient-fields:problem:{problem.code}",
-        title=problem.code.replace("_", " ").capitalize(),
-        status=problem.status.value,
-        detail=problem.message,
-        code=problem.code,
-        request_id=request_id,
-        reason=UNCHANGED if problem.reason is None else problem.reason,
-        limit=UNCHANGED if problem.limit is None else problem.limit,
-        used=UNCHANGED if problem.used is None else problem.used,
-        details=problem.details or UNCHANGED,
-    )
-    return render_json(render_document(document))
 
 
 def failure_document(error: RecipientFieldsError) -> FailureDocument:

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
         RejectionReason,
         StorageUnavailable,
         VersionConflict,
+        define_fields,
     )
+    from .domain.conditions import InvalidRecipient
+    from .domain.content import InvalidContent, parse_content, preview_content
+    from .domain.esp import Esp, ExportOptions, FieldCodes, check_content, export_content
     from .entrypoints.service.selection import open_storage
 
     __version__: str
@@ -48,12 +52,17 @@ __all__ = [
     "Core",
     "Credential",
     "DataType",
+    "Esp",
+    "ExportOptions",
     "FieldChanges",
+    "FieldCodes",
     "FieldDraft",
     "FieldLimitReached",
     "FieldNotFound",
     "FieldQuery",
+    "InvalidContent",
     "InvalidField",
+    "InvalidRecipient",
     "KeyTaken",
     "MemoryStorage",
     "OperationForbidden",
@@ -66,17 +75,32 @@ __all__ = [
     "StorageUnavailable",
     "VersionConflict",
     "__version__",
+    "check_content",
+    "define_fields",
+    "export_content",
     "open_storage",
+    "parse_content",
+    "preview_content",
     "render_field",
 ]
 
-_OUTSIDE_THE_DOMAIN = {
+_MODULES = {
     "Core": "application",
+    "Esp": "domain.esp",
+    "ExportOptions": "domain.esp",
+    "FieldCodes": "domain.esp",
+    "InvalidContent": "domain.content",
+    "InvalidRecipient": "domain.conditions",
     "MemoryStorage": "adapters.memory",
     "SqliteStorage": "adapters.sqlite",
+    "check_content": "domain.esp",
+    "export_content": "domain.esp",
     "open_storage": "entrypoints.service.selection",
+    "parse_content": "domain.content",
+    "preview_content": "domain.content",
     "render_field": "application",
 }
+"""The packages of the names that are not in `domain`."""
 
 if not TYPE_CHECKING:  # Otherwise, type checkers would accept every name.
 
@@ -89,7 +113,7 @@ if not TYPE_CHECKING:  # Otherwise, type checkers would accept every name.
 
             value = version("recipient-fields")
         else:
-            module = _OUTSIDE_THE_DOMAIN.get(name, "domain")
+            module = _MODULES.get(name, "domain")
             value = getattr(import_module(f".{module}", __name__), name)
         globals()[name] = value
         return value

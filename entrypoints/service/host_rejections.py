@@ -7,8 +7,8 @@ from html import escape
 from attrs import frozen
 
 from ..http.client_addresses import Sender
-from ..http.media_types import HTML, JSON, PROBLEM, admits_html, prefers_problem_document
-from ..http.problems import Problem, problem, render_error, render_problem
+from ..http.media_types import HTML, JSON, admits_html
+from ..http.problems import Problem, problem, render_error
 from ..http.request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
 from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
 from ..server.rejections import RejectedRequest, RejectionResponse
@@ -33,7 +33,7 @@ class HostRejections:
     """The path below which a browser gets an HTML page, such as `/console`, if there is one."""
 
     def __call__(self, rejected: RejectedRequest) -> RejectionResponse:
-        """Log the request, and return the error object or, if the client prefers it, a problem."""
+        """Log the request, and return the error object, or a page to a browser."""
         headers = rejected.headers
         refused = problem(rejected.code)
         request_id = choose_request_id(headers.get("X_REQUEST_ID"))
@@ -62,7 +62,7 @@ class HostRejections:
     def _render(
         self, refused: Problem, request_id: str, rejected: RejectedRequest
     ) -> tuple[str, bytes]:
-        """Return the media type and the body that the client prefers."""
+        """Return the media type and the body of the response."""
         accepted = rejected.headers.get("ACCEPT", "")
         has_pages = self.pages is not None and f"{rejected.path}/".startswith(f"{self.pages}/")
         if has_pages and admits_html(accepted):
@@ -71,8 +71,6 @@ class HostRejections:
                 title=title, message=escape(refused.message), request_id=escape(request_id)
             )
             return _HTML, page.encode()
-        if prefers_problem_document(accepted):
-            return PROBLEM, render_problem(refused, request_id)
         return JSON, render_error(refused, request_id)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -205,11 +204,8 @@ def open_service(url: str, key: str) -> Iterator[tuple[RecipientFieldsClient, Or
     """
     from recipient_fields.adapters.client import RecipientFieldsClient
 
-    keys: dict[OrganizationId, str] = {}
-    with RecipientFieldsClient(url, keys=keys) as client:
-        organization_id = client.get_organization_id(key)
-        keys[organization_id] = key
-        yield client, organization_id
+    with RecipientFieldsClient(url, key) as client:
+        yield client, client.organization_id
 
 
 @contextmanager
@@ -345,6 +341,9 @@ def _entry_point(
 
     Raises: `unknown` if no entry point in the group has that name, or if it can't be loaded.
     """
+    # Imported here because it takes as long as a command, and few storages are of entry points.
+    from importlib.metadata import entry_points
+
     for entry_point in entry_points(group=group, name=scheme):
         try:
             opener: Callable[[str], Any] = entry_point.load()

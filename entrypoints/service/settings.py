@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_args, get_origin
 
 from attrs import Attribute, field, fields, frozen, resolve_types
-from cattrs import ClassValidationError, Converter
 
 from recipient_fields.application import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from recipient_fields.application.environment import VARIABLE_PREFIX, read_secret
-from recipient_fields.application.fields.references import is_id
 from recipient_fields.domain import OrganizationId, RecipientFieldsError
 
 from ..server.addresses import authority
@@ -226,22 +225,21 @@ class Settings:
         Raises: InvalidSettings if a value is invalid; the message lists every invalid value.
         UnusableCredentials if the file with a secret is not readable.
         """
-        variables = {setting.name: variable_of(setting.name) for setting in fields(cls)}
-        read = {
-            setting.name: read_secret(variables[setting.name], environment)
-            if setting.metadata.get("secret")
-            else environment.get(variables[setting.name], "")
-            for setting in fields(cls)
-        }
-        texts = {name: text for name, text in read.items() if text}
-        try:
-            return _converter.structure(texts, cls)
-        except ClassValidationError as invalid:
-            messages = [
-                f"Invalid value for {variables[note.name]}: {error}"
-                for error, note in invalid.group_exceptions()[0]
-            ]
-            raise InvalidSettings(" ".join(messages)) from None
+        values: dict[str, Any] = {}
+        messages: list[str] = []
+        for setting in fields(cls):
+            variable = variable_of(setting.name)
+            is_secret = setting.metadata.get("secret")
+            text = read_secret(variable, environment) if is_secret else environment.get(variable)
+            if not text:
+                continue
+            try:
+                values[setting.name] = parse_setting(setting, text)
+            except ValueError as error:
+                messages.append(f"Invalid value for {variable}: {error}")
+        if messages:
+            raise InvalidSettings(" ".join(messages))
+        return cls(**values)
 
     def require_console_url(self, listen: Address | None) -> None:
         """Check that the console has a URL if it needs one.
@@ -273,25 +271,24 @@ def parse_setting(setting: Attribute[Any], text: str) -> Any:
 
     Raises: ValueError if the text is invalid; the message describes a valid one.
     """
-    kind: Any = setting.type
-    return _converter.structure(text, kind)
+    return _parser(setting.type)(text)
 
 
-def _parse_boolean(text: str, _type: object) -> bool:
+def _parse_boolean(text: str) -> bool:
     word = text.strip().lower()
     if word not in _TRUE | _FALSE:
         raise ValueError("use `true` or `false`.")
     return word in _TRUE
 
 
-def _parse_address(text: str, _type: object) -> Address:
+def _parse_address(text: str) -> Address:
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match[3]) > _MAX_PORT:
         raise ValueError("use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080.")
     return Address(match[1] or match[2], int(match[3]))
 
 
-def _parse_origin(text: str, _type: object) -> WebOrigin:
+def _parse_origin(text: str) -> WebOrigin:
     """Return the origin as browsers send it: in lower case, and without the scheme's own port."""
     match = _ORIGIN.fullmatch(text.lower())
     if match is None or int(match["port"] or 1) not in range(1, _MAX_PORT + 1):
@@ -301,7 +298,7 @@ def _parse_origin(text: str, _type: object) -> WebOrigin:
     return WebOrigin(f"{match['scheme']}://{match['host']}{port}")
 
 
-def _parse_networks(text: str, _type: object) -> Networks:
+def _parse_networks(text: str) -> Networks:
     try:
         return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
@@ -310,54 +307,49 @@ def _parse_networks(text: str, _type: object) -> Networks:
         ) from None
 
 
-def _parse_organization_ids(text: str, _type: object) -> OrganizationIds:
+def _parse_organization_ids(text: str) -> OrganizationIds:
+    # Imported here because few commands have such ids, and it takes the modules of fields.
+    from recipient_fields.application.fields.references import is_id
+
     ids = [part.strip() for part in text.split(",") if part.strip()]
     if not all(map(is_id, ids)):
         raise ValueError("use ids of organizations separated by commas, for example 1,7.")
     return tuple(OrganizationId(int(each)) for each in ids)
 
 
-def _number_parser(annotated: Any) -> Callable[[str, object], int]:
-    (least, most) = annotated.__metadata__[0]
-
-    def parse(text: str, _type: object) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
-        if not is_number or int(text) < least or (most is not None and int(text) > most):
-            limit = f"from {least} to {most}" if most is not None else f"of {least} or more"
-            raise ValueError(f"use a whole number {limit}.")
-        return int(text)
-
-    return parse
+def _parse_number(text: str, limits: Range) -> int:
+    least, most = limits
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    if not is_number or int(text) < least or (most is not None and int(text) > most):
+        limit = f"from {least} to {most}" if most is not None else f"of {least} or more"
+        raise ValueError(f"use a whole number {limit}.")
+    return int(text)
 
 
-def _choice_parser(literal: Any) -> Callable[[str, object], str]:
-    *others, last = choices = get_args(literal)
-
-    def parse(text: str, _type: object) -> str:
-        if text not in choices:
-            raise ValueError(f"use {', '.join(others)} or {last}.")
-        return text
-
-    return parse
+def _parse_choice(text: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        *others, last = choices
+        raise ValueError(f"use {', '.join(others)} or {last}.")
+    return text
 
 
-def _is(form: object) -> Callable[[object], bool]:
-    """Return a test for types such as `Literal[…]`, of which the form is `Literal`."""
-    return lambda kind: get_origin(kind) is form
+_PARSERS: Mapping[object, Callable[[str], object]] = {
+    str: str,
+    bool: _parse_boolean,
+    Address: _parse_address,
+    Address | None: _parse_address,
+    WebOrigin | None: _parse_origin,
+    OrganizationIds: _parse_organization_ids,
+    Networks: _parse_networks,
+}
 
 
-_converter = Converter()
-_converter.register_structure_hook(bool, _parse_boolean)
-_converter.register_structure_hook(str, lambda text, _: text)
-_converter.register_structure_hook(Address, _parse_address)
-_converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
-_converter.register_structure_hook_func(
-    lambda kind: kind == MebibytesOrDefault, _number_parser(Mebibytes)
-)
-_converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
-_converter.register_structure_hook_func(
-    lambda kind: kind == OrganizationIds, _parse_organization_ids
-)
-_converter.register_structure_hook_func(lambda kind: kind == WebOrigin | None, _parse_origin)
-_converter.register_structure_hook_factory(_is(Annotated), _number_parser)
-_converter.register_structure_hook_factory(_is(Literal), _choice_parser)
+def _parser(kind: Any) -> Callable[[str], object]:
+    """Return the function that parses a text as a value of this type."""
+    if kind == MebibytesOrDefault:
+        return _parser(Mebibytes)
+    if get_origin(kind) is Annotated:
+        return partial(_parse_number, limits=kind.__metadata__[0])
+    if get_origin(kind) is Literal:
+        return partial(_parse_choice, choices=get_args(kind))
+    return _PARSERS[kind]

@@ -1,4 +1,4 @@
-"""The shared statements are valid in both databases."""
+"""The statements of the repositories are valid in both databases, and all of them are used."""
 
 from __future__ import annotations
 
@@ -6,61 +6,66 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from importlib import import_module
-from inspect import getmembers, isfunction, signature
-from pkgutil import iter_modules
+from importlib.resources import files
 
 import psycopg
 import pytest
 
-from recipient_fields.adapters import relational
+from recipient_fields import adapters
 from recipient_fields.adapters.postgres import dialect as postgres_dialect
-from recipient_fields.adapters.relational.dialect import Statement
-from recipient_fields.adapters.relational.fields import CountMatches, SelectPage
+from recipient_fields.adapters.postgres.citus.statements import CITUS_SQL
+from recipient_fields.adapters.postgres.dialect import MANY, POSTGRES, PostgresDialect
+from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
+from recipient_fields.adapters.relational.changes import UpdateFields
+from recipient_fields.adapters.relational.fields import SelectPage
 from recipient_fields.adapters.relational.history import SelectRecords
+from recipient_fields.adapters.relational.organizations import OWNED_TABLES, DeleteRows
+from recipient_fields.adapters.relational.statements import SQL, Statement, Statements, render
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.adapters.sqlite import dialect as sqlite_dialect
-from recipient_fields.domain import SortKey
+from recipient_fields.adapters.sqlite.dialect import SQLITE, provide_functions
+from recipient_fields.domain import FIELD_MEMBERS, SortKey
 
-NAME = re.compile(r":([a-z_]+)|%\(([a-z_]+)\)s")
-
-
-def statements() -> Iterator[Statement]:
-    """Yield each function of the package that returns a whole statement."""
-    for module in iter_modules(relational.__path__, f"{relational.__name__}."):
-        for name, function in getmembers(import_module(module.name), isfunction):
-            parameters = signature(function).parameters.values()
-            is_statement = [each.annotation for each in parameters] == ["Dialect"]
-            is_own = function.__module__ == module.name
-            if is_own and is_statement and not name.endswith("_columns"):
-                yield function
+VALUE = re.compile(r":([a-z_]+)|%\(([a-z_]+)\)s")
+STATEMENT = re.compile(r"(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+"""The beginning of a statement. Other texts are parts of some."""
 
 
-def pages() -> Iterator[Statement]:
-    """Yield the statements of queries: with each filter, with all of them, and without any."""
+def whole(statements: Statements) -> list[Statement]:
+    """Return the texts that are whole statements without variable columns."""
+    return [
+        each
+        for each in statements.by_name.values()
+        if STATEMENT.match(each.template) and "(columns" not in each.template
+    ]
+
+
+def built() -> Iterator[Statement]:
+    """Yield the statements of queries, with each filter, all and none, and those with columns."""
     lists = ("sources", "data_types", "keys", "integration_ids")
     filters = [(name,) for name in (*lists, "insertable", "text")]
     for used in [(), *filters, tuple(name for (name,) in filters)]:
         yield SelectPage(used, SortKey.NAME, False, True, True)
-        yield CountMatches(used)
     for sort in SortKey:
         yield SelectPage((), sort, True, True, False)
     columns = ("field_id", "key", "source", "operation")
-    for is_single in (False, True):
-        yield SelectRecords(tuple((column, is_single) for column in columns), is_single, True)
-    yield SelectRecords((), False, False)
+    for flag in (False, True):
+        yield SelectRecords(tuple((column, flag) for column in columns), flag, True, flag)
+    yield SelectRecords((), False, False, True)
+    yield from map(DeleteRows, OWNED_TABLES)
+    yield UpdateFields(SQL.update_fields, ("id", *(each.name for each in FIELD_MEMBERS[1:])))
 
 
-NAMED = list(statements())
-STATEMENTS = [*NAMED, *pages()]
-each_statement = pytest.mark.parametrize(
-    "statement", STATEMENTS, ids=[getattr(each, "__name__", str(each)) for each in STATEMENTS]
-)
+SHARED = [*whole(SQL), *built()]
+UPDATE = UpdateFields(POSTGRES_SQL.update_field, ("id", "name", "folded_name", "allowed_values"))
+
+
+def name_of(statement: object) -> str:
+    return str(getattr(statement, "name", statement))
 
 
 def nulls(sql: str) -> dict[str, None]:
     """Return NULL for each value of the statement."""
-    return dict.fromkeys(map("".join, NAME.findall(sql)))
+    return dict.fromkeys(map("".join, VALUE.findall(sql)))
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +73,39 @@ def sqlite_connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqli
     path = tmp_path_factory.mktemp("statements") / "fields.db"
     SqliteStorage(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        sqlite_dialect.provide_functions(connection)
+        provide_functions(connection)
         yield connection
 
 
-@each_statement
+@pytest.mark.parametrize("statement", SHARED, ids=name_of)
 def test_sqlite_can_execute_the_statement(
     sqlite_connection: sqlite3.Connection, statement: Statement
 ) -> None:
-    sql = sqlite_dialect.render(statement)
+    sql = render(statement, SQLITE)
     assert sqlite_connection.execute(f"EXPLAIN {sql}", nulls(sql)).fetchall()
 
 
-@each_statement
-def test_postgresql_can_execute_the_statement(shared_database: str, statement: Statement) -> None:
-    sql = postgres_dialect.render(statement)
+@pytest.mark.parametrize("dialect", [POSTGRES, MANY], ids=["one", "many"])
+@pytest.mark.parametrize("statement", [*SHARED, *whole(POSTGRES_SQL), UPDATE], ids=name_of)
+def test_postgresql_can_execute_the_statement(
+    shared_database: str, statement: Statement, dialect: PostgresDialect
+) -> None:
+    sql = postgres_dialect.render(statement, dialect)
     with psycopg.connect(shared_database) as connection:
         assert connection.execute(f"EXPLAIN {sql}", nulls(sql)).fetchall()
 
 
-def test_each_statement_has_its_own_name() -> None:
-    names = [each.__name__ for each in NAMED]
-    assert len(names) == len(set(names)) > 50
+def test_each_text_has_its_own_name_and_is_used() -> None:
+    named = [name for each in (SQL, POSTGRES_SQL, CITUS_SQL) for name in each.by_name]
+    assert len(named) == len(set(named)) > 80
+    assert set(used()) == set(named)
+
+
+def used() -> Iterator[str]:
+    """Yield the names of texts in the modules and in the texts of all databases."""
+    for package in ("relational", "sqlite", "postgres", "postgres/citus"):
+        for path in (files(adapters) / package).iterdir():
+            if path.name.endswith(".py"):
+                yield from re.findall(r"\b(?:\w+_)?SQL\.(\w+)", path.read_text("utf-8"))
+            elif path.name.endswith(".sql"):
+                yield from re.findall(r"\{(\w+)\}", path.read_text("utf-8"))

@@ -13,11 +13,11 @@ from threading import Thread, Timer
 import pytest
 from attrs import evolve
 
-from recipient_fields.adapters.relational import history
+from recipient_fields.adapters.relational.database import lock_catalog
+from recipient_fields.adapters.relational.history import RelationalHistoryRepository, remove_oldest
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite.dialect import SqliteConnection
-from recipient_fields.adapters.sqlite.history import SqliteHistoryRepository
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
@@ -246,7 +246,13 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     assert content(storage) == before
 
 
-WITHOUT_NAMES = """
+WITHOUT_FIELD_COUNT = """
+    ALTER TABLE organizations DROP COLUMN api_field_count;
+    ALTER TABLE organizations DROP COLUMN counted_revision;
+    PRAGMA user_version = 8;
+"""
+WITHOUT_NAMES = f"""
+    {WITHOUT_FIELD_COUNT}
     ALTER TABLE integrations DROP COLUMN refused_names;
     ALTER TABLE integrations DROP COLUMN names;
     PRAGMA user_version = 7;
@@ -427,22 +433,21 @@ def test_a_closed_storage_reports_that_even_if_its_file_was_removed(
 
 
 def test_other_writers_continue_while_a_history_is_pruned(
-    database: Path, storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+    database: Path, storage: SqliteStorage
 ) -> None:
     for number in range(6):
         add_field(storage.fields, OURS, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(OURS, HistoryQuery(descending=True, limit=1)).records[0]
     remaining: list[int] = []
 
-    def write(_: float) -> None:
+    def write() -> None:
         with closing(SqliteStorage(database)) as other:
             records = other.history.select(OURS, HistoryQuery()).records
             remaining.append(records[0].sequence)
             add_field(other.fields, OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
 
-    assert isinstance(storage.history, SqliteHistoryRepository)
-    pruned = evolve(storage.history, rows_per_removal=2)
-    monkeypatch.setattr(history, "sleep", write)
+    assert isinstance(storage.history, RelationalHistoryRepository)
+    pruned = evolve(storage.history, rows_per_removal=2, pause=write)
     assert pruned.prune(OURS, last.occurred_at) == last.sequence - 1
     assert remaining == list(range(3, last.sequence + 1, 2))
     assert storage.history.select(OURS, HistoryQuery()).records[0] == last
@@ -501,7 +506,8 @@ def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(
         connection.execute("UPDATE organizations SET record_bytes = 0, sized_sequence = 0")
 
     with closing(sqlite3.connect(database)) as connection:
-        history.remove_oldest(SqliteConnection(connection), ours, lambda _oldest, _size: (), 10)
+        locking = SqliteConnection(connection, lock_catalog(ours))
+        remove_oldest(locking, ours, lambda _oldest, _size: (), 10)
         connection.commit()
 
     with closing(sqlite3.connect(database)) as connection:

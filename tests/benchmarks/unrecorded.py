@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from attrs import evolve
 
-from recipient_fields.adapters.postgres import change_statements, changes, fields
+from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
+from recipient_fields.adapters.relational import changes
+from recipient_fields.adapters.relational.statements import NamedStatement
 from recipient_fields.adapters.shared_values import SharedDocument
 from recipient_fields.entrypoints.cli import main
 
@@ -18,17 +21,17 @@ def _without(statement: str, part: str, replacement: str = "") -> str:
     return shorter
 
 
-def _unrecorded(statement: str) -> str:
+def _unrecorded(statement: NamedStatement) -> NamedStatement:
     """Return the statement without its record, the sequence number and the time of the record."""
-    statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
-    statement = _without(statement, r",\s*last_sequence = .*?(?=\s*FROM added)")
+    text = _without(statement.template, r", recorded AS \(.*?FROM catalog, added\s*\)")
+    text = _without(text, r",\s*last_sequence = .*?(?=\s*FROM added)")
     returning = "RETURNING last_sequence, last_change_at"
-    return _without(statement, returning, "RETURNING organizations.id")
+    return evolve(statement, template=_without(text, returning, "RETURNING organizations.id"))
 
 
 with pytest.MonkeyPatch.context() as patch:
-    statement = _unrecorded(change_statements.insert_field())
-    patch.setattr(fields, "insert_field", lambda: statement)
+    statements = {**POSTGRES_SQL.by_name, "create_field": _unrecorded(POSTGRES_SQL.create_field)}
+    patch.setattr(POSTGRES_SQL, "by_name", statements)
     patch.setattr(changes, "author_document", lambda _: "{}")
-    patch.setattr(fields, "share_values", lambda _: SharedDocument("{}", {}))
+    patch.setattr(changes, "share_values", lambda _: SharedDocument("{}", {}))
     main()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recipient_fields.adapters.sqlite.integrations import SqliteIntegrationRepository
+from recipient_fields.adapters.relational.integrations import RelationalIntegrationRepository
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     AllowedValues,
@@ -141,13 +141,27 @@ def test_a_prelude_precedes_the_code(compiled, core, acme):
     assert run.err.startswith("Caveat: ")
 
 
-def test_only_strict_caveats_refuses_a_caveat(compiled, core, acme):
+def test_only_strict_refuses_a_caveat(compiled, core, acme):
     integration = synced(core, acme, Esp.SALESFORCE, "Plan")
-    permitted = compiled('plan = "pro"', "--strict", target=("--integration", integration))
-    assert permitted.status == 0
-    run = compiled('plan = "pro"', "--strict-caveats", target=("--integration", integration))
+    assert compiled('plan = "pro"', target=("--integration", integration)).status == 0
+    run = compiled('plan = "pro"', "--strict", target=("--integration", integration))
     assert (run.status, run.out) == (REFUSED, "")
     assert run.err.startswith("Salesforce Marketing Cloud: ")
+
+
+def test_a_name_that_the_last_sync_did_not_find_is_a_mistake(compiled, conditions, core, acme):
+    integration = synced(core, acme, Esp.HUBSPOT, "city")
+    target = ("--integration", integration)
+    message = "The field loyalty_tier is loyalty_tier at HubSpot (the last sync did not find it)."
+    for options in ((), ("--strict",)):
+        run = compiled("loyalty_tier is set", *options, target=target)
+        assert (run.status, run.out) == (REFUSED, "")
+        assert run.err.startswith(f"HubSpot: {message}")
+    permitted = compiled("loyalty_tier is set", "--allow-mistakes", target=target)
+    assert (permitted.status, permitted.out[:5]) == (0, "{% if")
+    assert permitted.err.startswith(f"Mistake: {message}")
+    explained = conditions("explain", *target, "loyalty_tier is set")
+    assert f"refused: {message}" in explained.out
 
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
@@ -201,7 +215,7 @@ def test_a_condition_is_explained_as_json_for_one_esp(conditions):
 
 @pytest.mark.parametrize("target", [(), ("--esp", "braze")], ids=["each", "braze"])
 def test_an_explanation_reads_the_catalog_once(conditions, target):
-    read = SqliteIntegrationRepository.read_catalog
+    read = RelationalIntegrationRepository.read_catalog
     assert count_calls(read, lambda: conditions("explain", *target, GOLD)) == 1
 
 

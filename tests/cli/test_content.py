@@ -25,7 +25,8 @@ from recipient_fields.domain.esp import Esp, EspField
 from ..support.command_line import CommandLine, Run, Script
 
 MAILCHIMP, BRAZE = 1, 2
-INVALID = 1
+INVALID, FOUND = 1, 3
+PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +82,7 @@ def test_a_check_says_at_which_integrations_a_key_without_a_field_works(
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), tiers)
     core.fields.delete_field(acme, FieldKey("tier"))
     checked = content(text, "check")
-    assert checked.status == INVALID
+    assert checked.status == FOUND
     assert f"{unknown} It works only for these integrations: 1 mailchimp (tier_1)." in checked.err
     assert exported(text).status == 0
     assert exported(text, integration=BRAZE).status == INVALID
@@ -135,25 +136,70 @@ def test_a_check_leaves_out_the_address_that_is_no_field(content):
 
 
 def test_a_check_as_json_has_fields_and_warnings(content):
-    run = content("{{recipient.shop}}\n{{recipients.shop}}", "check", "--json")
-    document = run.document()
+    text = "{{recipient.shop}}\n{{recipients.shop}}"
+    document = content(text, "check", "--json", "--allow-mistakes").document()
     assert document["fields"] == ["shop"]
     (warning,) = document["warnings"]
     assert (warning["line"], warning["column"], warning["kind"]) == (2, 1, "mistake")
 
 
 def test_a_check_suggests_the_name_of_a_link(content):
-    run = content('<a href="{{link.unsubscrib}}">Leave</a>', "check", "--strict")
-    assert run.status == INVALID
+    text = '<a href="{{link.unsubscrib}}">Leave</a>'
+    run = content(text, "check")
+    assert run.status == FOUND
     message = "Content has no `link.unsubscrib`. Did you mean `{{link.unsubscribe}}`?"
-    assert run.err == f"Mistake: Line 1, column 10: {message}\n"
+    assert run.err.splitlines() == [
+        f"Mistake: Line 1, column 10: {message}",
+        f"    {text}",
+        f"Error: The content is invalid. {PERMISSION}",
+    ]
 
 
-def test_a_strict_check_fails_if_there_are_warnings(content):
-    assert content("{{recipients.shop}}", "check").status == 0
-    run = content("{{recipients.shop}}", "check", "--strict")
-    assert run.status == INVALID
-    assert run.err.startswith("Mistake: Line 1, column 1: ")
+@pytest.mark.parametrize("options", [(), ("--strict",)], ids=["default", "strict"])
+def test_a_check_that_finds_a_mistake_exits_with_3(content, options):
+    text = "{{recipient.shop}} {{recipients.shop}}"
+    run = content(text, "check", *options)
+    assert (run.status, run.out) == (FOUND, "")
+    assert run.err.startswith("Mistake: Line 1, column 20: ")
+    permitted = content(text, "check", "--allow-mistakes")
+    assert (permitted.status, permitted.table()) == (0, ["shop"])
+    assert permitted.err.startswith("Mistake: Line 1, column 20: ")
+
+
+def test_a_check_finds_code_of_an_esp_which_content_for_all_does_not_have(content):
+    text = "Hello *|FNAME|*,\n{% if x %}{{ person.first_name }}{% endif %}"
+    run = content(text, "check")
+    assert (run.status, run.out) == (FOUND, "")
+    assert run.err.splitlines()[0] == (
+        "Mistake: Line 1, column 7: This is code of Mailchimp. Other ESPs do not read it. Write"
+        " `{{recipient.fname}}`."
+    )
+    found = [line for line in run.err.splitlines() if line.startswith("Mistake: ")]
+    assert [line.split(": ")[1] for line in found] == [
+        "Line 1, column 7",
+        "Line 2, column 1",
+        "Line 2, column 11",
+        "Line 2, column 34",
+    ]
+    literals = ("*|FNAME|*", "{% if x %}{{ person.first_name }}{% endif %}")
+    options = [option for text in literals for option in ("--literal", text)]
+    accepted = content(text, "check", "--strict", *options)
+    assert (accepted.status, accepted.out, accepted.err) == (0, "", "")
+
+
+def test_only_a_strict_check_fails_if_there_are_caveats(content):
+    text = "100 %OFF% <script>var x = '{{ name }}'</script>"
+    run = content(text, "check")
+    assert (run.status, run.err.count("Caveat: ")) == (0, 2)
+    strict = content(text, "check", "--strict")
+    assert (strict.status, strict.err.count("Caveat: ")) == (FOUND, 2)
+    assert strict.err.endswith("Error: The content is invalid.\n")
+
+
+def test_mistakes_are_either_permitted_or_rejected_with_caveats(content):
+    both = "Use either --allow-mistakes or --strict."
+    for command in (("check",), ("export", "--esp", "braze")):
+        assert content("", *command, "--allow-mistakes", "--strict").usage_error() == both
 
 
 @pytest.mark.parametrize("command", ["check", "export", "preview"])
@@ -162,14 +208,14 @@ def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, 
     recipient.write_text("{}")
     options = {"export": ("--esp", "braze"), "preview": ("--recipient", recipient)}
     run = content("{{recipient.fnam}} {{/if}}", command, *options.get(command, ()))
-    assert run.status == INVALID
+    assert run.status == (FOUND if command == "check" else INVALID)
     assert "Line 1, column 1: There is no field with the key fnam." in run.err
     assert "Line 1, column 20: This tag belongs to no block." in run.err
 
 
 def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
     run = content("Dear {{recipient.shop}},\r\n  {{recipient.fnam}}\r\n", "check")
-    assert (run.status, run.out) == (INVALID, "")
+    assert (run.status, run.out) == (FOUND, "")
     assert run.err.splitlines() == [
         "Line 2, column 3: There is no field with the key fnam. Did you mean fname?",
         "      {{recipient.fnam}}",
@@ -179,7 +225,7 @@ def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
 
 def test_violations_as_json_have_a_place(content):
     run = content("\n{{recipient.fnam}}", "check", "--json")
-    assert (run.status, run.err) == (INVALID, "")
+    assert (run.status, run.err) == (FOUND, "")
     (violation,) = json.loads(run.out)["violations"]
     assert (violation["line"], violation["column"]) == (2, 1)
     assert violation["suggestion"] == "fname"
@@ -203,7 +249,7 @@ def test_the_surface_of_an_export_is_an_option(exported):
 def test_an_export_replaces_references_and_nothing_else(
     script: Script, acme: OrganizationId, tmp_path: Path
 ):
-    text = "Größe {{x}}\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
+    text = "Größe [x]\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
     file = tmp_path / "in.html"
     file.write_bytes(text.encode())
     with (
@@ -213,7 +259,7 @@ def test_an_export_replaces_references_and_nothing_else(
         ) as process,
     ):
         out, _ = process.communicate(timeout=60)
-    assert out.decode() == "Größe {{x}}\r\n*|FNAME|* *|SHOP|*\r\n\r"
+    assert out.decode() == "Größe [x]\r\n*|FNAME|* *|SHOP|*\r\n\r"
 
 
 def test_an_export_reads_a_file(content, tmp_path):
@@ -241,9 +287,9 @@ def test_nothing_is_exported_if_there_are_violations(exported):
 
 def test_literals_stay_without_warnings(exported):
     text = "*|FNAME|* [[name]]"
-    assert exported(text, "--strict", integration=BRAZE).status == INVALID
+    assert exported(text, integration=BRAZE).status == INVALID
     literals = ("--literal", "*|FNAME|*", "--literal", "[[name]]")
-    run = exported(text, "--strict-caveats", *literals, integration=BRAZE)
+    run = exported(text, "--strict", *literals, integration=BRAZE)
     assert (run.status, run.out, run.err) == (0, text, "")
 
 
@@ -253,25 +299,40 @@ def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
     assert run.err == "recipient.tier is tier_2, the integration's field with the same name.\n"
 
 
-@pytest.mark.parametrize("option", ["--strict", "--strict-caveats"])
-def test_a_strict_export_writes_nothing_if_there_are_mistakes(exported, option):
-    text = "{{recipients.shop}} {{recipient.shop}}"
-    run = exported(text)
-    assert run.out == "{{recipients.shop}} *|SHOP|*"
+@pytest.mark.parametrize("options", [(), ("--strict",)], ids=["default", "strict"])
+def test_an_export_writes_nothing_if_there_are_mistakes(exported, options):
+    text = "{{recipients.shop}} {{recipient.shop}} {{ name }}"
+    run = exported(text, *options)
+    assert (run.status, run.out) == (INVALID, "")
+    mistake, _, other, _, error = run.err.splitlines()
+    assert mistake.startswith("Mistake: Line 1, column 1: This looks like a reference")
+    assert other.startswith("Mistake: Line 1, column 40: Mailchimp does not read this code")
+    assert error == f"Error: Nothing was exported. {PERMISSION}"
+
+
+def test_an_export_can_permit_mistakes(exported):
+    run = exported("{{recipients.shop}} {{recipient.shop}}", "--allow-mistakes")
+    assert (run.status, run.out) == (0, "{{recipients.shop}} *|SHOP|*")
     assert run.err.startswith("Mistake: Line 1, column 1: ")
-    strict = exported(text, option)
-    assert (strict.status, strict.out) == (INVALID, "")
-    assert strict.err.startswith("Line 1, column 1: ")
 
 
-def test_only_strict_caveats_refuses_caveats(exported):
+def test_mistakes_are_reported_with_unknown_fields(exported):
+    run = exported("{{recipient.shopp}} {{recipients.shop}}")
+    assert run.status == INVALID
+    first, _, second, _, error = run.err.splitlines()
+    assert first.startswith("Line 1, column 1: There is no field with the key shopp.")
+    assert second.startswith("Mistake: Line 1, column 21: ")
+    assert error == "Error: Nothing was exported."
+
+
+def test_only_a_strict_export_refuses_caveats(exported):
     text = '{{#if recipient.tier = "a"}}x{{/if}} {{#if recipient.tier = "b"}}x{{/if}}'
-    run = exported(text, "--strict")
+    run = exported(text)
     assert (run.status, run.out.count("*|IF:TIER=")) == (0, 2)
     caveat, places = run.err.splitlines()
     assert caveat.startswith("Caveat: Line 1, column 1: Mailchimp does not document whether")
     assert places == "    Also: line 1, column 38."
-    refused = exported(text, "--strict-caveats")
+    refused = exported(text, "--strict")
     assert (refused.status, refused.out) == (INVALID, "")
     assert refused.err.count("Mailchimp does not document whether") == 2
 
@@ -321,11 +382,11 @@ def test_what_exports_is_written_and_what_fails_is_reported(content, tmp_path):
     text = '{{#if recipient.tier = "a"}}x{{/if}}'
     content(text, "export", "--all", "--out", tmp_path)
     (tmp_path / "2-braze").unlink()
-    run = content(text, "export", "--all", "--out", tmp_path, "--strict-caveats")
+    run = content(text, "export", "--all", "--out", tmp_path, "--strict")
     assert (run.status, run.out) == (1, f"{tmp_path}/2-braze\n")
     first, violation, excerpt, *_ = run.err.splitlines()
     assert first == "Integration 1, mailchimp (Mailchimp):"
-    assert violation.startswith("Line 1, column 1: Mailchimp does not document whether")
+    assert violation.startswith("Caveat: Line 1, column 1: Mailchimp does not document whether")
     assert excerpt == f"    {text}"
     stale = f"{tmp_path}/1-mailchimp is from an earlier export."
     assert f"Nothing was exported for this integration. {stale}" in run.err.splitlines()

@@ -163,17 +163,57 @@ def test_wrong_sample_values_are_reported_at_their_inputs(
     assert shown(page, "preview-title") == "Hello Ada.\nYou are a regular."
 
 
+def test_a_sample_value_that_is_not_allowed_is_shown_and_reported(
+    console: Console, dana: Browser, path: str
+) -> None:
+    console.add_field(
+        key="sport", allowed_values=["sports", "dance"], custom_insertion_code="*|S|*"
+    )
+    content = '{{recipient.sport}}: {{#if recipient.sport = "sports"}}game{{else}}swing{{/if}}'
+    page = export(dana, path, content, "mailchimp")
+
+    page = dana.submit(page, {"value.sport": "Sports"})
+
+    assert page.status == 200
+    assert shown(page, "preview-title") == "Sports: swing"
+    assert (
+        "Not allowed, but shown in the preview: 1 value sport: Use one of sports, dance. Did"
+        in (page.text)
+    )
+
+
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    page = export(dana, path, "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}", braze)
+    content = "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}"
+    page = export(dana, path, content, braze, allow_mistakes="true")
 
     assert page.status == 200
+    assert page.form().values("allow_mistakes") == ["true"]
     assert "Warnings 2 warnings" in page.text
     assert "Mistake: Line 2, column 1: This looks like a reference" in page.text
     assert "Caveat: Line 2, column 28: Braze shows nothing for `city`" in page.text
     assert "Also: line 2, column 39." in page.text
     assert "The content uses no fields." in page.text
+
+
+def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    content = "Hello\n*|FNAME|*, {{recipient.first_name}}, {{ city }}"
+    page = export(dana, path, content, braze)
+
+    assert page.status == 422
+    assert "The content was not exported: correct 1 place" in page.text
+    assert "Mistake: Line 2, column 1: Braze does not read this code of Mailchimp." in page.text
+    assert "Exported content" not in page.text
+    assert page.form().values("allow_mistakes") == []
+
+    page = dana.submit(page, {"allow_mistakes": "true"})
+
+    assert page.status == 200
+    assert shown(page, "exported-title").startswith("Hello\n*|FNAME|*, {{custom_attribute.")
+    assert "Mistake: Line 2, column 1: " in page.text
 
 
 def test_invalid_content_is_reported_with_lines_and_columns(
@@ -303,7 +343,8 @@ def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> N
     assert len(page.form().inputs) <= MultipartParseOptions().max_body_part_count
     assert shown(page, "preview-title").endswith(f"F{count - 2} F{count - 1}")
 
-    page = export(dana, path, "{{recipients.f1}}\n" * (SHOWN_PLACES + 1), "mailchimp")
+    content = "{{recipients.f1}}\n" * (SHOWN_PLACES + 1)
+    page = export(dana, path, content, "mailchimp", allow_mistakes="true")
     assert f"{SHOWN_PLACES + 1} warnings" in page.text
     assert "And 1 other warning." in page.text
 
@@ -356,7 +397,7 @@ def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) ->
 
 def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -> None:
     page = export(dana, path, "*|CITY|* [[name]]", braze)
-    assert "2 warnings" in page.text
+    assert "correct 2 places" in page.text
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
     assert "No warnings" in page.text
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]

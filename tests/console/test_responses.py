@@ -139,7 +139,7 @@ def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
     console: Console, dana: Browser, caplog: pytest.LogCaptureFixture
 ) -> None:
     missing: Any = None
-    broken = evolve(console.core, integrations=missing)
+    broken = evolve(console.core, fields=missing)
     app = create_console(
         broken,
         origin=None,

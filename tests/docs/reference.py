@@ -70,6 +70,7 @@ from recipient_fields.domain.esp.sources import Strength
 from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
+from recipient_fields.entrypoints.cli.lazy_command import commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (
@@ -173,7 +174,7 @@ def options(command: click.Command) -> list[click.Option]:
 def _below(typed: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield typed, command
     if isinstance(command, click.Group):
-        for name, each in command.commands.items():
+        for name, each in commands_of(command).items():
             yield from _below(f"{typed} {name}".strip(), each)
 
 
@@ -413,7 +414,7 @@ def _names_of_system_values() -> str:
     """Return what each value shows, in an email and in the preview."""
     shown = {str(value): description for value, description in _SHOWN.items()}
     shown["{{recipient.email}}"] = "The address of the recipient, also without a field `email`"
-    previews = {code: f"`{preview_content(parse_content(code), [], {})}`" for code in shown}
+    previews = {code: f"`{preview_content(parse_content(code), [], {}).content}`" for code in shown}
     previews[str(SystemValue.YEAR)] = "the current year"
     rows = [(f"`{code}`", shown[code], preview) for code, preview in previews.items()]
     return _table(("Write", "To show", "In the preview"), rows)

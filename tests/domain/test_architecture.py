@@ -25,7 +25,7 @@ MAY_IMPORT = {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
-        "recipient_fields.domain.arguments",
+        *("recipient_fields.domain.arguments", "recipient_fields.domain.lazy_names"),
         *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
     },
 }
@@ -112,13 +112,25 @@ def test_every_file_of_the_core_is_checked(package):
 
 @CORE
 def test_every_name_of_a_package_is_exported_once(package):
-    bound = {
-        name
-        for name, value in vars(package).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    }
-    assert set(package.__all__) == bound
-    assert len(package.__all__) == len(bound)
+    assert len(package.__all__) == len({*package.__all__})
+    assert all(hasattr(package, name) for name in package.__all__)
+    assert dir(package) == sorted(package.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Missing'"):
+        _ = package.Missing
+
+
+@CORE
+def test_type_checkers_find_the_names_of_the_same_modules(package):
+    """They read the imports, and Python the arguments of `lazy_names`."""
+    tree = ast.parse(inspect.getsource(package))
+    stars = [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    ]
+    (call,) = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    modules = [str(each.value) for each in call.args if isinstance(each, ast.Constant)]
+    assert sorted(modules) == stars
 
 
 @CORE

@@ -148,7 +148,6 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "parse_condition.text": "tier is set",
     "parse_date.text": "2026-11-20",
     "parse_instant.text": "2026-11-20T09:15:00Z",
-    "read_value.value": "tier",
     "require.operation": Operation.UPDATE,
     "require_boolean.value": True,
     "require_string.value": "tier",

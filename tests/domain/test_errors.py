@@ -112,7 +112,7 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
         recipient_fields.domain.esp,
         recipient_fields.application,
     )
-    exported = {name: value for package in packages for name, value in vars(package).items()}
+    exported = {name: getattr(package, name) for package in packages for name in package.__all__}
     assert core
     assert all(exported.get(error.__name__) is error for error in core)
 

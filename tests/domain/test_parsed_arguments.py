@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain.conditions import check_condition, evaluate, parse_condition
-from recipient_fields.domain.content import check_content, parse_content, preview_content
-from recipient_fields.domain.esp import Esp, FieldCodes, compile_condition, export_content
+from recipient_fields.domain.content import parse_content, preview_content
+from recipient_fields.domain.esp import (
+    Esp,
+    FieldCodes,
+    check_content,
+    compile_condition,
+    export_content,
+)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 
-from recipient_fields.domain import DataType
-from recipient_fields.domain.conditions import read_value
+from recipient_fields.domain import DataType, Violation
+from recipient_fields.domain.conditions import Value
+from recipient_fields.domain.conditions.literals import from_scalar
 from recipient_fields.domain.content import Filter, WarningCode
 from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.fields.values import canonical_value
 
 
 def has(*parts: str) -> Callable[[object], bool]:
@@ -87,10 +89,19 @@ def names(difference: str, values: Iterable[object]) -> bool:
     )
 
 
+def read_value(value: object, data_type: DataType) -> Value | None:
+    """Return the value as the preview reads it, or None if it is not set."""
+    if value in (None, ""):
+        return None
+    canonical = canonical_value(data_type, value)
+    assert not isinstance(canonical, Violation), canonical
+    return from_scalar(data_type, canonical)
+
+
 def inputs(value: object, data_type: DataType, filters: Sequence[Filter]) -> Iterator[object]:
     """Yield what each filter reads: the value, and the results of the filters before it."""
     yield value
-    read = read_value("key", data_type, value)
+    read = read_value(value, data_type)
     for end in range(1, len(filters)):
         if read is not None:
             yield apply_filters(read, filters[:end])

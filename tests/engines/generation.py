@@ -8,6 +8,7 @@ from enum import Enum
 from random import Random
 
 from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
     Channel,
     DataType,
     FieldDraft,
@@ -227,7 +228,8 @@ def _neighbours(literal: Value) -> list[object]:
         case bool():
             return [literal, not literal]
         case int() | float():
-            return [literal, literal, float(literal), literal - 1, literal - 0.5, literal + 0.5]
+            near = [literal, literal, float(literal), literal - 1, literal - 0.5, literal + 0.5]
+            return [each if abs(each) <= MAX_SAFE_INTEGER else literal for each in near]
     return []
 
 

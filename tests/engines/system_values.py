@@ -16,7 +16,7 @@ TODAY = datetime.now(UTC).date()
 
 def shown(value: SystemValue) -> str:
     """Return what the preview shows."""
-    return preview_content(parse_content(str(value)), [], {}, today=TODAY)
+    return preview_content(parse_content(str(value)), [], {}, today=TODAY).content
 
 
 _LEAVE, _PREFERENCES, _WEB, _NAME, _ADDRESS, _YEAR = (

@@ -110,7 +110,7 @@ class Generator:
             caveats = {each.code for each in exported.warnings if each.code in CAVEATS}
             for recipient in self._recipients(conditions):
                 if not any(excluded(caveats, each, recipient) for each in conditions):
-                    expected = preview_content(content, fields, recipient, today=TODAY)
+                    expected = preview_content(content, fields, recipient, today=TODAY).content
                     yield Case(source, recipient, exported.content, expected)
 
     def _content(self, conditions: list[Condition], depth: int) -> str:

@@ -138,6 +138,6 @@ def test_emails_show_what_the_preview_shows(
                 text = read(render(esp, export.content, values, engine), export.surface)
             except NotRendered as rejected:
                 text = str(rejected)
-            preview = preview_content(content, fields, shown, surface=export.surface)
+            preview = preview_content(content, fields, shown, surface=export.surface).content
             if text != read(preview, export.surface):
                 assert named_difference(codes, email, form, shown), f"{export.content}\n{values}"

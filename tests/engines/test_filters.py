@@ -15,7 +15,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.conditions import Value, read_value
+from recipient_fields.domain.conditions import Value
 from recipient_fields.domain.content import (
     DateStyle,
     Filter,
@@ -30,7 +30,7 @@ from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import Engine, Esp, ExportOptions, export_content
 from recipient_fields.domain.esp.filters import FILTERS, FilterForm
 
-from .differences import CAVEATS, EXAMPLES, inputs, names, stored
+from .differences import CAVEATS, EXAMPLES, inputs, names, read_value, stored
 from .errors import NotRendered
 from .generation import DATA_TYPES, esp_name, synced_codes, synced_fields
 from .rendering import ENGINES, render, render_all
@@ -147,7 +147,7 @@ def generate(esp: Esp, random: Random, counts: Counter[str]) -> Iterator[Case]:
         differences = tuple(each.message for each in exported.warnings if each.code in CAVEATS)
         for _ in range(VALUES_PER_REFERENCE):
             value = generate_value(random, data_type)
-            shown = preview_content(content, fields, {key: value}, surface=surface)
+            shown = preview_content(content, fields, {key: value}, surface=surface).content
             yield Case(
                 source=source,
                 value=value,
@@ -227,7 +227,7 @@ def test_an_ordinary_value_needs_no_excuse(esp, engine, name):
             parse_content(f"{{{{recipient.{key} | {each}}}}}"), synced_codes(esp), esp
         )
         at_esp = {esp_name(esp, key): stored(esp, value, DATA_TYPES[key])}
-        read = read_value(key, DATA_TYPES[key], value)
+        read = read_value(value, DATA_TYPES[key])
         assert read is not None
         assert render(esp, exported.content, at_esp, engine) == apply_filters(read, [each])
 

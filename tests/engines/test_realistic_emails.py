@@ -156,7 +156,8 @@ class Email:
             surface=self.exported.surface,
             today=TODAY,
         )
-        return re.compile(".*".join(map(re.escape, self.read(preview).split(MARK))), re.DOTALL)
+        shown = self.read(preview.content)
+        return re.compile(".*".join(map(re.escape, shown.split(MARK))), re.DOTALL)
 
     def read(self, text: str) -> str:
         """Return what a reader sees. Engines escape different characters in HTML."""

@@ -19,6 +19,8 @@ JSON = [
     "application/json ; Charset=Utf-8",
     "application/json;",
     "application/json; charset=utf-8 ;",
+    "application/json; charset=utf8",
+    'application/json;charset="UTF8"',
 ]
 NOT_JSON = [
     "",
@@ -30,7 +32,9 @@ NOT_JSON = [
     "multipart/form-data; boundary=a",
     "application/json; charset=latin-1",
     "application/json; charset=utf-16",
-    "application/json; charset=utf8",
+    "application/json; charset=utf--8",
+    "application/json; charset=utf88",
+    'application/json; charset="utf8',
     "application/json; charset=",
     "application/json; charset",
     "application/json; charset=iso-8859-1; charset=utf-8",
@@ -168,8 +172,16 @@ def test_a_malformed_accept_header_is_rejected(api: Api, accept: str):
     assert api.send("GET", FIELDS, accept=accept).status_and_code == (400, "invalid_parameter")
 
 
-@pytest.mark.parametrize("accept", ["text/html", "*/*;q=0", "application/xml", ";;;"])
-def test_errors_are_json_with_any_accept_header(api: Api, accept: str):
+@pytest.mark.parametrize(
+    "accept",
+    [
+        *("text/html", "*/*;q=0", "application/xml", ";;;"),
+        "application/problem+json",
+        "application/problem+json, application/json;q=0.5",
+    ],
+)
+def test_errors_are_the_error_object_with_any_accept_header(api: Api, accept: str):
+    """`Api` requires of each error that it is the error object, as application/json."""
     assert api.with_key(None).list(accept=accept).status_and_code == (401, "unauthorized")
     assert api.send("GET", "/nothing", accept=accept).status_and_code == (404, "not_found")
     assert api.send("PATCH", FIELDS, accept=accept).status_and_code == (405, "method_not_allowed")

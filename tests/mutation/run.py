@@ -64,7 +64,7 @@ FUNCTIONS_PER_OTHER = 5
 HTTP_TESTS = (
     *(f"tests/http/test_{topic}.py" for topic in (
         "authentication", "conditions", "errors", "json", "logs", "media_types", "methods",
-        "order_of_checks", "paths", "permissions", "problem_documents",
+        "order_of_checks", "paths", "permissions",
     )),
     *(f"tests/http/fields/test_{topic}.py" for topic in ("list_parameters", "reading")),
 )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from recipient_fields.domain import Rule
 from recipient_fields.domain.content import WarningCode
 from recipient_fields.entrypoints.http.fields.history_parameters import HISTORY_PARAMETERS
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS
-from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
+from recipient_fields.entrypoints.http.problems import STATUSES
 
 DOCS = Path(__file__).parents[2] / "docs"
 ERRORS = (DOCS / "errors.md").read_text("utf-8")
@@ -57,15 +54,6 @@ def test_every_heading_of_the_page_has_its_own_anchor() -> None:
 
 def test_every_heading_of_a_code_has_a_cause_and_a_solution() -> None:
     assert len(re.findall("^### ", ERRORS, re.MULTILINE)) == len(_CODE.findall(ERRORS))
-
-
-@pytest.mark.parametrize("code", STATUSES)
-def test_the_type_of_a_problem_document_ends_with_the_anchor(code: str) -> None:
-    document = json.loads(render_problem(problem(code, "Message."), "request-1"))
-    prefix, _, anchor = document["type"].rpartition(":")
-
-    assert f"\n### `{anchor}`\n" in ERRORS
-    assert f"`{prefix}:`" in ERRORS
 
 
 def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, Any]) -> None:

@@ -273,7 +273,7 @@ def sync(organization_id: OrganizationId, storage: CompleteStorage) -> None:
     codes = FieldCodes.of(fields, [integration])
     exported = export_content(content, codes, integration.id)
     assert exported.content == "Hello *|FNAME|*"
-    assert preview_content(content, fields, {"fname": "Ada"}) == "Hello Ada"
+    assert preview_content(content, fields, {"fname": "Ada"}).content == "Hello Ada"
 
 
 def authenticate(organization_id: OrganizationId, storage: CompleteStorage) -> None:

@@ -43,9 +43,13 @@ def test_importing_it_loads_no_other_module() -> None:
     assert loaded("import recipient_fields") == {"recipient_fields"}
 
 
-def test_a_name_of_the_domain_loads_only_the_domain() -> None:
+@pytest.mark.parametrize(
+    "names",
+    ["DataType", "Esp, parse_content", "check_content, export_content, preview_content"],
+)
+def test_a_name_of_the_domain_loads_only_the_domain(names: str) -> None:
     packages = {
-        ".".join(name.split(".")[:2]) for name in loaded("from recipient_fields import DataType")
+        ".".join(name.split(".")[:2]) for name in loaded(f"from recipient_fields import {names}")
     }
 
     assert {name for name in packages if not re.match("attrs?", name)} == {

@@ -9,7 +9,8 @@ from psycopg import Connection
 
 from recipient_fields.domain import StorageUnavailable
 
-from .key_owners import insert_all_owners
+from ..dialect import render
+from .statements import CITUS_SQL
 
 _IS_LOCAL = "SELECT NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = %s::regclass)"
 _IS_DISTRIBUTED = "SELECT to_regclass('api_key_owners') IS NOT NULL"
@@ -49,7 +50,7 @@ def distribute(connection: Connection[Any], lock_timeout: str) -> None:
     if not is_distributed(connection):
         for statement in _conversion():
             connection.execute(statement.encode())
-        insert_all_owners(connection)
+        connection.execute(render(CITUS_SQL.insert_all_owners))
     distribute_new_tables(connection)
     [(setting,)] = connection.execute(_LOCK_TIMEOUT, (lock_timeout,)).fetchall()
     connection.execute(setting.encode())

@@ -9,9 +9,9 @@ from attrs import evolve, frozen
 
 from ...arguments import require_type
 from ...conditions import Condition, TextPosition
-from ...conditions.tree import require_condition
-from ...content import WarningCode, WarningKind
-from ...content.tree import comparisons
+from ...conditions.tree import comparisons, require_condition
+from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
+from ...content.warning_codes import require_strict
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
 from ..names.codes import FieldCode, FieldCodes
@@ -64,6 +64,7 @@ def compile_condition(
     *,
     then: str,
     otherwise: str = "",
+    strict: Strict = DEFAULT_STRICT,
 ) -> ConditionCode:
     """Return the code that renders `then` if the condition holds, and `otherwise` if not.
 
@@ -71,20 +72,25 @@ def compile_condition(
     are copied verbatim, several times if the language has neither `and` nor variables.
 
     Raises: InvalidCondition if the condition does not fit the fields, as `check_condition` says;
-    NotExpressible if the ESP can't express the condition, or if no source establishes how;
-    IntegrationRequired if there are several integrations with the ESP, IntegrationNotFound if there
-    is no such integration; TypeError if the condition is not parsed; ValueError if the target is
-    the text of no ESP.
+    NotExpressible if the ESP can't express the condition, if no source establishes how, or if there
+    are mistakes, unless `strict` permits them; IntegrationRequired if there are several
+    integrations with the ESP, IntegrationNotFound if there is no such integration; TypeError if the
+    condition is not parsed; ValueError if the target is the text of no ESP.
     """
     require_type(FieldCodes, codes=codes)
     require_type(str, then=then, otherwise=otherwise)
     require_condition(condition)
+    require_strict(strict)
     target = codes.names.resolve_target(target)
     found = find_codes(condition, codes, target)
     readings = find_readings(condition, found, codes.names.by_key)
     esp = codes.names.get_esp(target)
     code = compile_readings(condition, readings, esp, then=then, otherwise=otherwise)
-    return evolve(code, warnings=(*_name_warnings(condition, found), *code.warnings))
+    warnings = (*_name_warnings(condition, found), *code.warnings)
+    rejected = [each.message for each in warnings if each.code.kind.is_rejected(strict)]
+    if rejected:
+        raise NotExpressible(" ".join(rejected))
+    return evolve(code, warnings=warnings)
 
 
 def check_condition_for(condition: Condition, codes: FieldCodes, target: Target | str) -> None:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from ...conditions import Condition, InvalidCondition
 from ...conditions.checks import check_with_keys
-from ...content.tree import condition_keys
+from ...conditions.tree import condition_keys
 from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ..names.codes import FieldCode, FieldCodes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...conditions import Comparison, Condition
-from ...content.tree import comparisons
+from ...conditions.tree import comparisons
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..dialects import Esp

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
-from ...content.checks import require_fields
+from ...content.checks import find_violations
 from ..dialects import Esp
 from ..names.codes import FieldCodes
 from ..names.esp_names import Target
 from ..surfaces import SURFACE_RULES
-from .foreign_code import find_foreign_code, without_literals
+from .foreign_code import warn_of_tags
 from .html_in_values import HtmlInValues
 from .markup import Markup
 from .options import ExportOptions
@@ -55,26 +55,29 @@ def export_content(
 
     Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
     reference or a block is at a place at which its code would not work, or if the ESP can't express
-    a condition; also if there are warnings that `strict` rejects. IntegrationRequired if there are
-    several integrations with the ESP, IntegrationNotFound if there is no such integration.
-    TypeError if the content is not parsed, ValueError if the target is the text of no ESP.
+    a condition; also if there are mistakes, unless `strict` permits them. IntegrationRequired if
+    there are several integrations with the ESP, IntegrationNotFound if there is no such
+    integration. TypeError if the content is not parsed, ValueError if the target is the text of no
+    ESP.
     """
     require_type(FieldCodes, codes=codes)
     require_type(ExportOptions, options=options)
     target = codes.names.resolve_target(target)
     esp, resolver = codes.names.get_esp(target), CodeResolver(codes, target)
-    require_fields(content, resolver)
-    report, html = Report(content.lines), HtmlInValues.of(content, esp, options)
+    violations = find_violations(content, resolver)
+    report = Report(content.lines, options.strict, violations)
+    warn_of_tags(esp, content, options.literals, resolver, report)
+    report.end_if_invalid()
+    html = HtmlInValues.of(content, esp, options)
     used, markup = UsedFields(esp, content, resolver, report), Markup(content.masked)
     rendering = Rendering(content, resolver, html, markup, used, report)
-    _warn_of_tags(esp, content, options.literals, resolver, report)
     nodes = with_email_only_links(esp, content, markup)
     _warn_of_blocks_in_tables(esp, content, report)
     rendered = rendering.render(nodes)
     used.warn_of_names()
     if html.surface is Surface.HTML:
         _warn_of_missing_link(esp, content, report)
-    warnings = report.finish(options.strict)
+    warnings = report.finish()
     meant = used.meant_keys()
     return ExportedContent(
         content=used.preludes() + rendered,
@@ -83,26 +86,6 @@ def export_content(
         keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
         resolved={key: actual for key, actual in meant.items() if key != actual},
     )
-
-
-def _warn_of_tags(
-    esp: Esp,
-    content: Content,
-    literals: Collection[str],
-    resolver: CodeResolver,
-    report: Report,
-) -> None:
-    """Warn of text that stays although it looks like code, apart from the literals."""
-    kept = without_literals(content.masked, literals)
-    lookalikes = set()
-    for warning in content.warnings:
-        offset = content.lines.offset_of(warning.position)
-        if kept[offset] == content.masked[offset]:
-            lookalikes.add(offset)
-            report.warn(offset, warning.code, warning.message)
-    for found in find_foreign_code(esp, kept, content.masked, resolver.find_key):
-        if found.offset not in lookalikes:
-            report.warn(*found)
 
 
 def _warn_of_blocks_in_tables(esp: Esp, content: Content, report: Report) -> None:

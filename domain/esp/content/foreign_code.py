@@ -1,4 +1,7 @@
-"""The warnings about tags in content that the ESP does not read, or may not read."""
+"""The warnings about text in content that looks like code, and that the ESP may not read.
+
+Without an ESP, content must have a meaning at each of them, so no tag is code of it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
+from ...content import Content
 from ...content.literal_places import find_literal_places
+from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode
 from ..dialects import DIALECTS, Esp
@@ -19,6 +24,7 @@ from ..recognition.reading import read_tag
 from ..recognition.vocabularies import VOCABULARIES
 from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
+from .report import Report
 
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 262_144
@@ -37,8 +43,28 @@ class TagWarning(NamedTuple):
     message: str
 
 
+def warn_of_tags(
+    esp: Esp | None,
+    content: Content,
+    literals: Collection[str],
+    resolver: FieldResolver,
+    report: Report,
+) -> None:
+    """Warn of text that stays although it looks like code, apart from the literals."""
+    kept = _without_literals(content.masked, literals)
+    lookalikes = set()
+    for warning in content.warnings:
+        offset = content.lines.offset_of(warning.position)
+        if kept[offset] == content.masked[offset]:
+            lookalikes.add(offset)
+            report.warn(offset, warning.code, warning.message)
+    for found in find_foreign_code(esp, kept, content.masked, resolver.find_key):
+        if found.offset not in lookalikes:
+            report.warn(*found)
+
+
 def find_foreign_code(
-    esp: Esp, kept: str, text: str, find_key: Callable[[str], str | None]
+    esp: Esp | None, kept: str, text: str, find_key: Callable[[str], str | None]
 ) -> Iterator[TagWarning]:
     """Yield the warnings about tags that are not code of the ESP.
 
@@ -46,7 +72,9 @@ def find_foreign_code(
     another dialect, or None. Up to 2,000 tags are examined; a warning says so.
     """
     tags = list(islice(find_raw_tags(kept, esp), _MAX_TAGS + 1))
-    local_names = {name for tag in tags for name in names_set_by(esp, tag)}
+    local_names = set[str]()
+    if esp is not None:
+        local_names.update(name for tag in tags for name in names_set_by(esp, tag))
     places = find_literal_places(text)
     characters = 0
     for index, tag in enumerate(tags):
@@ -55,7 +83,10 @@ def find_foreign_code(
             message = "The tags from here on are not examined for code of other ESPs."
             yield TagWarning(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, message)
             return
-        warning = _warning(esp, tag, judge_tag(esp, tag, local_names), find_key, local_names)
+        finding = judge_tag(esp, tag, local_names)
+        warning = _lookalike(esp, tag, finding, find_key, local_names)
+        if warning is None and finding is not None:
+            warning = _warning(esp, tag, finding, find_key)
         if warning is not None and places.contain(tag.start):
             message = f"{warning.message} {_LITERAL}"
             warning = TagWarning(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, message)
@@ -63,7 +94,7 @@ def find_foreign_code(
             yield warning
 
 
-def without_literals(text: str, literals: Collection[str]) -> str:
+def _without_literals(text: str, literals: Collection[str]) -> str:
     """Return the text with spaces instead of each literal."""
     for literal in literals:
         text = text.replace(literal, " " * len(literal))
@@ -71,47 +102,53 @@ def without_literals(text: str, literals: Collection[str]) -> str:
 
 
 def _warning(
-    esp: Esp,
-    tag: RawTag,
-    finding: Finding | None,
-    find_key: Callable[[str], str | None],
-    local_names: Collection[str],
-) -> TagWarning | None:
-    title = DIALECTS[esp].title
-    name = _NAME.fullmatch(tag.text)
-    key = None if name is None or name[1] in local_names else find_key(name[1])
-    vocabulary = VOCABULARIES[esp]
-    if key is not None and name is not None and name[1] not in vocabulary.roots:
-        if vocabulary.any_name and finding is None:
-            code = WarningCode.POSSIBLY_FOREIGN_CODE
-            message = (
-                f"{title} reads a value of its own here. Did you mean `{{{{recipient.{key}}}}}`?"
-            )
-        else:
-            code = WarningCode.REFERENCE_LOOKALIKE
-            message = f"This is no reference to a field. Did you mean `{{{{recipient.{key}}}}}`?"
-        return TagWarning(tag.start, code, message)
-    if finding is None:
-        return None
+    esp: Esp | None, tag: RawTag, finding: Finding, find_key: Callable[[str], str | None]
+) -> TagWarning:
     code = WarningCode.POSSIBLY_FOREIGN_CODE
     if finding.is_mistake:
         code = WarningCode.FOREIGN_CODE
     elif finding.reason is Reason.UNKNOWN:
         code = WarningCode.UNKNOWN_WORD
-    parts = (_describe(title, finding), _own_form(tag, finding, find_key))
+    parts = (_describe(esp, finding), _own_form(tag, finding, find_key))
     return TagWarning(tag.start, code, " ".join(filter(None, parts)))
 
 
-def _describe(title: str, finding: Finding) -> str:
+def _lookalike(
+    esp: Esp | None,
+    tag: RawTag,
+    finding: Finding | None,
+    find_key: Callable[[str], str | None],
+    local_names: Collection[str],
+) -> TagWarning | None:
+    """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
+    name = _NAME.fullmatch(tag.text)
+    if name is None or name[1] in local_names:
+        return None
+    key = find_key(name[1])
+    if key is None or (esp is not None and name[1] in VOCABULARIES[esp].roots):
+        return None
+    code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
+    if esp is not None and VOCABULARIES[esp].any_name and finding is None:
+        code = WarningCode.POSSIBLY_FOREIGN_CODE
+        reason = f"{DIALECTS[esp].title} reads a value of its own here."
+    return TagWarning(tag.start, code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?")
+
+
+def _describe(esp: Esp | None, finding: Finding) -> str:
     others = titles(finding.dialects)
+    if finding.reason is Reason.POSSIBLY_FOREIGN:
+        return f"`{finding.word}` may be code of {others}."
+    if esp is None:
+        if others:
+            return f"This is code of {others}. Other ESPs do not read it."
+        return f"Content has no tag like this in `{finding.word}`. {_LITERAL}"
+    title = DIALECTS[esp].title
     if finding.reason is Reason.DELIMITER:
         if others:
             return f"{title} does not read this code of {others}."
         return f"{title} has no tags in `{finding.word}`. {_LITERAL}"
     if finding.reason is Reason.WORD:
         return f"{title} does not read `{finding.word}`, which is code of {others}."
-    if finding.reason is Reason.POSSIBLY_FOREIGN:
-        return f"`{finding.word}` may be code of {others}."
     return f"{title} shows nothing for `{finding.word}`, unless your account or other code sets it."
 
 

@@ -7,14 +7,16 @@ from collections.abc import Collection
 from attrs import field, frozen
 
 from ...arguments import require_type
-from ...content import Strict, Surface
+from ...content import DEFAULT_STRICT, Strict, Surface
+from ...content.warning_codes import require_strict
 
 
 def _to_surface(surface: Surface | str | None) -> Surface | None:
     return None if surface is None else Surface(surface)
 
 
-def _to_texts(literals: Collection[str]) -> tuple[str, ...]:
+def to_texts(literals: Collection[str]) -> tuple[str, ...]:
+    """Return the literals. Raises: TypeError if they are no texts."""
     require_type(Collection, literals=literals)
     if isinstance(literals, str) or not all(isinstance(each, str) for each in literals):
         raise TypeError('literals must be a collection of texts, such as ["{{x}}"].')
@@ -25,8 +27,8 @@ def _require_raw(_options: object, _attribute: object, raw: object) -> None:
     require_type(bool, raw=raw)
 
 
-def _require_strict(_options: object, _attribute: object, strict: Strict) -> None:
-    require_type(bool | str, strict=strict)
+def _require_strict(_options: object, _attribute: object, strict: object) -> None:
+    require_strict(strict)
 
 
 @frozen(kw_only=True)
@@ -35,14 +37,14 @@ class ExportOptions:
 
     Without a `surface`, content with an HTML tag is `html`, and other content `text`. Values of
     text fields are escaped in HTML, and nowhere else, if the ESP has code for it. If `raw` is true,
-    the ESP shows them as it does, and there is no warning about that. `strict` rejects mistakes if
-    it is "mistakes", and all warnings if it is true. `literals` are texts that must stay as they
-    are: there are no warnings about them.
+    the ESP shows them as it does, and there is no warning about that. `strict` rejects
+    mistakes unless it is false, and caveats, too, if it is true. `literals` are texts that must
+    stay as they are: there are no warnings about them.
 
     Raises: ValueError if the surface is the text of none; TypeError if an option has another type.
     """
 
     surface: Surface | None = field(default=None, converter=_to_surface)
     raw: bool = field(default=False, validator=_require_raw)
-    strict: Strict = field(default=False, validator=_require_strict)
-    literals: tuple[str, ...] = field(default=(), converter=_to_texts)
+    strict: Strict = field(default=DEFAULT_STRICT, validator=_require_strict)
+    literals: tuple[str, ...] = field(default=(), converter=to_texts)

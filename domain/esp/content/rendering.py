@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...conditions import Comparison, Condition, Operator
+from ...conditions.tree import condition_keys
 from ...content import (
     Block,
     Content,
@@ -16,7 +17,6 @@ from ...content import (
     WarningCode,
 )
 from ...content.resolution import EMAIL_KEY
-from ...content.tree import condition_keys
 from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS
 from ..errors import NotExpressible, NotInsertable

@@ -22,12 +22,24 @@ class UnnamedField(LocatedViolation):
     proposal: NameProposal = field(kw_only=True)
 
 
-class Report:
-    """The violations and warnings of one export, at the offsets of its content."""
+@frozen
+class RejectedWarning(LocatedViolation):
+    """A warning that is a violation, because it is not permitted."""
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._violations: list[LocatedViolation] = []
+    warning: WarningCode = field(kw_only=True)
+
+
+class Report:
+    """The violations and warnings of one content, at the offsets in it.
+
+    `strict` says which warnings are violations. `violations` are those that are already known.
+    """
+
+    def __init__(
+        self, lines: Lines, strict: Strict, violations: Iterable[LocatedViolation] = ()
+    ) -> None:
+        self._lines, self._strict = lines, strict
+        self._violations = list(violations)
         self._warnings: dict[WarningKind, dict[ContentWarning, None]] = {
             kind: {} for kind in WarningKind
         }
@@ -52,16 +64,26 @@ class Report:
         self.refuse(offset, message)
         raise InvalidContent(self._violations)
 
-    def finish(self, strict: Strict) -> tuple[ContentWarning, ...]:
+    def end_if_invalid(self) -> None:
+        """Finish if there are violations. Raises: InvalidContent then."""
+        if self._violations:
+            self.finish()
+
+    def finish(self) -> tuple[ContentWarning, ...]:
         """Return up to 1,000 warnings in order, each caveat once. Mistakes have priority.
 
-        Raises: InvalidContent if there are violations, or warnings that `strict` rejects.
+        Raises: InvalidContent if there are violations, or warnings that are not permitted.
         """
         mistakes, caveats = self._warnings[WarningKind.MISTAKE], self._warnings[WarningKind.CAVEAT]
         reported = islice(chain(mistakes, caveats), MAX_WARNINGS)
         warnings = sorted(reported, key=lambda each: (each.line, each.column))
-        rejected = (each for each in warnings if each.code.kind.is_rejected(strict))
-        violations = [*self._violations, *map(_as_violation, rejected)]
+        invalid = {each.position for each in self._violations}
+        rejected = (
+            _as_violation(each)
+            for each in warnings
+            if each.code.kind.is_rejected(self._strict) and each.position not in invalid
+        )
+        violations = [*self._violations, *rejected]
         if violations:
             raise InvalidContent(violations[:MAX_VIOLATIONS])
         return tuple(_with_each_caveat_once(warnings))
@@ -79,4 +101,5 @@ def _with_each_caveat_once(warnings: Iterable[ContentWarning]) -> Iterator[Conte
 
 
 def _as_violation(warning: ContentWarning) -> LocatedViolation:
-    return warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    located = warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
+    return RejectedWarning(**asdict(located, recurse=False), warning=warning.code)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...conditions import Condition
+from ...conditions.tree import condition_keys
 from ...content.resolution import EMAIL_KEY, FieldResolver
-from ...content.tree import condition_keys
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
-from ...fields.values import derive_key
 from ..conditions.operands import Operand, find_readings
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
@@ -47,10 +46,6 @@ class CodeResolver(FieldResolver):
         if code is None:
             raise FieldNotFound
         return code
-
-    def find_key(self, name: str) -> str | None:
-        """Return the key of the field with this key, or with this name in another dialect."""
-        return next((key for key in (name, derive_key(name)) if self.find(key) is not None), None)
 
     def check(self, condition: Condition) -> None:
         """Check a condition on known fields, with their data types at the target.

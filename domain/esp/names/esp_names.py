@@ -115,7 +115,10 @@ class EspNames:
             return target
         connected = [each.id for each in self.integrations.values() if each.esp is target]
         if len(connected) > 1:
-            raise IntegrationRequired(DIALECTS[target].title)
+            title = DIALECTS[target].title
+            raise IntegrationRequired(
+                f"The organization has several integrations with {title}. Choose one by its id."
+            )
         return connected[0] if connected else target
 
     def get_field(self, field_id: FieldId) -> RecipientField:

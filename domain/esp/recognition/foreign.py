@@ -60,18 +60,13 @@ _ARGUMENTS = {
 """What can follow the name of a filter."""
 
 
-def judge_tag(esp: Esp, tag: RawTag, local_names: Container[str] = ()) -> Finding | None:
+def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) -> Finding | None:
     """Return what is most certainly wrong with a tag in content for the ESP, or None.
 
-    `local_names` are the names that other tags of the content set.
+    Without an ESP, no tag is right. `local_names` are the names that other tags of the content set.
     """
-    if tag.delimiter in {Delimiter.PERCENT_TAG} and not has_delimiter(esp, tag):
-        return _judge_percent_tag(tag)
-    if not has_delimiter(esp, tag):
-        dialects = tuple(other for other in Esp if _recognizes(other, tag))
-        if tag.delimiter is Delimiter.LEGACY_TAG:  # It can be a text in brackets.
-            return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
-        return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
+    if esp is None or not has_delimiter(esp, tag):
+        return _judge_delimiter(tag)
     vocabulary = VOCABULARIES[esp]
     has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
     if esp not in _WITH_BRACES or not has_words:
@@ -85,6 +80,16 @@ def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
     if esp not in _WITH_BRACES or not has_delimiter(esp, tag):
         return ()
     return tuple(parse(VOCABULARIES[esp].syntax, tag).sets)
+
+
+def _judge_delimiter(tag: RawTag) -> Finding | None:
+    """Judge a tag whose delimiters the ESP does not have."""
+    if tag.delimiter is Delimiter.PERCENT_TAG:
+        return _judge_percent_tag(tag)
+    dialects = tuple(esp for esp in Esp if _recognizes(esp, tag))
+    if tag.delimiter is Delimiter.LEGACY_TAG:  # It can be a text in brackets.
+        return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
+    return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
 
 
 def _judge_percent_tag(tag: RawTag) -> Finding | None:

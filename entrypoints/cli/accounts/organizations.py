@@ -9,10 +9,11 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import Organization, OrganizationContents
 
 from ..command_group import CommandGroup
-from ..options import json_option, open_existing, open_for_command
+from ..options import json_option
 from ..organization_option import OrganizationReference, open_for_organization
 from ..output import note, print_json, print_table
 from ..prompts import confirm, yes_option
+from ..storages import open_existing, open_for_command
 from .audit_log import audit_log_option
 
 

@@ -35,12 +35,14 @@ from recipient_fields.domain.esp import (
 from ...service.selection import esp_variables, open_field_source, storage_kind
 from ..accounts.audit_log import audit_log_option
 from ..command_group import CommandGroup
-from ..options import Identifier, esp_option, json_option, option, setting_option
+from ..options import json_option, option, setting_option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_line, print_table, table_lines
+from ..precedence import is_on_command_line
 from ..prompts import confirm, is_at_terminal, yes_option
-from ..target_options import is_on_command_line
+from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
+from .names import names
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 _PROGRESS_INTERVAL = 2.0
@@ -213,6 +215,9 @@ def restore(
         print_json(render_fields(restored))
     else:
         print_table(("ID", "KEY", "NAME"), [(each.id, each.key, each.name) for each in restored])
+
+
+integrations.add_command(names)
 
 
 class _RemovalsRefused(click.ClickException):

@@ -15,9 +15,10 @@ from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
 from ..fields.codes import is_missing, name_cells, note_proposals
-from ..options import Identifier, json_option, option
+from ..options import json_option, option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
+from ..typed_options import Identifier
 from ..violations import reporting_violations
 
 

@@ -8,7 +8,8 @@ from recipient_fields.application import Target
 from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import Esp
 
-from ..options import F, Identifier, OneOf, option
+from ..options import F, option
+from ..typed_options import Identifier, OneOf
 
 
 def esp_target_options(command: F) -> F:

@@ -1,4 +1,4 @@
-"""`recipient-fields fields codes`: what a field is called at each integration, and its codes."""
+"""`recipient-fields fields show` and `codes`: a field, and its names and codes at integrations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import click
 
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.application.content.content import ListedCodes
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.documents import render_field
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import DIALECTS, FieldCode, NameState
 from recipient_fields.domain.esp.names.creation import explain_creation
@@ -15,16 +17,34 @@ from recipient_fields.domain.esp.names.creation import explain_creation
 from ..command_group import Command
 from ..options import json_option
 from ..organization_option import open_for_organization, organization_option
-from ..output import note, print_json, print_table
+from ..output import note, print_json, print_line, print_table
 from ..proposals import setting_command
 
 
-@click.command("codes", cls=Command)
+@click.command(cls=Command)
 @click.argument("id_or_key")
 @organization_option
 @json_option
 @click.pass_obj
-def list_codes(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+    """Show all members of a field, and its codes at each integration."""
+    with open_for_organization(storage, organization) as (core, chosen):
+        listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
+    members = render_field(listed.field)
+    if as_json:
+        print_json({"recipient_field": members})
+    else:
+        print_table(("MEMBER", "VALUE"), [(name, _shown(each)) for name, each in members.items()])
+        print_line("")
+        print_codes(listed)
+
+
+@click.command(cls=Command)
+@click.argument("id_or_key")
+@organization_option
+@json_option
+@click.pass_obj
+def codes(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
     """Show what a field is called at each integration, and its codes there.
 
     The other email service providers follow, with the names that the field would have there.
@@ -84,6 +104,10 @@ def name_cells(code: FieldCode) -> tuple[str | None, str | None, str | None]:
         return None, source, None
     state = code.esp_name.state
     return code.esp_name.name, source, None if state is None else state.value
+
+
+def _shown(value: object) -> str | None:
+    return value if isinstance(value, str | None) else render_json(value).decode("utf-8")
 
 
 def is_missing(code: FieldCode) -> bool:

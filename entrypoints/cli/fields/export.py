@@ -17,13 +17,11 @@ from ..output import print_bytes, print_json, print_line
 from ..target_options import open_target, target_options
 
 
-@click.command("export", cls=Command)
+@click.command(cls=Command)
 @target_options
 @json_option
 @click.pass_context
-def export_fields(
-    ctx: click.Context, organization: str | None, url: str | None, *, as_json: bool
-) -> None:
+def export(ctx: click.Context, organization: str | None, url: str | None, *, as_json: bool) -> None:
     """Print the document that defines the API-managed fields, in YAML.
 
     `recipient-fields plan` and `recipient-fields apply` read it. The same fields always
@@ -46,7 +44,7 @@ def print_document(document: dict[str, object], *, as_json: bool) -> None:
         print_bytes(render_yaml(document).encode())
 
 
-@click.command("schema", cls=Command)
-def print_schema() -> None:
+@click.command(cls=Command)
+def schema() -> None:
     """Print the JSON Schema of the documents of fields, for editors."""
     print_line(json.dumps(field_document_schema(), indent=2))

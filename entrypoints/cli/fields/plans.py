@@ -43,11 +43,13 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
 
 from ..accounts.audit_log import audit_log_option
-from ..command_group import Command, larger_catalogs
+from ..command_group import Command
+from ..failures import larger_catalogs
 from ..options import json_option, option, setting_option
 from ..output import note, one_line, print_json, print_line
+from ..precedence import selects_service
 from ..prompts import confirm, yes_option
-from ..target_options import FieldTarget, open_target, selects_service, target_options
+from ..target_options import FieldTarget, open_target, target_options
 from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3

@@ -22,10 +22,11 @@ from recipient_fields.domain import DataType, TextFormats
 
 from ...service.selection import open_recipients
 from ..command_group import Command
-from ..options import InputFile, option
+from ..options import option
 from ..output import note, one_line, print_line, print_table
 from ..output_files import OutputFiles, complete_outputs
 from ..target_options import open_target, target_options
+from ..typed_options import InputFile
 from .options import file_options, integration_option, require_columns
 
 INVALID_RECIPIENTS = 3

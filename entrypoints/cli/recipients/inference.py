@@ -22,9 +22,10 @@ from recipient_fields.domain import (
 from ...service.selection import open_recipients
 from ..command_group import Command
 from ..fields.export import print_document
-from ..options import InputFile, json_option, option
+from ..options import json_option, option
 from ..output import note, one_line
 from ..target_options import open_target, optional_target_options
+from ..typed_options import InputFile
 from .options import file_options, integration_option, require_columns
 
 _NOTES = {

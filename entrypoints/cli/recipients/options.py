@@ -12,7 +12,8 @@ import click
 from recipient_fields.application.ports.recipients import FileFormat
 from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
 
-from ..options import Identifier, Option, option
+from ..options import Option, option
+from ..typed_options import Identifier
 
 T = TypeVar("T")
 

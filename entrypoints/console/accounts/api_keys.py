@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     ApiKeyNotActive,
     InvalidApiKey,
     KeyState,
+    NoSuchTime,
     Rule,
     Violation,
     Violations,
@@ -240,6 +241,8 @@ class KeyInputs:
             raise _invalid(Rule.UNKNOWN_VALUE, "Choose when the key expires.", "expiry")
         try:
             day = parse_date(self.date.strip())
+        except NoSuchTime as error:
+            raise _invalid(Rule.FORMAT, str(error), "date") from None
         except ValueError:
             message = f"Enter a date, such as {now.date() + timedelta(days=90)}."
             raise _invalid(Rule.FORMAT, message, "date") from None

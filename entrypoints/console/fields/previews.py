@@ -59,7 +59,9 @@ class ConditionPreview:
         name = "" if row.integration is None else row.integration.name
         target = row.code.esp if row.integration is None else row.integration.id
         try:
-            code = compile_condition(condition, codes, target, then=THEN, otherwise=OTHERWISE)
+            code = compile_condition(
+                condition, codes, target, then=THEN, otherwise=OTHERWISE, strict=False
+            )
         except (InvalidCondition, NotExpressible) as refused:
             return cls(row.title, name, None, str(refused))
         return cls(row.title, name, code, "")

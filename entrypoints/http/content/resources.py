@@ -127,8 +127,9 @@ class ConditionCompilations(Resource):
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Compile a condition.
 
-        The body has at most 64 KiB. If the ESP can't express the condition, the response is 422
-        `not_expressible`. Read-only API keys can send this request.
+        The body has at most 64 KiB. If the ESP can't express the condition, or if its code has
+        mistakes that `strict` rejects, the response is 422 `not_expressible`. Read-only API keys
+        can send this request.
         """
         compilation = parse_condition_compilation(read_json(req, self))
         with self.heavy.reading_catalog(credential(req)):
@@ -138,6 +139,7 @@ class ConditionCompilations(Resource):
                 compilation.target,
                 then=compilation.then,
                 otherwise=compilation.otherwise,
+                strict=compilation.strict,
             )
         resp.data = render_json(render_condition_code(esp, code))
 
@@ -219,9 +221,10 @@ class ContentExports(Resource):
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Export content.
 
-        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. With
-        `integration_ids`, the response has one export per integration, with the `error` of each
-        that fails. Read-only API keys can send this request.
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
+        mistake is a violation, unless `strict` is false. With `integration_ids`, the response has
+        one export per integration, with the `error` of each that fails. Read-only API keys can send
+        this request.
         """
         export = parse_content_export(read_json(req, self))
         organization_id = credential(req).organization_id
@@ -263,6 +266,7 @@ class ContentPreviews(Resource):
                     "surface": "html",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
+                    "unlisted_values": [],
                 }
             },
         ),
@@ -280,12 +284,14 @@ class ContentPreviews(Resource):
         """Preview content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
-        value without a field is a violation, too. Read-only API keys can send this request.
+        value without a field, or of another type than its field, is a violation, too. A value that
+        is not one of the allowed values is shown, and listed in `unlisted_values`. Read-only API
+        keys can send this request.
         """
         preview = parse_content_preview(read_json(req, self))
         organization_id = credential(req).organization_id
         with self.heavy.reading_catalog(credential(req)):
-            text, keys = self.service.preview_with_keys(
+            shown = self.service.preview_content(
                 organization_id, preview.content, preview.recipient, surface=preview.surface
             )
-            resp.data = render_json(render_content_preview(preview, text, keys))
+            resp.data = render_json(render_content_preview(preview, shown))

@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     FieldQuery,
     IntegrationId,
     InvalidQuery,
+    NoSuchTime,
     OrganizationId,
     Position,
     SortKey,
@@ -71,6 +72,8 @@ def parse_as_of(parameters: Mapping[str, str]) -> datetime | None:
         return None
     try:
         return parse_instant(parameters["as_of"])
+    except NoSuchTime as error:
+        raise invalid_value("as_of", str(error).lower()) from None
     except (ValueError, OverflowError):
         raise invalid_value("as_of", _AS_OF_RULE) from None
 

@@ -13,7 +13,7 @@ from recipient_fields.application.documents.value_schemas import schema_generato
 
 from ..operations import Body, Operation, PathParameter, Result, Tag
 from ..preconditions import PRECONDITION
-from ..problems import CODES, STATUSES, ProblemDocument
+from ..problems import CODES, STATUSES
 from ..resource import PROTECTED_PREFIX, READS, Resource
 from .responses import HEADERS, error_references, error_responses, headers
 
@@ -24,8 +24,7 @@ through it (`source` is `api`).
 
 Every request under `/api/` requires an organization API key: `Authorization: Bearer <API_KEY>`.
 Keys are for servers: there is no CORS. Every error is an error object with a `code` for programs
-and a `message` for people. If the client accepts `application/problem+json`, the body is a
-problem document (RFC 9457) instead: see the schema `Problem`.
+and a `message` for people.
 
 Within `/api/v1`, changes only add members, parameters and enum values. Clients must tolerate them.
 The service rejects unknown query parameters.
@@ -97,7 +96,6 @@ def document(routes: Mapping[str, Resource], mount_path: str = "") -> dict[str, 
     generator = schema_generator("#/components/schemas/")
     documented = {path: resource for path, resource in routes.items() if resource.operations}
     operations = [each for r in documented.values() for each in r.operations.values()]
-    generator.schema(ProblemDocument)  # No operation refers to it.
     return {
         "openapi": "3.1.1",
         "info": {

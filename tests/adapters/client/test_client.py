@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -132,15 +132,17 @@ def test_a_key_is_sent_unchanged_and_is_in_no_repr(organization_id):
     assert KEY not in repr(Request(method="GET", target="/", headers=headers))
 
 
-def test_a_list_with_the_key_of_another_organization_raises_an_error(storage, organization_id):
+def test_an_organization_with_the_key_of_another_one_does_not_exist(storage, organization_id):
     other_id = storage.organizations.add("Other", NOW).id
     keys = {organization_id: Keyring(storage)[other_id]}
     with (
         live_server(application(storage)) as url,
         client_at(url, keys) as client,
-        pytest.raises(StorageUnavailable, match="another organization"),
+        pytest.raises(OrganizationNotFound) as absent,
     ):
         client.list_fields(organization_id)
+    (note,) = absent.value.__notes__
+    assert note == f"The API key of {organization_id} is of organization {other_id}."
 
 
 @each_write
@@ -243,16 +245,66 @@ def test_plain_http_to_another_host_requires_an_argument():
     client_at("http://fields.example.com", {}, plaintext=True).close()
 
 
-def test_the_organization_of_a_key_is_found(storage, organization_id):
-    storage.organizations.add("Other", NOW)
-    key = Keyring(storage)[organization_id]
-    with live_server(application(storage)) as url:
-        with client_at(url, {}) as client:
-            assert client.get_organization_id(key) == organization_id
-            with pytest.raises(KeyRefused):
-                client.get_organization_id(KEY)
-        with client_at(f"{url}/elsewhere", {}) as client, pytest.raises(OrganizationNotFound):
-            client.get_organization_id(key)
+class TestOneKey:
+    """Clients with the API key of one organization, whose id they find."""
+
+    @pytest.fixture
+    def url(self, storage: Storage) -> Iterator[str]:
+        storage.organizations.add("Other", NOW)
+        with live_server(application(storage)) as url:
+            yield url
+
+    @pytest.fixture
+    def key(self, storage: Storage, organization_id: OrganizationId) -> str:
+        return Keyring(storage)[organization_id]
+
+    def test_the_client_finds_the_organization(self, url, key, organization_id):
+        with RecipientFieldsClient(url, key) as client:
+            own = client.organization_id
+            created = client.create_field(own, a_draft())
+            assert (own, created.organization_id) == (organization_id, organization_id)
+            assert client.list_fields(own).fields == (created,)
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_other_organizations_do_not_exist(self, url, key, organization_id, name):
+        absent = FieldNotFound if name in {"get", "update", "delete"} else OrganizationNotFound
+        with RecipientFieldsClient(url, key) as client, pytest.raises(absent):
+            CALLS[name](client, OrganizationId(organization_id + 1))
+
+    def test_the_organization_is_requested_once(self, organization_id):
+        catalog = StubResponse.json(
+            {"recipient_fields": []}, ETag=f'"{organization_id}-1"', **{"Total-Count": "0"}
+        )
+        with (
+            stub_server(lambda _: catalog) as server,
+            RecipientFieldsClient(server.url, KEY) as client,
+        ):
+            for _ in range(3):
+                client.list_fields(organization_id)
+        targets = [request.target.rpartition("/")[2] for request in server.requests]
+        assert targets == ["recipient_fields?limit=1", *["recipient_fields"] * 3]
+
+    def test_a_key_unknown_to_the_service_is_refused(self, url, organization_id):
+        with RecipientFieldsClient(url, KEY) as client:
+            for call in (
+                lambda: client.organization_id,
+                lambda: client.list_fields(organization_id),
+            ):
+                with pytest.raises(KeyRefused):
+                    call()
+
+    def test_a_url_without_an_api_has_no_organization(self, url, key):
+        client = RecipientFieldsClient(f"{url}/elsewhere", key)
+        with client, pytest.raises(OrganizationNotFound):
+            client.organization_id  # noqa: B018
+
+    def test_a_client_has_either_one_key_or_a_mapping(self, key, organization_id):
+        for arguments in ({}, {"api_key": key, "keys": {organization_id: key}}):
+            with pytest.raises(TypeError, match="either `api_key` or `keys`"):
+                RecipientFieldsClient("https://fields.example.com", **arguments)
+        client = client_at("https://fields.example.com", {organization_id: key})
+        with client, pytest.raises(TypeError, match="pass the id"):
+            client.organization_id  # noqa: B018
 
 
 def test_a_service_without_batches_is_distinguished_from_an_absent_organization(

@@ -42,7 +42,7 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
-from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
+from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient, TextPosition
 from recipient_fields.domain.content import InvalidContent
 from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 from recipient_fields.entrypoints.http.problems import (
@@ -82,6 +82,18 @@ EXAMPLES: list[RecipientFieldsError] = [
     KeyValidationUnavailable(
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
     ),
+    InvalidContent(
+        [
+            TextPosition(2, 3).locate(Violation(Rule.UNKNOWN_FIELD, "No.", suggestion="city")),
+            TextPosition(1, 1).locate(Violation(Rule.NOT_APPLICABLE, "A mistake.")),
+        ]
+    ),
+    InvalidCondition([Violation(Rule.TYPE, "No.", ("all", 0, "value"), "gold")]),
+    InvalidRecipient([Violation(Rule.TYPE, "No.", ("born",)), Violation(Rule.TYPE, "A.", ("7",))]),
+    NotExpressible("Mailchimp has no test for a part of a text."),
+    NotExpressible("Braze would read a part of the text for else as code.", "else"),
+    IntegrationNotFound(),
+    IntegrationRequired("The organization has several integrations with Braze. Choose one."),
 ]
 ERRORS_BY_CODE = {
     "unauthorized": KeyRefused,
@@ -140,11 +152,7 @@ def test_a_refused_key_has_the_explanation_of_the_service(sentence: str):
 
 def test_the_examples_contain_every_error_with_a_response():
     only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
-    of_other_paths = {
-        *(InvalidCondition, InvalidContent, InvalidRecipient, NotExpressible),
-        *(IntegrationNotFound, IntegrationRequired),
-    }
-    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches - of_other_paths
+    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches
 
 
 @pytest.mark.parametrize("error", BATCH_EXAMPLES, ids=repr)
@@ -207,6 +215,16 @@ def test_an_unknown_code_is_an_error_by_its_status():
     assert type(error_of(error_response(500, error), FieldNotFound)) is StorageUnavailable
 
 
+@pytest.mark.parametrize("pointers", [["/literals/0"], ["/content", "/surface"]])
+def test_violations_of_no_value_or_of_several_values_raise_request_refused(pointers):
+    details = [{"pointer": each, "code": "blank", "message": f"No {each}."} for each in pointers]
+    error = {"code": "validation_failed", "message": "No.", "details": details}
+    refused = error_of(error_response(422, error), OrganizationNotFound)
+    assert isinstance(refused, RequestRefused)
+    assert refused.code == "validation_failed"
+    assert all(f"No {each}." in str(refused) for each in pointers)
+
+
 def test_an_unknown_rule_is_reported_as_format():
     detail = {"pointer": "/recipient_field/name", "code": "rude", "message": "Be kind."}
     error = {"code": "validation_failed", "message": "No.", "details": [detail]}
@@ -256,6 +274,9 @@ INVALID_RESPONSES = {
             "message": "No.",
             "details": [{"existing_id": True, "existing_key": "city"}],
         },
+    ),
+    "a refused condition without details": error_response(
+        422, {"code": "not_expressible", "message": "No.", "details": []}
     ),
     "a taken key with empty details": error_response(
         409, {"code": "key_already_exists", "message": "No.", "details": []}

@@ -30,6 +30,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
     epoch_milliseconds,
 )
+from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.esp import Esp
 
 from ...support.http_server import (
     HANG,
@@ -148,6 +150,16 @@ def test_a_read_is_retried_until_it_succeeds(call, failure):
     with stub_service(in_turn([failure, failure], valid_response)) as (server, client):
         call(client)
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
+def test_an_export_is_retried_like_a_read(failure):
+    exported = {"content": "Hello", "surface": "text", "warnings": [], "fields": []}
+    succeeding = always(StubResponse.json(exported))
+    with stub_service(in_turn([failure, failure], succeeding)) as (server, client):
+        content = client.export_content(ORGANIZATION, parse_content("Hello"), Esp.BRAZE)
+    first, *others = server.requests
+    assert (content.content, others) == ("Hello", [first] * 2)
 
 
 @each_write
@@ -318,7 +330,6 @@ INVALID_LIST_RESPONSES = {
     "an ETag that is not that of a catalog": StubResponse.json(
         LISTED, ETag='"a"', **{"Total-Count": "1"}
     ),
-    "another organization": StubResponse.json(LISTED, ETag='"2-19c"', **{"Total-Count": "1"}),
     "no Total-Count": StubResponse.json(LISTED, ETag='"1-19c"'),
     "an invalid Total-Count": StubResponse.json(LISTED, ETag='"1-19c"', **{"Total-Count": "-1"}),
     "no array": StubResponse.json({"recipient_fields": {}}, ETag='"1-19c"', **{"Total-Count": "0"}),

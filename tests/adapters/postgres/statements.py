@@ -17,7 +17,7 @@ _MENTION = re.compile(rf"\b{_TABLE}\b", re.IGNORECASE)
 _USE = re.compile(rf"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+{_TABLE}\b", re.IGNORECASE)
 _FILTER = re.compile(r"\bWHERE\s+organization_id = %\(organization_id\)s", re.IGNORECASE)
 _INSERT = re.compile(
-    rf"\bINTO\s+{_TABLE}\s*\(\s*organization_id\b.*?\bSELECT\s+%\(organization_id\)s",
+    rf"\bINTO\s+{_TABLE}\s*\(\s*organization_id\b.*?\b(?:SELECT\s+|VALUES\s*\(\s*)%\(organization_id\)s",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -12,9 +12,9 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage
-from recipient_fields.adapters.postgres.change_statements import insert_field
-from recipient_fields.adapters.postgres.changes import bind_creation
-from recipient_fields.adapters.row_mapping import field_document
+from recipient_fields.adapters.postgres.dialect import PostgresConnection
+from recipient_fields.adapters.postgres.fields import try_creation
+from recipient_fields.adapters.relational.changes import PlannedChanges
 from recipient_fields.application import copy_storage
 from recipient_fields.domain import (
     CatalogChanges,
@@ -233,9 +233,8 @@ def test_a_creation_does_not_read_the_other_fields(
     storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=NOW)
     with psycopg.connect(database) as connection, connection.transaction():
         fields = PostgresConnectionStorage(lambda: connection).fields
-        town = a_definition("town")
-        values = bind_creation(ours, town, field_document(town), limit=502, author=AUTHOR)
-        assert connection.execute(insert_field(), values).rowcount == 1
+        town = PlannedChanges.of(CatalogChanges(created=(a_definition("town"),)), AUTHOR)
+        assert try_creation(PostgresConnection(connection), ours, town, {"limit": 502})
         add_field(fields, ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
             add_field(fields, ours, a_definition("village"), limit=502, author=AUTHOR)

@@ -241,7 +241,7 @@ def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(
         outcomes.append(
             attempt(
                 lambda: storage._database.read(
-                    lambda c: c.execute("SELECT 1 FROM pg_sleep(1.5)").fetchall()
+                    lambda c: c.driver.execute("SELECT 1 FROM pg_sleep(1.5)").fetchall()
                 )
             )
         )

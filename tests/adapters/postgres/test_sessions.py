@@ -16,6 +16,7 @@ from psycopg.types.json import set_json_loads
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, ResponseTimeout
+from recipient_fields.adapters.postgres.dialect import PostgresConnection
 from recipient_fields.domain import (
     AllowedValues,
     DataType,
@@ -45,7 +46,7 @@ def deallocate_everything(storage: PostgresStorage) -> None:
 
 def test_a_text_with_a_null_is_rejected_rather_than_cut_off(storage: PostgresStorage) -> None:
     with pytest.raises(InvalidField) as rejected:
-        storage._database.read(lambda c: c.execute("SELECT %s::text", ("a\0b",)))
+        storage._database.read(lambda c: c.driver.execute("SELECT %s::text", ("a\0b",)))
     assert [v.rule for v in rejected.value.violations] == [Rule.INVALID_CHARACTERS]
 
 
@@ -74,8 +75,8 @@ def test_the_reason_why_the_server_ended_a_session_is_reported(storage: Postgres
     end = "SELECT pg_terminate_backend(pg_backend_pid())"
     for call in (storage._database.read, storage._database.write):
         with pytest.raises(StorageUnavailable, match="57P01"):
-            call(lambda c: c.execute(end))
-    assert storage._database.read(lambda c: c.execute("SELECT 1").fetchone()) == (1,)
+            call(lambda c: c.driver.execute(end))
+    assert storage._database.read(lambda c: c.driver.execute("SELECT 1").fetchone()) == (1,)
 
 
 def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
@@ -86,10 +87,11 @@ def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
 
     sessions: list[int] = []
 
-    def move_and_fail(connection: psycopg.Connection) -> None:
-        sessions.append(connection.info.backend_pid)
-        connection.execute("UPDATE organizations SET revision = 7 WHERE id = %s", (ours,))
-        connection.execute("SELECT 1 / 0")
+    def move_and_fail(connection: PostgresConnection) -> None:
+        driver = connection.driver
+        sessions.append(driver.info.backend_pid)
+        driver.execute("UPDATE organizations SET revision = 7 WHERE id = %s", (ours,))
+        driver.execute("SELECT 1 / 0")
 
     try:
         with pytest.raises(DivisionByZero):
@@ -104,14 +106,14 @@ def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
 
 def test_an_error_of_the_commit_is_reported(storage: PostgresStorage) -> None:
     storage._database.write(
-        lambda connection: connection.execute("""
+        lambda connection: connection.driver.execute("""
             CREATE TABLE parents (id bigint PRIMARY KEY);
             CREATE TABLE children (id bigint REFERENCES parents DEFERRABLE INITIALLY DEFERRED)
         """)
     )
     with pytest.raises(ForeignKeyViolation):
-        storage._database.write(lambda c: c.execute("INSERT INTO children VALUES (7)"))
-    assert storage._database.read(lambda c: c.execute("SELECT FROM children").rowcount) == 0
+        storage._database.write(lambda c: c.driver.execute("INSERT INTO children VALUES (7)"))
+    assert storage._database.read(lambda c: c.driver.execute("SELECT FROM children").rowcount) == 0
 
 
 @pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from time import time_ns
-from typing import Any
 
 import psycopg
 import pytest
 from attrs import evolve
-from psycopg import Connection
 
 from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.adapters.postgres.dialect import PostgresConnection
 from recipient_fields.domain import (
     ApiKey,
     FieldLimitReached,
@@ -123,8 +122,8 @@ def test_the_server_limits_how_long_a_transaction_can_block_others(
     After the transaction, a session that clients share must have its previous settings.
     """
 
-    def show(connection: Connection[Any]) -> object:
-        return connection.execute(
+    def show(connection: PostgresConnection) -> object:
+        return connection.driver.execute(
             "SELECT current_setting('lock_timeout'),"
             " current_setting('idle_in_transaction_session_timeout')"
         ).fetchone()
@@ -141,8 +140,10 @@ def test_transactions_are_read_committed_even_if_the_database_defaults_to_serial
 ) -> None:
     """Under SERIALIZABLE, PostgreSQL would reject concurrent writers."""
 
-    def show(connection: Connection[Any]) -> object:
-        return connection.execute("SELECT current_setting('transaction_isolation')").fetchall()
+    def show(connection: PostgresConnection) -> object:
+        return connection.driver.execute(
+            "SELECT current_setting('transaction_isolation')"
+        ).fetchall()
 
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
@@ -163,7 +164,7 @@ def test_a_session_that_was_reset_loses_no_update(database: str, ours: Organizat
     storage = PostgresStorage(database, pool_size=1)
     try:
         add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
-        storage._database.read(lambda c: c.execute("RESET ALL", prepare=False))
+        storage._database.read(lambda c: c.driver.execute("RESET ALL", prepare=False))
         with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
             hand.execute("UPDATE organizations SET revision = revision + 1")
             adding = threads.submit(
@@ -222,7 +223,7 @@ def test_without_preparing_nothing_is_kept_in_the_servers_session(
             storage.fields.publish(ours)
             add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
         prepared = storage._database.read(
-            lambda c: c.execute("SELECT name FROM pg_prepared_statements").fetchall()
+            lambda c: c.driver.execute("SELECT name FROM pg_prepared_statements").fetchall()
         )
         assert prepared == []
     finally:

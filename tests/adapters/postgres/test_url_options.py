@@ -76,7 +76,7 @@ def test_prepare_decides_whether_sessions_are_configured(
 ) -> None:
     show = "SELECT current_setting('lock_timeout')"
     with closing(PostgresStorage(database + query)) as storage:
-        assert storage._database.read(lambda c: c.execute(show).fetchone()) == (limit,)
+        assert storage._database.read(lambda c: c.driver.execute(show).fetchone()) == (limit,)
 
 
 def test_migrations_accept_a_url_with_options(empty_database: str) -> None:

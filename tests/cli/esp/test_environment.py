@@ -12,6 +12,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import Command
+from recipient_fields.entrypoints.cli.lazy_command import commands_of
 
 from ...docs.reference import commands
 from ...support.command_line import CommandLine, Script
@@ -23,7 +24,7 @@ KEYS_CREATE = ("keys", "create", "--organization", "1", "--name", "N")
 
 def options(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Option]]:
     """Yield every option of every command, except those like --help that only print text."""
-    for command in (group, *group.commands.values()):
+    for command in (group, *commands_of(group).values()):
         name = path if command is group else f"{path} {command.name}"
         if isinstance(command, click.Group) and command is not group:
             yield from options(command, name)

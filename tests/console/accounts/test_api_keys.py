@@ -96,7 +96,7 @@ def test_a_key_with_a_date_works_until_the_end_of_that_day(
     [
         ({"name": " "}, "Name: This must not be empty"),
         ({"expiry": "date"}, "Date: Enter a date, such as 2027-02-18."),
-        ({"expiry": "date", "date": "2026-02-30"}, "Date: Enter a date, such as"),
+        ({"expiry": "date", "date": "2026-02-29"}, "Date: There is no such date."),
         ({"expiry": "date", "date": "2026-11-19"}, "Enter a date from 2026-11-20 to 2027-11-20."),
         ({"expiry": "date", "date": "2027-11-21"}, "Enter a date from 2026-11-20 to 2027-11-20."),
         ({"expiry": "366"}, "Expires: Choose when the key expires."),

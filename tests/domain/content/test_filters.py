@@ -15,7 +15,8 @@ LATE = datetime(2026, 11, 24, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
 
 def preview(make_field, filters: str, value: object, data_type: DataType = DataType.TEXT) -> str:
     field = make_field(API, key="x", data_type=data_type)
-    return preview_content(parse_content(f"{{{{recipient.x | {filters}}}}}"), [field], {"x": value})
+    content = parse_content(f"{{{{recipient.x | {filters}}}}}")
+    return preview_content(content, [field], {"x": value}).content
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import (
     MAX_PREVIEW_LENGTH,
     InvalidContent,
-    check_content,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.esp import check_content
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,7 @@ def fields(make_field):
     ],
 )
 def test_the_preview_shows_values_defaults_and_branches(source, values, text, fields):
-    assert preview_content(parse_content(source), fields, values) == text
+    assert preview_content(parse_content(source), fields, values).content == text
 
 
 def test_a_value_of_another_type_is_rejected(fields):
@@ -74,9 +74,9 @@ def test_a_resolved_key_means_the_field_with_another_key(make_field):
     content = parse_content('{{recipient.town}}{{#if recipient.town = "Bern"}}!{{/if}}')
     place = make_field(sync_channel(IntegrationId(2)), key="place", esp_field_name="City")
 
-    text = preview_content(content, [place], {"place": "Bern"}, resolved={"town": "place"})
+    shown = preview_content(content, [place], {"place": "Bern"}, resolved={"town": "place"})
 
-    assert text == "Bern!"
+    assert (shown.content, shown.keys) == ("Bern!", ("place",))
     with pytest.raises(InvalidContent, match="There is no field with the key town"):
         preview_content(content, [place], {})
 
@@ -85,7 +85,8 @@ def test_a_preview_has_a_maximum_length(fields):
     content = parse_content("{{recipient.name}}" * 4)
     quarter = "x" * (MAX_PREVIEW_LENGTH // 4)
 
-    assert len(preview_content(content, fields, {"name": quarter})) == MAX_PREVIEW_LENGTH
+    shown = preview_content(content, fields, {"name": quarter})
+    assert len(shown.content) == MAX_PREVIEW_LENGTH
     with pytest.raises(InvalidContent, match="more than 4,194,304 characters"):
         preview_content(content, fields, {"name": f"{quarter}x"})
 
@@ -122,9 +123,11 @@ def test_errors_in_the_syntax_do_not_hide_unknown_keys(fields):
 
 
 def test_content_that_fits_the_fields_passes_the_check(fields):
-    check_content(parse_content("{{recipient.name}}{{#if recipient.vip}}{{/if}}"), fields)
+    content = parse_content("{{recipient.email}}{{#if recipient.vip}}{{recipient.name}}{{/if}}")
+    checked = check_content(content, fields)
+    assert (checked.keys, checked.warnings) == (("vip", "name"), ())
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_content_without_references_is_its_own_preview(text, fields):
-    assert preview_content(parse_content(text), fields, {}) == text
+    assert preview_content(parse_content(text), fields, {}).content == text

@@ -171,7 +171,7 @@ def test_a_comment_is_removed_and_nothing_in_it_is_read(comment):
 )
 def test_a_comment_in_a_part_that_is_shown_as_it_is_stays(source, text):
     content = parse_content(source)
-    assert preview_content(content, [], {}) == (source if text is None else text)
+    assert preview_content(content, [], {}).content == (source if text is None else text)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_comment_in_a_part_that_is_shown_as_it_is_stays(source, text):
 )
 def test_a_tilde_removes_the_white_space_at_its_side(source, shown, make_field):
     fields = [make_field(API, key=key, data_type=DataType.NUMBER) for key in ("x", "y")]
-    assert preview_content(parse_content(source), fields, {"x": 1}) == shown
+    assert preview_content(parse_content(source), fields, {"x": 1}).content == shown
 
 
 def test_the_text_after_a_tilde_starts_at_its_first_character():

@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import InvalidCondition, parse_condition
+from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import (
     ConditionCode,
     Esp,
@@ -87,11 +88,14 @@ def compiled(
     *fields: RecipientField,
     then: str = "A",
     otherwise: str = "B",
+    strict: Strict = False,
 ) -> ConditionCode:
     draft = IntegrationDraft(esp=esp, name="Main", created_at=NOW)
     integration = draft.with_id(IntegrationId(7), OrganizationId(1)).synced(NOW)
     codes = FieldCodes.of(fields or synced_fields(esp), [integration])
-    return compile_condition(parse_condition(text), codes, esp, then=then, otherwise=otherwise)
+    return compile_condition(
+        parse_condition(text), codes, esp, then=then, otherwise=otherwise, strict=strict
+    )
 
 
 def written(esp: Esp, text: str) -> list[str]:
@@ -240,6 +244,8 @@ def test_the_warnings_about_names_have_the_places_of_the_comparisons():
     (first, *_) = compiled(Esp.ITERABLE, text, *fields).warnings
     assert first.code.name == "MISSING_NAME"
     assert [(each.line, each.column) for each in first.places] == [(1, 1), (2, 23)]
+    with pytest.raises(NotExpressible, match="the last sync did not find it"):
+        compiled(Esp.ITERABLE, text, *fields, strict="mistakes")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,17 @@ from time import thread_time
 import pytest
 
 from recipient_fields.domain import API, RecipientField
-from recipient_fields.domain.content import WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, ExportOptions, FieldCodes, export_content, recognize
+from recipient_fields.domain.content import InvalidContent, WarningCode, parse_content
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    ExportOptions,
+    FieldCodes,
+    RejectedWarning,
+    check_content,
+    export_content,
+    recognize,
+)
 from recipient_fields.domain.esp.content.foreign_code import find_foreign_code
 from recipient_fields.domain.esp.recognition import foreign
 from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
@@ -36,7 +45,7 @@ PAIRS = [
 
 def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str, ...] = ()):
     codes = FieldCodes.of(fields)
-    options = ExportOptions(literals=literals)
+    options = ExportOptions(literals=literals, strict=False)
     exported = export_content(parse_content(source), codes, esp, options)
     return [
         each for each in exported.warnings if each.code is not WarningCode.UNSUBSCRIBE_LINK_MISSING
@@ -226,6 +235,26 @@ def test_a_warning_names_the_key_of_the_field(tag, form, make_field):
     assert warning.message.endswith(f" Write `{form}`.")
 
 
+@pytest.mark.parametrize(("esp", "tag"), PAIRS)
+def test_no_esp_has_code_of_its_own_in_content_for_all(esp, tag):
+    with pytest.raises(InvalidContent) as invalid:
+        check_content(parse_content(f"Hello {tag}"), [])
+    (violation,) = invalid.value.violations
+    assert isinstance(violation, RejectedWarning)
+    assert (violation.warning, violation.position.column) == (MISTAKE, 7)
+    assert DIALECTS[esp].title in violation.reason
+
+
+def test_text_that_may_be_code_of_an_esp_is_a_caveat_in_content_for_all():
+    source = "100%OFF% [unsubscribe] <style>{{ x }}</style> %H 50 % of 100 %"
+    checked = check_content(parse_content(source), [])
+    assert [(each.code, each.column) for each in checked.warnings] == [
+        (CAVEAT, 4),
+        (CAVEAT, 10),
+        (CAVEAT, 31),
+    ]
+
+
 def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp.BRAZE, source)
@@ -233,12 +262,13 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     assert count_calls(foreign.judge_tag, lambda: warnings(Esp.BRAZE, source)) <= 2_001
 
 
+@pytest.mark.parametrize("esp", [Esp.KLAVIYO, None])
 @pytest.mark.parametrize(
     "piece", ["{{", "%", "*|", "[[a", "{%", "%%=", "%%a ", "<!--", "{{ ${", "%A", "http://", "%41%"]
 )
-def test_foreign_code_is_searched_in_linear_time(piece):
+def test_foreign_code_is_searched_in_linear_time(esp, piece):
     def search(text: str) -> list[object]:
-        return list(find_foreign_code(Esp.KLAVIYO, text, text, lambda _name: None))
+        return list(find_foreign_code(esp, text, text, lambda _name: None))
 
     assert_grows_linearly(search, lambda size: (piece * size)[:size], 40_000)
 

@@ -89,7 +89,7 @@ def test_numbers_can_have_decimal_commas() -> None:
         (["10115", "80331"], DataType.TEXT, ()),
         (["true"], DataType.TEXT, ()),
         (["2026-11-20"], DataType.DATE, ()),
-        (["2026-11-20", ""], DataType.TEXT, ()),
+        (["2026-11-20", ""], DataType.DATE, ()),
         (["x", 1], DataType.TEXT, (Doubt.MIXED,)),
         ([[1], {}], DataType.TEXT, (Doubt.MIXED,)),
         ([None], DataType.TEXT, (Doubt.EMPTY,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -43,7 +44,12 @@ SCHEMA = RecipientSchema.of(FIELDS)
     ("key", "value", "canonical"),
     [
         ("name", "Zoë", "Zoë"),
-        ("name", "", ""),
+        ("name", "", None),
+        ("tier", "", None),
+        ("size", "", None),
+        ("born", "", None),
+        ("born", date(2026, 11, 20), "2026-11-20"),
+        ("seen", datetime(2026, 11, 20, 9, 15, tzinfo=UTC), "2026-11-20T09:15:00.000Z"),
         ("name", "  two\nlines ", "  two\nlines "),
         ("tier", "gold", "gold"),
         ("size", 1.0, 1),
@@ -75,7 +81,6 @@ def test_a_permitted_value_is_returned_in_canonical_form(
         ("name", "a\0b", Rule.INVALID_CHARACTERS, None),
         ("name", "a\ud800", Rule.INVALID_CHARACTERS, None),
         ("tier", "bronze", Rule.UNKNOWN_VALUE, "Use one of gold, silver."),
-        ("tier", "", Rule.UNKNOWN_VALUE, "Use one of gold, silver."),
         ("tier", ["gold"], Rule.TYPE, "A text field requires a text in quotes."),
         ("size", "3", Rule.TYPE, "This is a text. Write the number 3 without quotes."),
         ("size", "03", Rule.TYPE, "A number field requires a number, such as 1.5."),
@@ -92,7 +97,18 @@ def test_a_permitted_value_is_returned_in_canonical_form(
             "A boolean field requires true or false, without quotes.",
         ),
         ("born", "20.11.2026", Rule.FORMAT, "Write a date like 2026-11-20."),
-        ("born", "2026-02-30", Rule.FORMAT, "Write a date like 2026-11-20."),
+        ("born", "2026-02-30", Rule.FORMAT, "There is no such date."),
+        ("born", "0000-00-00", Rule.FORMAT, "There is no such date."),
+        (
+            *("born", datetime(2026, 11, 20, tzinfo=UTC), Rule.TYPE),
+            "A date field requires a text in quotes.",
+        ),
+        ("seen", "2026-02-29T09:15:00Z", Rule.FORMAT, "There is no such date or time."),
+        ("seen", "2026-11-20T09:61:00Z", Rule.FORMAT, "There is no such date or time."),
+        (
+            *("seen", datetime(2026, 11, 20), Rule.FORMAT),  # noqa: DTZ001
+            "Write a datetime like 2026-11-20T09:15:00.123Z.",
+        ),
         ("seen", "2026-11-20", Rule.FORMAT, "Write a datetime like 2026-11-20T09:15:00.123Z."),
         ("event", "2026-11-20T09:15:00.001Z", Rule.UNKNOWN_VALUE, None),
     ],
@@ -122,6 +138,13 @@ def test_all_violations_are_reported_in_order_next_to_the_permitted_values() -> 
 def test_a_key_that_no_document_can_contain_is_not_repeated() -> None:
     (violation,) = SCHEMA.check({"a\ud800": 1}).violations
     assert (violation.rule, violation.path) == (Rule.INVALID_CHARACTERS, ())
+
+
+def test_values_that_only_are_not_allowed_are_returned_apart() -> None:
+    checked = SCHEMA.check({"tier": "Gold", "level": 3.0, "event": "x", "size": "3"})
+    assert checked.values == {}
+    assert checked.unlisted == {"tier": "Gold", "level": 3}
+    assert len(checked.violations) == 4
 
 
 def test_suggestions_can_be_left_out() -> None:

@@ -22,7 +22,7 @@ TIER = {
 }
 GOLD = 'loyalty_tier = "gold"'
 OMITTED = object()
-MEMBERS = ("condition", "then", "else", "esp", "integration_id")
+MEMBERS = ("condition", "then", "else", "esp", "integration_id", "strict")
 
 
 def compile_condition(api: Api, condition: object, **members: object) -> ApiResponse:
@@ -174,6 +174,7 @@ def test_a_violation_in_text_has_its_line_and_column(reader: Api):
         ({"then": OMITTED}, "/then: required"),
         ({"then": 3}, "/then: type"),
         ({"else": 3}, "/else: type"),
+        ({"strict": "caveats"}, "/strict: type"),
         ({"other": 3}, "/other: unknown_field"),
         ({"then": "\0"}, "/then: invalid_characters"),
         *(({member: None}, f"/{member}: type") for member in MEMBERS),
@@ -200,6 +201,31 @@ def test_a_refusal_states_the_reason(reader: Api, api: Api):
     (detail,) = response.error["details"]
     assert detail == {"pointer": "/condition", "code": "not_applicable", "message": reason}
     assert response.error["message"] == reason
+
+
+def test_mistakes_are_rejected_and_caveats_if_strict_is_true(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    salesforce = integrations.create_integration(bakery, esp=Esp.SALESFORCE, name="Main")
+    integrations.sync_fields(
+        bakery, salesforce.id, [EspField(name="Plan", data_type=DataType.TEXT)]
+    )
+
+    def compiled(condition: str, **members: object) -> ApiResponse:
+        return compile_condition(reader, condition, esp="sfmc", **members)
+
+    assert compiled('plan = "pro"').status == 200
+    refused = compiled('plan = "pro"', strict=True)
+    assert refused.status_and_code == (422, "not_expressible")
+    assert "without regard to case" in refused.error["message"]
+
+    missing = "The field loyalty_tier is loyalty_tier at Salesforce Marketing Cloud (the last sync"
+    for strict in ({}, {"strict": "mistakes"}):
+        rejected = compiled(GOLD, **strict)
+        assert rejected.status_and_code == (422, "not_expressible")
+        assert rejected.error["message"].startswith(missing)
+    (warning, *_) = compiled(GOLD, strict=False).json["warnings"]
+    assert (warning["kind"], warning["code"]) == ("mistake", "missing_name")
 
 
 def test_a_body_has_at_most_64_kib(reader: Api):

@@ -75,7 +75,7 @@ def test_a_key_means_the_field_of_the_integration(
 
 
 def test_warnings_have_a_line_and_a_column(reader: Api):
-    response = export(reader, "Dear\n {{recipients.loyalty_tier}}")
+    response = export(reader, "Dear\n {{recipients.loyalty_tier}}", strict=False)
     assert response.json["content"] == "Dear\n {{recipients.loyalty_tier}}"
     (warning,) = response.json["warnings"]
     assert warning == {
@@ -114,7 +114,8 @@ def test_a_filter_changes_the_value(reader: Api):
 
 
 def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
-    first, second = export(reader, "{{a}} {{a}}\n{{recipients.x}} {{a}}").json["warnings"]
+    content = "{{a}} {{a}}\n{{recipients.x}} {{a}}"
+    first, second = export(reader, content, strict=False).json["warnings"]
     assert first == {
         "kind": "caveat",
         "code": "unknown_word",
@@ -128,7 +129,7 @@ def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
 
 def test_literals_stay_without_a_warning(reader: Api):
     content = "*|FNAME|* {{ mirror }}"
-    assert len(export(reader, content, strict="mistakes").violations) == 2
+    assert len(export(reader, content).violations) == 2
     literals = ["*|FNAME|*", "{{ mirror }}"]
     response = export(reader, content, strict=True, literals=literals)
     assert (response.status, response.json["content"]) == (200, content)
@@ -138,7 +139,8 @@ def test_literals_stay_without_a_warning(reader: Api):
 
 
 def test_each_mistake_is_reported_at_its_own_place(reader: Api):
-    warnings = export(reader, "{{recipients.x}}  {{recipients.x}}").json["warnings"]
+    content = "{{recipients.x}}  {{recipients.x}}"
+    warnings = export(reader, content, strict=False).json["warnings"]
     assert [(each["column"], each["places"]) for each in warnings] == [(1, []), (19, [])]
 
 
@@ -148,12 +150,23 @@ def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader: Api)
     assert places == [("/content", 1, 1), ("/content", 1, 7), ("/content", 2, 2)]
 
 
-def test_an_export_that_is_strict_about_mistakes_permits_caveats(reader: Api):
-    response = export(reader, "{{a}}\n {{recipients.loyalty_tier}}", strict="mistakes")
-    (detail,) = response.error["details"]
-    assert (detail["line"], detail["column"]) == (2, 2)
-    (warning,) = export(reader, "{{a}}", strict="mistakes").json["warnings"]
+@pytest.mark.parametrize("strict", [{}, {"strict": "mistakes"}], ids=["default", "mistakes"])
+def test_mistakes_are_violations_and_caveats_are_not(reader: Api, strict: dict[str, str]):
+    response = export(reader, "{{a}}\n {{recipients.loyalty_tier}} *|FNAME|*", **strict)
+    assert response.status_and_code == (422, "validation_failed")
+    places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
+    assert places == [("/content", 2, 2), ("/content", 2, 30)]
+    (warning,) = export(reader, "{{a}}", **strict).json["warnings"]
     assert warning["kind"] == "caveat"
+
+
+def test_mistakes_are_listed_with_unknown_fields(reader: Api):
+    response = export(reader, "{{recipient.loyalty_teir}} {{recipients.loyalty_tier}}")
+    details = response.error["details"]
+    assert [(each["column"], each["code"]) for each in details] == [
+        (1, "unknown_field"),
+        (28, "not_applicable"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from ..api import CONTENT_PREVIEWS, Api, ApiResponse
+from ..api import CONTENT_PREVIEWS, RECIPIENT_CHECKS, Api, ApiResponse
 
 CITY = {"name": "City", "data_type": "text"}
 VISITS = {"name": "Visits", "data_type": "number"}
+SPORT = {"name": "Sport", "data_type": "text", "allowed_values": ["sports", "dance"]}
 LETTER = """<p>{{recipient.city | default: "Rome"}}</p>
 {{#if recipient.visits > 3}}Hello & again{{/if}}"""
 
@@ -33,6 +34,7 @@ def test_a_recipient_reads_the_values(reader: Api) -> None:
         "surface": "html",
         "warnings": [],
         "fields": ["city", "visits"],
+        "unlisted_values": [],
     }
     assert preview(reader, LETTER, {}).json["content"] == "<p>Rome</p>\n"
 
@@ -65,6 +67,46 @@ def test_wrong_values_of_the_recipient_are_violations(reader: Api) -> None:
     assert response.error["details"][0]["suggestion"] == "city"
     assert preview(reader, LETTER, {"visits": "4"}).violations == ["/recipient/visits: type"]
     assert preview(reader, LETTER, []).violations == ["/recipient: type"]
+
+
+def test_all_wrong_values_are_listed_at_once(api: Api, reader: Api) -> None:
+    api.put("born", {"name": "Born", "data_type": "date"})
+    api.put("sport", SPORT)
+    recipient = {"born": "2026-02-29", "visits": "x", "sport": "Sports", "other": 1}
+    response = preview(reader, "{{recipient.born}}", recipient)
+    assert [(each["pointer"], each["message"]) for each in response.error["details"]] == [
+        ("/recipient/born", "There is no such date."),
+        ("/recipient/visits", "A number field requires a number, such as 1.5."),
+        ("/recipient/sport", "Use one of sports, dance."),
+        ("/recipient/other", "There is no recipient field with this key."),
+    ]
+
+
+def test_a_value_that_is_not_allowed_is_shown_and_reported(api: Api, reader: Api) -> None:
+    api.put("sport", SPORT)
+    content = '{{recipient.sport}}: {{#if recipient.sport = "sports"}}game{{else}}swing{{/if}}'
+    shown = preview(reader, content, {"sport": "Sports"}).json
+    assert shown["content"] == "Sports: swing"
+    assert shown["unlisted_values"] == [
+        {
+            "pointer": "/recipient/sport",
+            "code": "unknown_value",
+            "message": "Use one of sports, dance.",
+            "suggestion": "sports",
+        }
+    ]
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_an_empty_value_is_not_set_whatever_the_type_of_its_field(
+    api: Api, reader: Api, value: object
+) -> None:
+    api.put("sport", SPORT)
+    recipient = dict.fromkeys(("city", "visits", "sport"), value)
+    assert preview(reader, LETTER, recipient).json["content"] == "<p>Rome</p>\n"
+    checks = json.dumps({"recipients": [recipient]})
+    (result,) = reader.send("POST", RECIPIENT_CHECKS, checks).json["results"]
+    assert result == {"valid": True, "recipient": dict.fromkeys(recipient)}
 
 
 def test_the_body_is_checked(reader: Api) -> None:

@@ -87,23 +87,20 @@ def test_an_html_email_without_the_link_has_a_caveat(reader: Api):
 
 
 def test_a_misspelled_link_is_a_mistake_with_a_suggestion(reader: Api):
-    response = export(reader, "{{link.unsubscribed}}", "mailchimp")
+    response = export(reader, "{{link.unsubscribed}}", "mailchimp", strict=False)
     assert warnings(response) == [("mistake", "reference_lookalike")]
-    assert response.json["warnings"][0]["message"] == (
-        "Content has no `link.unsubscribed`. Did you mean `{{link.unsubscribe}}`?"
-    )
+    message = "Content has no `link.unsubscribed`. Did you mean `{{link.unsubscribe}}`?"
+    assert response.json["warnings"][0]["message"] == message
+    (detail,) = export(reader, "{{link.unsubscribed}}", "mailchimp").error["details"]
+    assert detail["message"] == f"Line 1, column 1: {message}"
     for capitals in ("{{Link.Unsubscribe}}", "{{ TODAY.YEAR }}"):
-        assert warnings(export(reader, capitals, "sendgrid")) == [
-            ("mistake", "reference_lookalike")
-        ]
-    assert ("mistake", "reference_lookalike") not in warnings(
-        export(reader, "{{Link.url}}{{Sender.Name}}", "sendgrid")
-    )
+        assert export(reader, capitals, "sendgrid").violations == ["/content: not_applicable"]
+    assert export(reader, "{{Link.url}}{{Sender.Name}}", "sendgrid").status == 200
     loop = "{% for link in event.links %}{{ link.unsubscribed }}{% endfor %}"
     assert warnings(export(reader, loop, "klaviyo")) == []
 
 
 def test_a_link_of_another_esp_has_the_form_of_content(reader: Api):
     response = export(reader, '<a href="*|UNSUB|*">Leave</a>', "customerio")
-    (warning,) = response.json["warnings"]
-    assert warning["message"].endswith("Write `{{link.unsubscribe}}`.")
+    (detail,) = response.error["details"]
+    assert detail["message"].endswith("Write `{{link.unsubscribe}}`.")

@@ -9,7 +9,6 @@ from attrs import evolve
 
 from recipient_fields.application import (
     CompleteStorage,
-    ContentService,
     Core,
     IntegrationService,
 )
@@ -159,8 +158,7 @@ def test_a_request_needs_a_key_and_has_no_parameters_and_only_reads(api: Api):
 
 
 def test_without_storage_the_response_is_503(harness: Harness, api: Api, closed: CompleteStorage):
-    content = ContentService(fields=closed.fields, integrations=closed.integrations)
-    app = create_app(evolve(harness.core, content=content))
+    app = create_app(evolve(harness.core, storage=closed))
     response = evolve(api, transport=falcon_transport(app)).send("GET", INTEGRATIONS)
     assert response.status_and_code == (503, "service_unavailable")
 

@@ -214,18 +214,6 @@ class TestFailure:
         assert failures(response) == [f"{pointer}: format"]
         assert api.list().fields == [city]
 
-    def test_a_problem_document_has_the_same_details(self, api: Api):
-        # `Api.send` requires application/json, so this test sends the request itself.
-        body = b'{"operations": [{"operation": "delete", "reference": "city"}]}'
-        headers = [
-            ("Authorization", f"Bearer {api.key}"),
-            ("Content-Type", "application/json"),
-            ("Accept", "application/problem+json"),
-        ]
-        status, _, content = api.transport("POST", BATCHES, headers, body)
-        assert status == 404
-        assert b'"pointer":"/operations/0","code":"not_found"' in content
-
     def test_at_most_1_000_details_are_reported(self, api: Api, city):
         wrong = update("city", allowed_values=[0] * 80)
         response = api.apply(*[wrong] * 1_000)

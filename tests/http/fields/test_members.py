@@ -294,3 +294,24 @@ def test_no_message_repeats_a_value_of_the_request(api: Api, city):
     for send in (api.post, lambda members: api.patch("city", members)):
         for members in (document, {**city, "name": "Zanzibar", "source": "Zanzibar"}, ["Zanzibar"]):
             assert not any("Zanzibar" in sentence for sentence in send(members).messages)
+
+
+@pytest.mark.parametrize(
+    ("members", "pointer", "suggestion"),
+    [
+        ({"key": "First Name"}, "/recipient_field/key", "first_name"),
+        ({"key": "loyalty-tier"}, "/recipient_field/key", "loyalty_tier"),
+        ({"key": "日本"}, "/recipient_field/key", None),
+        ({"key": "Null"}, "/recipient_field/key", None),
+        ({"insertible": True}, "/recipient_field/insertible", "insertable"),
+        ({"colour": "red"}, "/recipient_field/colour", None),
+        ({"data_type": "boolaen"}, "/recipient_field/data_type", "boolean"),
+        ({"data_type": "money"}, "/recipient_field/data_type", None),
+    ],
+)
+def test_a_similar_name_or_value_is_suggested(
+    api: Api, members: dict[str, object], pointer: str, suggestion: str | None
+):
+    response = api.post({"name": "City", "data_type": "text", **members})
+    (detail,) = [d for d in response.error["details"] if d["pointer"] == pointer]
+    assert detail.get("suggestion") == suggestion

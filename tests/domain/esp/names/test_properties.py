@@ -13,6 +13,7 @@ from recipient_fields.domain.content import InvalidContent, parse_content
 from recipient_fields.domain.content.resolution import EMAIL_KEY
 from recipient_fields.domain.esp import (
     Esp,
+    ExportOptions,
     FieldCodes,
     NotExpressible,
     check_condition_for,
@@ -82,10 +83,13 @@ def target_of(organization, integration, esp):
 
 
 def exported(codes, key, target, form=""):
-    """Return the content with a reference to the key, or None if it can't be exported."""
+    """Return the content with a reference to the key, or None if it can't be exported.
+
+    A name that the last sync did not find is permitted.
+    """
     content = parse_content(f"{{{{recipient.{key}{form}}}}}")
     try:
-        return export_content(content, codes, target).content
+        return export_content(content, codes, target, ExportOptions(strict=False)).content
     except InvalidContent:
         return None
 
@@ -95,7 +99,7 @@ def compiled(codes, key, target):
     condition = parse_condition(f'{key} = "x"')
     try:
         check_condition_for(condition, codes, target)
-        code = compile_condition(condition, codes, target, then="A")
+        code = compile_condition(condition, codes, target, then="A", strict=False)
     except InvalidCondition:
         return None
     except NotExpressible:

@@ -1,0 +1,41 @@
+-- integration_columns: The columns of an integration, which `read_integration` expects.
+id, organization_id, esp, name, {milliseconds(created_at)}, {milliseconds(last_synced_at)},
+{json(refused_names)}, {json(names)}
+
+-- select_integrations: Select the revision of a catalog, and the integrations of its organization.
+SELECT revision, integration.*
+FROM organizations LEFT JOIN (
+    SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id
+) AS integration ON true
+WHERE organizations.id = :organization_id ORDER BY integration.id
+
+-- select_integration: Select an integration of an organization.
+SELECT {integration_columns} FROM integrations
+WHERE organization_id = :organization_id AND id = :id
+
+-- count_fields: Select the ids of an organization's integrations, with the numbers of their fields.
+SELECT field.integration_id, field.count
+FROM organizations LEFT JOIN (
+    SELECT integration_id, count(*) AS count FROM recipient_fields
+    WHERE organization_id = :organization_id AND integration_id IS NOT NULL
+    GROUP BY integration_id
+) AS field ON true
+WHERE organizations.id = :organization_id
+
+-- insert_integration: Insert an integration, and return its id.
+INSERT INTO integrations (organization_id, esp, name, created_at)
+VALUES (:organization_id, :esp, :name, :created_at)
+RETURNING id
+
+-- rename_integration: Store the new name of an integration.
+UPDATE integrations SET name = :name WHERE organization_id = :organization_id AND id = :id
+
+-- update_last_sync: Store the time of the last sync of an integration, and the names it refused.
+UPDATE integrations SET last_synced_at = :last_synced_at, refused_names = :refused_names
+WHERE organization_id = :organization_id AND id = :id
+
+-- update_names: Store the names that were set for fields at an integration.
+UPDATE integrations SET names = :names WHERE organization_id = :organization_id AND id = :id
+
+-- delete_integration: Delete an integration.
+DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id

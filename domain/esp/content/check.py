@@ -1,0 +1,61 @@
+"""The check of content without an ESP."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from attrs import frozen
+
+from ...arguments import require_type
+from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict
+from ...content.checks import find_violations
+from ...content.resolution import FieldResolver
+from ...content.warning_codes import require_strict
+from ...fields.field import RecipientField
+from ..integrations import Integration
+from ..names.esp_names import EspNames
+from .foreign_code import warn_of_tags
+from .options import to_texts
+from .report import Report
+
+
+@frozen(kw_only=True)
+class CheckedContent:
+    """Content that can be exported for each ESP, unless its warnings say otherwise.
+
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if no
+    field has this key, because each recipient has an address.
+    """
+
+    keys: tuple[str, ...]
+    warnings: tuple[ContentWarning, ...]
+
+
+def check_content(
+    content: Content,
+    fields: Iterable[RecipientField],
+    integrations: Iterable[Integration] = (),
+    *,
+    strict: Strict = DEFAULT_STRICT,
+    literals: Collection[str] = (),
+) -> CheckedContent:
+    """Check that the content can be shown to recipients who have these fields, at any ESP.
+
+    Code of an ESP is a mistake, because other ESPs do not read it. The message about a key that no
+    field has says at which of the integrations it has a meaning. `strict` and `literals` are as in
+    ExportOptions.
+
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
+    condition does not fit the fields, or if the content has violations; also if there are mistakes,
+    unless `strict` permits them. Only the first 200 violations of conditions are reported.
+    TypeError if the content is not parsed.
+    """
+    require_type(Iterable, fields=fields)
+    require_strict(strict)
+    names = EspNames(fields, integrations)
+    resolver = FieldResolver(names.by_key, explain_key=names.explain_key)
+    violations = find_violations(content, resolver)
+    report = Report(content.lines, strict, violations)
+    warn_of_tags(None, content, to_texts(literals), resolver, report)
+    warnings = report.finish()
+    return CheckedContent(keys=content.keys_among(names.by_key), warnings=warnings)

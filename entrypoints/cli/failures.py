@@ -1,0 +1,62 @@
+"""The errors of commands, each as one line that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import click
+
+from recipient_fields.domain import (
+    AdministratorNotFound,
+    ApiKeyNotFound,
+    CatalogTooLarge,
+    FieldNotFound,
+    RecipientFieldsError,
+    StorageNotFound,
+    StorageUnavailable,
+)
+from recipient_fields.domain.esp import IntegrationNotFound
+
+from .output import printable
+from .precedence import selects_service
+
+_LISTS: Mapping[type[Exception], str] = {
+    FieldNotFound: "`recipient-fields fields list` shows their ids and keys.",
+    IntegrationNotFound: "`recipient-fields integrations list` shows their ids.",
+    ApiKeyNotFound: "`recipient-fields keys list` shows their ids.",
+    AdministratorNotFound: "`recipient-fields administrators list` shows their email addresses.",
+}
+"""The command that lists what exists, for errors about something that does not."""
+
+_FIRST_STEPS = (
+    "Check the path, or create the file with `recipient-fields organizations create NAME`"
+    " or, with demonstration data, `recipient-fields serve --demo`."
+)
+
+
+@contextmanager
+def reporting_failures(ctx: click.Context) -> Iterator[None]:
+    """Return a context manager for a command, whose errors it raises as click.ClickException."""
+    try:
+        yield
+    except CatalogTooLarge as error:
+        raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
+    except tuple(_LISTS) as error:
+        advice = next(each for kind, each in _LISTS.items() if isinstance(error, kind))
+        raise click.ClickException(f"{error} {advice}") from error
+    except StorageNotFound as error:
+        raise click.ClickException(printable(f"{error} {_FIRST_STEPS}")) from error
+    except RecipientFieldsError as error:
+        message = " ".join(str(error).split())
+        # Our own messages say what to do; those of a driver have no period.
+        if isinstance(error, StorageUnavailable) and not message.endswith("."):
+            message += ". `recipient-fields doctor` checks the storage and says what to do."
+        raise click.ClickException(printable(message)) from error
+
+
+def larger_catalogs(ctx: click.Context) -> str:
+    """Return how to permit a larger list of an organization's fields."""
+    if selects_service(ctx):
+        return "The operator of the service can permit more with `serve --catalog-size`."
+    return "To permit more, add --catalog-size, and use the same value for `serve`."

@@ -1,0 +1,106 @@
+"""`recipient-fields fields list` and `check`: the fields of all sources."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from recipient_fields.domain import AllowedValues, RecipientField
+from recipient_fields.domain.esp import CodeWarning, field_warnings
+
+from ..command_group import Command
+from ..options import json_option, option
+from ..organization_option import open_for_organization, organization_option
+from ..output import print_json, print_table
+from ..typed_options import Instant
+
+_MAX_CELL_LENGTH = 40
+"""Characters of the allowed values in a list, so that most lists fit into 100 columns."""
+
+
+@click.command("list", cls=Command)
+@organization_option
+@option(
+    "--as-of",
+    type=Instant(),
+    help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
+)
+@option(
+    "--hide-counterparts",
+    is_flag=True,
+    help="Omit the synced fields for which another field of the list stands.",
+)
+@json_option
+@click.pass_obj
+def list_(
+    storage: str,
+    organization: str,
+    as_of: datetime | None,
+    *,
+    hide_counterparts: bool,
+    as_json: bool,
+) -> None:
+    """List the fields of all sources."""
+    if hide_counterparts and as_of is not None:
+        raise click.UsageError("Use either --hide-counterparts or --as-of.")
+    with open_for_organization(storage, organization) as (core, chosen):
+        if hide_counterparts:
+            names = core.content.read_codes(chosen.id).names
+            fields = tuple(each for each in names.fields if names.definition_of(each) is None)
+        elif as_of is None:
+            fields = core.fields.list_fields(chosen.id).fields
+        else:
+            fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
+    if as_json:
+        # Imported here because the table needs no documents.
+        from recipient_fields.application.fields.documents import render_fields
+
+        print_json(render_fields(fields))
+    else:
+        print_table(
+            ("ID", "KEY", "NAME", "TYPE", "SOURCE", "ALLOWED VALUES"),
+            [
+                (
+                    field.id,
+                    field.key,
+                    field.name,
+                    field.data_type.value,
+                    field.origin.source.value,
+                    _shortened(field.allowed_values),
+                )
+                for field in fields
+            ],
+        )
+
+
+@click.command(cls=Command)
+@organization_option
+@json_option
+@click.pass_obj
+def check(storage: str, organization: str, *, as_json: bool) -> None:
+    """List insertion codes that look wrong. The command changes nothing."""
+    with open_for_organization(storage, organization) as (core, chosen):
+        catalog = core.fields.list_fields(chosen.id)
+    warnings = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
+    if as_json:
+        print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
+    else:
+        print_table(
+            ("ID", "KEY", "WARNING"),
+            [(field.id, field.key, warning.value) for field, warning in warnings],
+        )
+
+
+def _shortened(allowed: AllowedValues | None) -> str | None:
+    text = None if allowed is None else ", ".join(map(str, allowed.values))
+    return text and (text if len(text) <= _MAX_CELL_LENGTH else f"{text[: _MAX_CELL_LENGTH - 1]}…")
+
+
+def _render_warning(field: RecipientField, warning: CodeWarning) -> dict[str, object]:
+    return {
+        "id": field.id,
+        "key": field.key,
+        "code": warning.name.lower(),
+        "message": warning.value,
+    }

@@ -1,0 +1,239 @@
+"""`recipient-fields fields create`, `update`, `delete` and `restore`: the manual fields."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from recipient_fields.application import OPERATOR_AUTHOR
+from recipient_fields.application.fields.documents import render_field
+from recipient_fields.application.fields.inputs import parse_draft
+from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.restoration import restore_field
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    UNCHANGED,
+    DataType,
+    FieldChanges,
+    FieldId,
+    FieldKey,
+    FieldNotFound,
+    KeyTaken,
+    RecipientField,
+    Unchanged,
+)
+from recipient_fields.domain.esp import IntegrationNotFound, field_warnings
+
+from ..command_group import Command
+from ..options import json_option, option, setting_option
+from ..organization_option import open_for_organization, organization_option
+from ..output import note, print_json
+from ..prompts import confirm, confirm_at_terminal, yes_option
+from ..typed_options import Identifier, ValueList, data_type_option
+
+T = TypeVar("T")
+
+_TEXTS = {
+    "custom_insertion_code": (
+        "insertion-code",
+        "The whole code that replaces the field in exported content.",
+    ),
+    "custom_value_expression": (
+        "value-expression",
+        "The expression evaluated in segment logic.",
+    ),
+}
+"""The name and the help of the option of each text that can be null, by member."""
+_CLEARABLE = {
+    "allowed-values": "allowed_values",
+    **{name: member for member, (name, _help) in _TEXTS.items()},
+}
+"""The members that can be null, by the names of their options."""
+
+_ALLOWED_VALUES = "The allowed values: red,green or a JSON array. null allows every value."
+
+
+def _text_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options of `_TEXTS`. Their values have the names of the members."""
+    for member, (name, text) in reversed(_TEXTS.items()):
+        command = option(f"--{name}", member, help=text)(command)
+    return command
+
+
+@click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
+@organization_option
+@option("--name", required=True, help="The field's display name.")
+@data_type_option(required=True)
+@option(
+    "--key", help="The field's key, which never changes. By default, it is derived from the name."
+)
+@option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
+@option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
+@_text_options
+@yes_option
+@json_option
+@click.pass_obj
+def create(
+    storage: str,
+    /,
+    organization: str,
+    catalog_size: int,
+    name: str,
+    data_type: DataType,
+    key: str | None,
+    allowed_values: list[object] | str | None,
+    *,
+    not_insertable: bool,
+    yes: bool,
+    as_json: bool,
+    **texts: str | None,
+) -> None:
+    """Create a manual field.
+
+    Without --key, the command prints the key that it derives from the name, on standard error,
+    before it creates the field. On a terminal, it then prompts for confirmation.
+    """
+    members = {
+        "name": name,
+        "data_type": data_type.value,
+        "key": key,
+        "allowed_values": _values(allowed_values, data_type),
+        "insertable": not not_insertable,
+        **texts,
+    }
+    draft = parse_draft({each: value for each, value in members.items() if value is not None})
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        if key is None:
+            _show_derived_key(draft.key, prompt=not yes)
+        try:
+            field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
+        except KeyTaken as taken:
+            raise core.content.explain_taken_key(chosen.id, taken) from None
+    _show(field, "Created", as_json=as_json)
+
+
+@click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
+@click.argument("id_or_key")
+@organization_option
+@option("--name", help="The field's display name.")
+@option("--allowed-values", type=ValueList(), default=UNCHANGED, help=_ALLOWED_VALUES)
+@option(
+    "--insertable/--not-insertable",
+    default=None,
+    help="Whether the field can be inserted into content.",
+)
+@_text_options
+@option(
+    "--clear",
+    type=click.Choice(list(_CLEARABLE)),
+    multiple=True,
+    help="Set this member to null. The option can be repeated.",
+)
+@json_option
+@click.pass_obj
+def update(
+    storage: str,
+    /,
+    id_or_key: str,
+    organization: str,
+    catalog_size: int,
+    name: str | None,
+    allowed_values: list[object] | str | Unchanged | None,
+    clear: Sequence[str],
+    *,
+    insertable: bool | None,
+    as_json: bool,
+    **texts: str | None,
+) -> None:
+    """Change a manual field. If you omit an option, its member stays the same."""
+    members = {"name": name, "insertable": insertable, **texts}
+    changes: dict[str, Any] = {m: value for m, value in members.items() if value is not None}
+    if not isinstance(allowed_values, Unchanged):
+        changes["allowed_values"] = allowed_values
+    for emptied in clear:
+        if changes.setdefault(_CLEARABLE[emptied], None) is not None:
+            raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
+    if not changes:
+        raise click.UsageError("Nothing to change: use at least one of the options.")
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        manual = core.fields.by(OPERATOR_AUTHOR)
+        reference = parse_reference(id_or_key)
+        if isinstance(allowed_values, str):
+            field = manual.get_field(chosen.id, reference)
+            changes["allowed_values"] = _values(allowed_values, field.data_type)
+            reference = field.id
+        field = manual.update_field(chosen.id, reference, FieldChanges(**changes))
+    _show(field, "Updated", as_json=as_json)
+
+
+@click.command(cls=Command, changes_storage=True)
+@click.argument("id_or_key")
+@organization_option
+@yes_option
+@click.pass_obj
+def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> None:
+    """Delete a manual field."""
+    reference = parse_reference(id_or_key)
+    with open_for_organization(storage, organization) as (core, chosen):
+        manual = core.fields.by(OPERATOR_AUTHOR)
+        field = manual.get_field(chosen.id, reference)
+        field.require_deletable(by=ADMINISTRATOR)
+        if not yes:
+            confirm(
+                f"Delete field {field.id}, {field.name}, with the key {field.key},"
+                f" of organization {chosen.id}, {chosen.name}?"
+            )
+        manual.delete_field(chosen.id, field.id)
+    note(f"Deleted field {field.id}, {field.name}.")
+
+
+@click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
+@click.argument("field_id", metavar="ID", type=Identifier())
+@organization_option
+@json_option
+@click.pass_obj
+def restore(
+    storage: str, field_id: int, organization: str, catalog_size: int, *, as_json: bool
+) -> None:
+    """Restore a deleted manual field, or a field that a sync has removed, with its id.
+
+    `history list --operation deleted` shows the ids. No other field may have its key. The next
+    sync removes a synced field again if the ESP still does not report it.
+    """
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+        try:
+            field = restore_field(core, chosen.id, FieldId(field_id), by=OPERATOR_AUTHOR)
+        except FieldNotFound:
+            raise click.ClickException(
+                f"No deleted field of this organization has the id {field_id}. To see the ids:"
+                f" recipient-fields history list --operation deleted --organization {chosen.id}"
+            ) from None
+        except IntegrationNotFound as error:  # It was deleted, so that no command lists it.
+            raise click.ClickException(str(error)) from None
+    _show(field, "Restored", as_json=as_json)
+
+
+def _values(passed: list[object] | str | None, data_type: DataType) -> list[object] | None:
+    """Return a list as it is, and the parts of a comma-separated text as values of the type."""
+    if not isinstance(passed, str):
+        return passed
+    return [parse_value(part.strip(), data_type) for part in passed.split(",")]
+
+
+def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
+    note(f"The key will be {key}. It can't be changed later; use --key to choose another.")
+    if prompt and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        confirm_at_terminal("Create the field?", default=True)
+
+
+def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"recipient_field": render_field(field)})
+    else:
+        note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
+    for warning in field_warnings(field):
+        note(f"Warning: {warning.value}")

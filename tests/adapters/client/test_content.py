@@ -1,0 +1,266 @@
+"""Content and conditions through the client: what the library returns and raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from recipient_fields.adapters.client import RecipientFieldsClient, RequestRefused
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core
+from recipient_fields.application.content.code_documents import render_codes
+from recipient_fields.application.documents.schemas import render_document
+from recipient_fields.domain import (
+    DataType,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    IntegrationId,
+    OrganizationId,
+    RecipientFieldsError,
+)
+from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.domain.content import parse_content, read_content
+from recipient_fields.domain.esp import Esp, EspField, ExportOptions
+
+from ...support.http_server import StubResponse, stub_server
+from .live_server import NO_RETRIES, Keyring, application, live_server
+
+BRAZE, MAILCHIMP, KLAVIYO = IntegrationId(1), IntegrationId(2), IntegrationId(3)
+
+
+@frozen
+class Both:
+    """The library and a client on the same storage."""
+
+    core: Core
+    client: RecipientFieldsClient
+    acme: OrganizationId
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Both]:
+    core = Core.over(MemoryStorage())
+    acme = core.administration.create_organization("Acme").id
+    integrations = core.integrations
+    for esp in (Esp.BRAZE, Esp.MAILCHIMP, Esp.KLAVIYO, Esp.KLAVIYO):
+        integration = integrations.create_integration(acme, esp=esp, name=esp.value)
+        name = "TOWN" if esp is Esp.MAILCHIMP else "town"
+        town = EspField(name=name, data_type=DataType.TEXT)
+        integrations.sync_fields(acme, integration.id, [town])
+    for key, data_type in (
+        *(("tier", DataType.TEXT), ("visits", DataType.NUMBER)),
+        *(("born", DataType.DATE), ("seen", DataType.DATETIME)),
+    ):
+        code = f"custom_attribute.${{{key}}}"
+        draft = FieldDraft(
+            name=key.title(),
+            key=key,
+            data_type=data_type,
+            custom_insertion_code=f"{{{{{code}}}}}",
+            custom_value_expression=code,
+        )
+        core.fields.create_field(acme, draft)
+    level = FieldDraft(name="Level", data_type=DataType.TEXT, allowed_values=["gold", "silver"])
+    core.fields.create_field(acme, level)
+    with (
+        live_server(application(core.storage)) as url,
+        RecipientFieldsClient(url, Keyring(core.storage)[acme]) as client,
+    ):
+        yield Both(core, client, acme)
+
+
+def outcome(call: Callable[[Any, OrganizationId], object], target: Any, acme: OrganizationId):
+    """Return the result, or the class, the message and the attributes of the error."""
+    try:
+        return call(target, acme)
+    except RecipientFieldsError as error:
+        violations = [
+            (each.rule, each.message, each.path, each.suggestion)
+            for each in getattr(error, "violations", ())
+        ]
+        return type(error), str(error), violations, getattr(error, "member", None)
+
+
+CONTENT = 'Tier: {{recipient.tier | default: "none"}}.\n{{#if recipient.visits > 3}}!{{/if}}'
+CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
+    "integrations": lambda content, acme: content.list_integrations(acme),
+    "export": lambda content, acme: content.export_content(acme, parse_content(CONTENT), "braze"),
+    "export of HTML": lambda content, acme: content.export_content(
+        acme, parse_content(f"<p>{CONTENT}</p>"), BRAZE, ExportOptions(raw=True)
+    ),
+    "export with mistakes": lambda content, acme: content.export_content(
+        acme,
+        parse_content("*|A|* {{a}} {{a}} {{recipients.x}} [[b]]"),
+        Esp.BRAZE,
+        ExportOptions(strict=False, surface="subject", literals=["[[b]]"]),
+    ),
+    "mistakes": lambda content, acme: content.export_content(
+        acme, parse_content("Hello\n*|A|* {{a}} {{recipient.tear}}"), Esp.BRAZE
+    ),
+    "caveats": lambda content, acme: content.export_content(
+        acme, parse_content("{{a}}\n {{a}}"), Esp.BRAZE, ExportOptions(strict=True)
+    ),
+    "invalid content": lambda content, acme: content.export_content(
+        acme, read_content("{{/if}} {{recipient.tear}}"), Esp.BRAZE
+    ),
+    "several integrations": lambda content, acme: content.export_content(
+        acme, parse_content(CONTENT), Esp.KLAVIYO
+    ),
+    "no integration": lambda content, acme: content.export_content(
+        acme, parse_content(CONTENT), IntegrationId(99)
+    ),
+    "check": lambda content, acme: content.check_content(acme, parse_content(CONTENT)),
+    "check of mistakes": lambda content, acme: content.check_content(
+        acme, parse_content("{{recipient.tear}} *|FNAME|*")
+    ),
+    "check with permitted mistakes": lambda content, acme: content.check_content(
+        acme, parse_content("{{recipient.town}} *|FNAME|* [[b]]"), strict=False, literals=["[[b]]"]
+    ),
+    "preview": lambda content, acme: content.preview_content(
+        acme,
+        parse_content(f"<p>{CONTENT} {{{{recipient.born}}}} {{{{recipient.seen}}}}</p>"),
+        {
+            "tier": "A & B",
+            "visits": 4,
+            "born": date(1985, 1, 31),
+            "seen": datetime(2026, 11, 20, 9, tzinfo=UTC),
+        },
+    ),
+    "preview with a value that is not allowed": lambda content, acme: content.preview_content(
+        acme, parse_content("<p>{{recipient.level}}"), {"level": "Gold"}
+    ),
+    "preview for a recipient with several invalid values": lambda content, acme: (
+        content.preview_content(
+            acme, parse_content(CONTENT), {"visits": "x", "born": "2026-02-29", "level": "Gold"}
+        )
+    ),
+    "preview as text": lambda content, acme: content.preview_content(
+        acme, parse_content("<p>{{recipient.tier}}"), {"tier": "<b>"}, surface="text"
+    ),
+    "preview of invalid content": lambda content, acme: content.preview_content(
+        acme, parse_content("{{recipient.tear}}"), {}
+    ),
+    "preview for an invalid recipient": lambda content, acme: content.preview_content(
+        acme, parse_content(CONTENT), {"tear": "gold"}
+    ),
+    "condition": lambda content, acme: content.compile_condition(
+        acme, parse_condition('tier = "gold" and visits > 3'), Esp.BRAZE, then="A", otherwise="B"
+    ),
+    "invalid condition": lambda content, acme: content.compile_condition(
+        acme, parse_condition('tier = "gold"'), "braze", then="A{%"
+    ),
+    "no condition of the ESP": lambda content, acme: content.compile_condition(
+        acme, parse_condition('town contains "x"'), MAILCHIMP, then="A"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_of_the_client_has_the_outcome_of_the_library(both: Both, name: str) -> None:
+    expected = outcome(CALLS[name], both.core.content, both.acme)
+    assert outcome(CALLS[name], both.client, both.acme) == expected
+
+
+def test_the_codes_of_a_field_have_the_members_of_the_api(both: Both) -> None:
+    for reference in (FieldKey("tier"), FieldId(1)):
+        listed = both.client.list_codes(both.acme, reference)
+        codes = {"codes": [render_document(each) for each in listed]}
+        assert codes == render_codes(both.core.content.list_codes(both.acme, reference))
+
+
+def test_the_warnings_of_a_condition_have_no_places(both: Both) -> None:
+    condition = parse_condition('town = "Bern"')
+    esp, compiled = both.client.compile_condition(both.acme, condition, MAILCHIMP, then="A")
+    expected = both.core.content.compile_condition(both.acme, condition, MAILCHIMP, then="A")
+    warnings = tuple(evolve(each, places=()) for each in expected[1].warnings)
+    assert warnings
+    assert (esp, compiled) == (expected[0], evolve(expected[1], warnings=warnings))
+
+
+def test_a_violation_of_a_condition_has_its_path_in_the_json_form(both: Both) -> None:
+    condition = parse_condition('tier = "gold" and visits contains "3"')
+    _, _, ((_, _, path, _),), _ = outcome(
+        lambda client, acme: client.compile_condition(acme, condition, Esp.BRAZE, then="A"),
+        both.client,
+        both.acme,
+    )
+    assert path == ("all", 1, "op")
+
+
+def test_a_key_that_means_the_field_of_the_integration_is_exported(both: Both) -> None:
+    content = parse_content("{{recipient.town}}")
+    expected = both.core.content.export_content(both.acme, content, KLAVIYO)
+    exported = both.client.export_content(both.acme, content, KLAVIYO)
+    assert expected.resolved
+    assert exported == evolve(expected, resolved={})
+
+
+def test_content_above_the_limit_of_a_body_is_refused(both: Both) -> None:
+    content = parse_content("x" * (4 * 1024 * 1024))
+    with pytest.raises(RequestRefused) as refused:
+        both.client.export_content(both.acme, content, Esp.BRAZE)
+    assert refused.value.code == "payload_too_large"
+
+
+@pytest.mark.parametrize("value", [float("nan"), b"gold", {1: 2}])
+def test_values_that_json_can_not_contain_are_refused_and_not_sent(value: object) -> None:
+    with (
+        stub_server(lambda _: StubResponse(200)) as server,
+        RecipientFieldsClient(server.url, keys={OrganizationId(1): "key"}) as client,
+    ):
+        kind, _, violations, _ = outcome(
+            lambda client, acme: client.preview_content(acme, parse_content(""), {"tier": value}),
+            client,
+            OrganizationId(1),
+        )
+    assert kind.__name__ == "InvalidRecipient"
+    assert [path for _, _, path, _ in violations] == [("tier",)]
+    assert server.requests == []
+
+
+def test_another_object_in_place_of_an_argument_is_rejected(both: Both) -> None:
+    client: Any = both.client
+    content, condition = parse_content("Hello"), parse_condition("tier is set")
+    for message, call in {
+        "content must be a Content": lambda: client.export_content(both.acme, "Hello", "braze"),
+        "options must be an ExportOptions": lambda: client.export_content(
+            both.acme, content, "braze", {}
+        ),
+        "target must be": lambda: client.export_content(both.acme, content, None),
+        "values must be a Mapping": lambda: client.preview_content(both.acme, content, None),
+        "condition must be a Condition": lambda: client.compile_condition(
+            both.acme, "tier is set", "braze", then=""
+        ),
+        "then must be a str": lambda: client.compile_condition(
+            both.acme, condition, "braze", then=None
+        ),
+    }.items():
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(ValueError, match="'brase' is no Esp"):
+        client.export_content(both.acme, content, "brase")
+
+
+def test_a_code_of_a_later_version_is_the_general_one_of_its_kind() -> None:
+    warning = {"line": 1, "column": 1, "message": "New.", "code": "new", "places": []}
+    exported = {
+        "content": "Hello",
+        "surface": "text",
+        "warnings": [{**warning, "kind": kind} for kind in ("mistake", "caveat")],
+        "fields": [],
+        "later": 1,
+    }
+    with (
+        stub_server(lambda _: StubResponse.json(exported)) as server,
+        RecipientFieldsClient(
+            server.url, keys={OrganizationId(1): "key"}, retry_policy=NO_RETRIES
+        ) as client,
+    ):
+        result = client.export_content(OrganizationId(1), parse_content("Hello"), Esp.BRAZE)
+    codes = [each.code.value for each in result.warnings]
+    assert codes == ["foreign_code", "possibly_foreign_code"]
