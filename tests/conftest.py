@@ -6,8 +6,10 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
+from time import tzset
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,6 +40,7 @@ def pytest_sessionstart() -> None:
     """Check the requirements of PostgreSQL, and enable log records that could contain a secret."""
     _forget_python_variables()
     _stop_ignoring_signals()
+    _leave_utc()
     require_reachable_temporary_folder()
     logging.getLogger().addHandler(_secrets)
     for name in ("recipient_fields", "waitress"):
@@ -48,6 +51,15 @@ def _forget_python_variables() -> None:
     """Start processes as an ordinary user does, who has not set PYTHONUNBUFFERED, for example."""
     for variable in [each for each in os.environ if each.startswith("PYTHON")]:
         del os.environ[variable]
+
+
+def _leave_utc() -> None:
+    """Let the machine, and the processes that the tests start, have another date than UTC.
+
+    Both the current date and that of the clocks in the tests, which are in the morning, differ.
+    """
+    os.environ["TZ"] = "<-23>+23" if datetime.now(UTC).hour < 12 else "<+23>-23"
+    tzset()
 
 
 def _stop_ignoring_signals() -> None:
