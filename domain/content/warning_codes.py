@@ -71,7 +71,6 @@ class WarningCode(Enum):
 
     SECONDARY_SOURCES = "secondary_sources"
     CASE_INSENSITIVE = "case_insensitive"
-    UNKNOWN_CASE = "unknown_case"
     UNKNOWN_CASE_AND_SPACES = "unknown_case_and_spaces"
     UNKNOWN_COMPARISON = "unknown_comparison"
     UNKNOWN_NUMBER_FORM = "unknown_number_form"

@@ -168,12 +168,13 @@ def export(
     target = chosen_target(esp, integration)
     if everywhere and target is not None:
         raise click.UsageError("Use either --all, --esp or --integration.")
-    options = ExportOptions(
-        surface=surface,
-        raw=raw,
-        strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
-        literals=literals,
-    )
+    with reporting_violations("Nothing was exported."):
+        options = ExportOptions(
+            surface=surface,
+            raw=raw,
+            strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
+            literals=literals,
+        )
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
     folder = None if out is None else _writable_folder(out)

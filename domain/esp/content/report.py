@@ -66,9 +66,16 @@ class Report:
                 warning = UnfoundName(**asdict(warning, recurse=False), proposal=proposal)
             warnings[warning] = None
 
-    def refuse(self, offset: int, message: str, proposal: NameProposal | None = None) -> None:
+    def refuse(
+        self,
+        offset: int,
+        message: str,
+        proposal: NameProposal | None = None,
+        *,
+        rule: Rule = Rule.NOT_APPLICABLE,
+    ) -> None:
         """Add a violation. Raises: InvalidContent if there are 1,000 of them."""
-        violation = self._lines.violation(offset, Rule.NOT_APPLICABLE, message)
+        violation = self._lines.violation(offset, rule, message)
         if proposal is not None:
             violation = UnnamedField(**asdict(violation, recurse=False), proposal=proposal)
         self._violations.append(violation)

@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ...spans import Spans
 from ..dialects import Esp
 from ..tags import Delimiters, Openings, unread_parts
 from .vocabulary import Syntax
+
+if TYPE_CHECKING:
+    from .expressions import Expression
 
 
 class Delimiter(Enum):
@@ -61,12 +65,16 @@ OF_ONE_ESP: Mapping[Delimiter, Esp] = {
 
 @frozen
 class RawTag:
-    """A tag in a text, from `start` to `end`, and its type."""
+    """A tag in a text, from `start` to `end`, and its type.
+
+    `expressions` are those that parsers have read in it. Ten dialects read each tag.
+    """
 
     delimiter: Delimiter
     start: int
     end: int
     text: str
+    expressions: dict[object, Expression] = field(factory=dict, init=False, eq=False, repr=False)
 
 
 ENCLOSED: Mapping[Delimiter, Delimiters] = {
@@ -79,6 +87,9 @@ ENCLOSED: Mapping[Delimiter, Delimiters] = {
     Delimiter.EXPRESSION: Delimiters(r"\{\{", r"\}\}"),
 }
 """Tags whose contents are code of any length."""
+CODE_IN_BRACES = frozenset(
+    {Delimiter.STATEMENT, Delimiter.RAW_EXPRESSION, Delimiter.BLOCK, Delimiter.EXPRESSION}
+)
 _WHOLE: Mapping[Delimiter, str] = {
     Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ .:-]\w{1,128}+){0,10})%%",
     Delimiter.MERGE_TAG: r"\*\|[^|*\n]{1,300}+\|\*",

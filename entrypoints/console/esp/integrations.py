@@ -8,7 +8,6 @@ from functools import partial
 from http import HTTPStatus
 from threading import Lock
 from typing import TypeAlias
-from unicodedata import normalize
 
 import falcon
 from attrs import field, frozen
@@ -57,6 +56,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncPlanChanged,
 )
+from recipient_fields.domain.text import normalize_nfc
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
@@ -392,7 +392,7 @@ def _permitted_removals(form: Form, integration: Integration) -> int | None:
 
 def _visible(text: str) -> str:
     """Return the text as a browser shows it, so that it can be typed."""
-    return " ".join(normalize("NFC", text).split())
+    return " ".join(normalize_nfc(text).split())
 
 
 _SYNC_ERRORS = (

@@ -118,13 +118,19 @@ def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
 
 
 @pytest.mark.parametrize("sort", ["name", "-updated_at"])
-def test_pages_have_every_field_once(console: Console, dana: Browser, sort: str) -> None:
+def test_pages_have_every_field_that_matches_the_filters_once(
+    console: Console, dana: Browser, sort: str
+) -> None:
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
         # A third of the names is equal, so that the order also depends on the ids.
-        console.add_field(name=f"&?=/ {number % 30:02}", key=f"field_{number:03}")
+        name = f"&?=/ {number % 30:02}"
+        console.add_field(name=name, key=f"field_{number:03}")
+        if number % PAGE_SIZE == 0:
+            console.add_field(API, name=name, key=f"of_the_api_{number}")
+            console.add_field(name=name, key=f"number_{number}", data_type=DataType.NUMBER)
 
-    paths, found = [f"{console.fields}?sort={sort}&origin=manual"], []
+    paths, found = [f"{console.fields}?sort={sort}&origin=manual&type=text"], []
     while paths:
         page = dana.get(paths.pop())
         found += [a["href"] for tag, a in page.tags if _is_field(tag, a.get("href"), console)]

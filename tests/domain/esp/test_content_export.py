@@ -832,8 +832,7 @@ def test_a_block_is_exported_with_its_branches(export):
     )
     assert export(Esp.HUBSPOT, source).content == (
         '{% if contact.tier == "gold" %}{{ contact.tier }}{% else %}'
-        '{% if contact.visits is not none and contact.visits|string != "" %}b'
-        '{% if contact.visits is not none and contact.visits|string != "" %}n{% endif %}'
+        '{% if contact.visits ~ "" != "" %}b{% if contact.visits ~ "" != "" %}n{% endif %}'
         "{% else %}c{% endif %}{% endif %}"
     )
 
