@@ -39,7 +39,7 @@ class Caveat:
     message: str
 
 
-_BLANK = re.compile(r"(?:\s++|\{%(?:(?!%\}).)*+%\})++", re.DOTALL)
+_BLANK = re.compile(r"(?>(?:\s++|\{%(?>(?:(?!%\}).)*)%\})+)", re.DOTALL)
 """White space and tags. A search for tags would scan the rest of the text after each `{%`."""
 _VALUE = Atom("{operand}")
 _NO_TEST = Atom("")
