@@ -152,7 +152,7 @@ class ContentView(Page):
             raw=_export_options(form).raw,
             allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
-            values={} if preview else _entered_values(form),
+            values=_hidden_values(form, preview),
             errors=errors,
             places=places,
             exports=exports,
@@ -352,6 +352,17 @@ class _Preview:
                 today=today,
             ).content
         return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
+
+
+def _hidden_values(form: Form, preview: _Preview | None) -> Mapping[str, str]:
+    """Return the entered sample values of fields for which the page has no input.
+
+    The content may use these fields again later.
+    """
+    samples = () if preview is None else preview.samples
+    shown = {sample.name for sample in samples}
+    hidden = [(name, text) for name, text in _entered_values(form).items() if name not in shown]
+    return dict(hidden[: SHOWN_VALUES - len(shown)])
 
 
 def _input_name(field: RecipientField) -> str:
