@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from html import escape, unescape
 from typing import Any
 
@@ -98,17 +99,24 @@ def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
     assert page.form().values("raw") == ["true"]
 
 
+@pytest.mark.parametrize(
+    ("now", "year"),
+    [
+        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "2026"),
+        (datetime(2027, 1, 1, tzinfo=UTC), "2027"),
+    ],
+)
 def test_the_preview_shows_links_the_sender_the_address_and_the_year(
-    console: Console, dana: Browser, path: str
+    console: Console, path: str, now: datetime, year: str
 ) -> None:
     content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
-    page = export(dana, path, content, "iterable")
+    console.clock.now = now
+    page = export(console.signed_in(), path, content, "iterable")
     assert shown(page, "exported-title") == (
         '{{unsubscribeUrl}} {{companyName}} {{email}} {{now format="yyyy"}}'
     )
     assert shown(page, "preview-title") == (
-        f"https://example.com/unsubscribe Example Company recipient@example.com"
-        f" {console.clock.now.year}"
+        f"https://example.com/unsubscribe Example Company recipient@example.com {year}"
     )
 
 

@@ -37,7 +37,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
+    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "proposals", "warnings")),
     *(f"domain.esp.{each}" for each in ("preludes", "system_codes", "tags")),
     # The codes of filters. `FieldCode` returns them to the export.
     *("domain.esp.filters", "domain.esp.sources"),

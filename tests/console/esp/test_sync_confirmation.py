@@ -119,7 +119,7 @@ def test_a_plan_that_has_changed_is_shown_again(
 
     assert changed.status == 409
     assert "The fields or the report have changed since the plan was shown." in changed.text
-    assert "Create f50_1 F50" in changed.text
+    assert "Link f50 F50 to F50 (Mailchimp)" in changed.text
     assert stored(console) == before
     assert set(changed.form("plan").values("integration_name")) <= {""}  # It confirms one plan.
     assert "was synced" in dana.submit(changed, named).text

@@ -20,6 +20,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField
 
+from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..browser import Browser, Response
 from ..conftest import Console
 from ..hostile_texts import HOSTILE
@@ -131,8 +132,8 @@ def test_a_taken_key_links_to_its_field(console: Console, dana: Browser) -> None
     assert page.form().value("name") == "City"
 
 
-def test_the_key_of_a_synced_field_is_shown_with_its_esp_names(
-    console: Console, dana: Browser
+def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exists(
+    console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     integrations = console.core.integrations
     emails = integrations.create_integration(console.acme.id, esp=Esp.BRAZE, name="Emails")
@@ -145,6 +146,13 @@ def test_the_key_of_a_synced_field_is_shown_with_its_esp_names(
     assert page.status == 422
     assert "Its names there: City at Emails." in page.text
     assert "Open the field with this key" in page.links
+
+    delete_integrations_after_a_taken_key(monkeypatch, console.core, console.acme.id)
+    page = dana.submit(page)
+
+    assert page.status == 422
+    assert "A synced field has this key" in page.text
+    assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
 @pytest.mark.parametrize(
