@@ -6,7 +6,7 @@ import re
 import select
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
@@ -149,10 +149,12 @@ def read_clock(url: str) -> datetime:
 
     Raises: StorageUnavailable if the URL is malformed or the server does not respond.
     """
+    # As a number, because psycopg can't read times in the style of some servers.
     with connected(DeadlineConnection, parse_url(url)) as connection:
-        [(now,)] = connection.execute("SELECT clock_timestamp()").fetchall()
-    at: datetime = now
-    return at
+        [(seconds,)] = connection.execute(
+            "SELECT extract(epoch FROM clock_timestamp())::float8"
+        ).fetchall()
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def parse_url(url: str) -> Parameters:
