@@ -29,6 +29,7 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.esp import (
     CheckedContent,
     ConditionCode,
+    ContentExporter,
     Esp,
     EspNames,
     ExportedContent,
@@ -265,11 +266,11 @@ class ContentService:
         """
         if content.violations:
             raise InvalidContent(content.violations)
-        codes = self.read_codes(organization_id)
+        exporter = ContentExporter(content, self.read_codes(organization_id), options)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = export_content(content, codes, integration_id, options)
+                exported = exporter.export(integration_id)
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)
