@@ -67,18 +67,3 @@ def test_a_new_field_does_not_get_the_name_that_was_set_for_a_deleted_one():
     assert planned(organization, ONE, "Tier") == [
         ("tier", ONE, ("tier", "unknown"), ("Tier", "found"))
     ]
-
-
-def test_a_created_field_is_listed_if_its_name_is_ambiguous():
-    organization = Organization(Esp.KLAVIYO)
-    assert planned(organization, ONE, "Shop Size", "shop size", "Tier") == [
-        ("shop_size", ONE, None, ("Shop Size", "ambiguous"))
-    ]
-
-
-def test_a_stored_field_whose_key_becomes_ambiguous_is_listed():
-    organization = Organization(Esp.BRAZE)
-    organization.sync(ONE, "Town")
-    assert planned(organization, ONE, "Town", "town") == [
-        ("town", ONE, ("Town", "found"), ("Town", "ambiguous"))
-    ]
