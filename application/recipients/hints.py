@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, mutable
 
-from recipient_fields.domain import DataType, ForeignForm, Rule, TextFormats, Violation
-from recipient_fields.domain.recipients.foreign_forms import find_date_formats
+from recipient_fields.domain import (
+    DataType,
+    ForeignForm,
+    Rule,
+    TextFormats,
+    Violation,
+    find_date_formats,
+)
 
 from ..wording import counted
 

@@ -9,11 +9,12 @@ from enum import Enum
 
 from attrs import evolve
 
+from ..arguments import require_type
 from ..errors import Violation
 from ..fields.values import DataType
 from ..text import normalize_nfc
 
-__all__ = ["ForeignForm"]
+__all__ = ["ForeignForm", "find_date_formats"]
 
 
 class ForeignForm(Enum):
@@ -137,6 +138,7 @@ def _to_text(value: object) -> str:
 
 def find_date_formats(text: str) -> Sequence[str]:
     """Return the formats with which the text is a date that exists, such as `D.M.YYYY`."""
+    require_type(str, text=text)
     match = _PATTERNS[ForeignForm.NUMERIC_DATE].fullmatch(text)
     if match is None:
         return ()

@@ -185,7 +185,7 @@ class ContentView(Page):
             raw=form.text("raw") == "true",
             allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
-            values={} if preview else _entered_values(form),
+            values=_hidden_values(form, preview),
             errors=errors,
             places=places,
             exports=exports,
@@ -404,6 +404,17 @@ class _Preview:
             for each in violations
         )
         return cls(tuple(samples[:SHOWN_VALUES]), FormErrors(errors), text)
+
+
+def _hidden_values(form: Form, preview: _Preview | None) -> Mapping[str, str]:
+    """Return the entered sample values of fields for which the page has no input.
+
+    The content may use these fields again later.
+    """
+    samples = () if preview is None else preview.samples
+    shown = {sample.name for sample in samples}
+    hidden = [(name, text) for name, text in _entered_values(form).items() if name not in shown]
+    return dict(hidden[: SHOWN_VALUES - len(shown)])
 
 
 def _input_name(field: RecipientField) -> str:

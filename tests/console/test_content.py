@@ -331,6 +331,17 @@ def test_content_that_no_integration_can_export_is_reported_in_each_tab(
     assert page.form().value("target") == "all"
 
 
+def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = dana.submit(export(dana, path, LETTER, braze), {"value.visits": "4"})
+
+    page = dana.submit(page, {"content": "Hello {{recipient.first_name}}"})
+    page = dana.submit(page, {"content": LETTER})
+
+    assert page.form().values("value.visits") == ["4"]
+
+
 def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:
     page = export(viewer, path, LETTER, braze)
 

@@ -457,6 +457,8 @@ class _Unconfirmed:
     status: HTTPStatus
     reason: str = ""
     errors: FormErrors = NO_ERRORS
+    entered: str = ""
+    """The entered name, if it is not that of the integration."""
 
     @classmethod
     def of(cls, error: SyncNotConfirmed, form: Form) -> _Unconfirmed:
@@ -468,7 +470,11 @@ class _Unconfirmed:
             return cls(status=HTTPStatus.OK, reason=f"This sync would remove {removed}.")
         message = f"Type {error.plan.integration.name}"
         wrong = FormError(_NAME_INPUT, "Name of the integration", message)
-        return cls(status=HTTPStatus.UNPROCESSABLE_ENTITY, errors=FormErrors((wrong,)))
+        return cls(
+            status=HTTPStatus.UNPROCESSABLE_ENTITY,
+            errors=FormErrors((wrong,)),
+            entered=form.text(_NAME_INPUT),
+        )
 
 
 @frozen(kw_only=True)
