@@ -57,6 +57,7 @@ from .ports.fields import (
     PublishedCatalog,
 )
 from .ports.history import HistoryRepository
+from .ports.storage import require_history
 
 __all__ = ["RecipientFieldService"]
 
@@ -70,12 +71,13 @@ class RecipientFieldService(RecipientFields):
     `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
     bytes of the list of all its fields as JSON. `create_field` sets the author's channel as the
     origin of the field. The rules of the channel decide which fields it can change. The history
-    records the author of each change.
+    records the author of each change. If it is None, because the storage has none, the methods that
+    need it raise MissingGroup.
     """
 
     # pyright does not know that attrs removes the underscore from the names of arguments.
     _fields: FieldRepository = field(alias="fields")
-    _history: HistoryRepository = field(alias="history")
+    _history: HistoryRepository | None = field(alias="history")
     _clock: Clock = field(default=system_clock, alias="clock")
     author: Author = _API_CLIENT
     _limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="limit")
@@ -218,6 +220,7 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
+        require_history(self._history)
         at = self._clock()
 
         def plan(catalog: CatalogView) -> CatalogChanges:
@@ -236,7 +239,7 @@ class RecipientFieldService(RecipientFields):
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
         require_type(HistoryQuery, query=query)
-        return self._history.select(organization_id, query)
+        return require_history(self._history).select(organization_id, query)
 
     def list_field_changes(
         self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
@@ -244,19 +247,20 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         require_reference(reference)
         require_type(HistoryQuery, query=query)
+        history = require_history(self._history)
         try:
-            page = self._history.select(organization_id, query.of_field(reference))
+            page = history.select(organization_id, query.of_field(reference))
         except OrganizationNotFound:
             raise FieldNotFound from None
         if not page.records:
             any_record = HistoryQuery(limit=1).of_field(reference)
-            if not self._history.select(organization_id, any_record).records:
+            if not history.select(organization_id, any_record).records:
                 self._fields.get(organization_id, reference)
         return page
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
-        return self._history.catalog_at(organization_id, whole_milliseconds(at))
+        return require_history(self._history).catalog_at(organization_id, whole_milliseconds(at))
 
     def find_fields_as_of(
         self, organization_id: OrganizationId, at: datetime, query: FieldQuery
@@ -266,7 +270,8 @@ class RecipientFieldService(RecipientFields):
         Raises: the errors of `list_fields_as_of`.
         """
         require_ids(organization_id=organization_id)
-        return self._history.select_at(organization_id, whole_milliseconds(at), query)
+        history = require_history(self._history)
+        return history.select_at(organization_id, whole_milliseconds(at), query)
 
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
@@ -275,7 +280,7 @@ class RecipientFieldService(RecipientFields):
         """
         require_ids(organization_id=organization_id)
         before = self._clock() - older_than
-        records = self._history.prune(organization_id, before)
+        records = require_history(self._history).prune(organization_id, before)
         if records:
             facts: dict[str, object] = {"organization": organization_id, "records": records}
             facts["before"] = format_instant(before)
