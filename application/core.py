@@ -135,7 +135,9 @@ class Core:
         if history is not None and history_limit is not None:
             in_caller = isinstance(storage, CallingThreadStorage)
             note_change = HistoryLimits(history, history_limit, in_caller=in_caller).note_change
-        api_keys = storage.api_keys if isinstance(storage, IntegrationStorage) else None
+        api_keys = integrations = None
+        if isinstance(storage, IntegrationStorage):
+            api_keys, integrations = storage.api_keys, storage.integrations
         if validator is None and api_keys is not None:
             validator = StoredKeyValidator(api_keys, clock)
         return cls(
@@ -143,6 +145,7 @@ class Core:
             fields=RecipientFieldService(
                 fields=storage.fields,
                 history=history,
+                integrations=integrations,
                 clock=clock,
                 limit=field_limit,
                 size_limit=catalog_size,

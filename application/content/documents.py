@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
@@ -32,6 +32,8 @@ from recipient_fields.domain.content import (
     read_content,
 )
 from recipient_fields.domain.esp import (
+    MAX_LITERAL_LENGTH,
+    MAX_LITERALS,
     ConditionCode,
     ConditionWarning,
     Esp,
@@ -60,9 +62,6 @@ MAX_EXPORTS_LENGTH = 4_194_304
 It applies to the content, counted once per integration, and to the result: that of one export has
 the same limit.
 """
-_MAX_LITERALS = 100
-_MAX_LITERAL_LENGTH = 1_000
-"""The number of literals in a document, and of characters in one. Each one is searched."""
 
 
 @frozen
@@ -223,9 +222,9 @@ class ContentExportDocument:
             "Texts that must stay as they are: there are no warnings about them.",
             {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": _MAX_LITERAL_LENGTH},
+                "items": {"type": "string", "minLength": 1, "maxLength": MAX_LITERAL_LENGTH},
             },
-            maxItems=_MAX_LITERALS,
+            maxItems=MAX_LITERALS,
         ),
     )
 
@@ -331,20 +330,19 @@ def parse_content_export(document: object) -> ContentExport:
         members = parse_document(document, ContentExportDocument)
         with violations.collect():
             target = _export_target(members)
-        with violations.collect("literals"):
-            literals = _parse_literals(members.literals)
+        with violations.collect():
+            options = ExportOptions(
+                surface=_sent(members.surface),
+                raw=members.raw,
+                strict=members.strict,
+                literals=_sent(members.literals) or (),
+            )
         with violations.collect("content"):
             content = _read_content(members.content)
             if violations:
                 violations.extend(each.prefixed("content") for each in content.violations)
     if violations:
         raise InvalidDocument(violations)
-    options = ExportOptions(
-        surface=_sent(members.surface),
-        raw=members.raw,
-        strict=members.strict,
-        literals=literals,
-    )
     return ContentExport(content, target, options)
 
 
@@ -378,26 +376,6 @@ def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> 
             ),
         )
     )
-
-
-def _parse_literals(literals: list[str] | Unchanged) -> Collection[str]:
-    """Return the literals. Raises: InvalidInput with all violations."""
-    if literals is UNCHANGED:
-        return ()
-    violations = Violations()
-    if len(literals) > _MAX_LITERALS:
-        message = f"There are at most {_MAX_LITERALS} literals."
-        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
-    for index, literal in enumerate(literals[:_MAX_LITERALS]):
-        if not literal:
-            message = "Write the text that stays, or remove this literal."
-            violations.append(Violation(Rule.BLANK, message, (str(index),)))
-        if len(literal) > _MAX_LITERAL_LENGTH:
-            message = f"A literal has at most {_MAX_LITERAL_LENGTH:,} characters."
-            violations.append(Violation(Rule.TOO_LONG, message, (str(index),)))
-    if violations:
-        raise InvalidInput(violations)
-    return literals
 
 
 def exported_content_document(exported: ExportedContent) -> ExportedContentDocument:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from attrs import frozen
@@ -73,15 +73,23 @@ class RecipientValues:
     unlisted: tuple[Violation, ...]
 
     @classmethod
-    def read(cls, schema: RecipientSchema, values: Mapping[str, object]) -> RecipientValues:
+    def read(
+        cls,
+        schema: RecipientSchema,
+        values: Mapping[str, object],
+        *,
+        max_length: int | None = None,
+    ) -> RecipientValues:
         """Check the values, which are by the keys of the fields, and return those that are set.
 
+        `max_length` is the maximum number of characters in a text.
         Raises: InvalidRecipient, with all violations, unless each of them is `unlisted`.
         """
+        too_long = () if max_length is None else tuple(_too_long(values, max_length))
         checked = schema.check(values)
         unlisted = tuple(each for each in checked.violations if each.rule is Rule.UNKNOWN_VALUE)
-        if len(unlisted) < len(checked.violations):
-            raise InvalidRecipient(checked.violations)
+        if too_long or len(unlisted) < len(checked.violations):
+            raise InvalidRecipient((*checked.violations, *too_long))
         read: dict[tuple[str, DataType], Value] = {}
         for key, value in {**checked.values, **checked.unlisted}.items():
             if value is not None:
@@ -109,6 +117,13 @@ class RecipientValues:
             case Not(negated):
                 return not self.satisfy(negated)
         return _compare(condition, self.get(condition.key))
+
+
+def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violation]:
+    for key, value in values.items():
+        if isinstance(value, str) and len(value) > max_length:
+            message = f"A value has at most {max_length:,} characters."
+            yield Violation(Rule.TOO_LONG, message, (key,))
 
 
 def _compare(comparison: Comparison, value: Value | None) -> bool:

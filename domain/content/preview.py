@@ -7,27 +7,34 @@ from datetime import date, datetime
 from decimal import Decimal
 from html import escape
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
 from ..arguments import require_type
-from ..conditions import Value
+from ..conditions import Condition, Operator, Value
 from ..conditions.evaluation import RecipientValues
+from ..conditions.tree import comparisons
 from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
-from .filters import apply_filters
+from .filters import Filter, apply_filters
 from .resolution import EMAIL_KEY, FieldResolver, own_email
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
-from .tree import Block, Content, Node, Reference, SystemReference, Text
+from .tree import Block, Content, Lines, Node, Reference, SystemReference, Text
 
-__all__ = ["MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
+__all__ = ["MAX_PREVIEWED_VALUE", "MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
+MAX_PREVIEWED_VALUE = 100_000
+"""The number of characters of a value."""
+_MAX_FILTERED = MAX_PREVIEW_LENGTH
+"""The number of characters that all filters of a preview return."""
+_MAX_SEARCHED = 20_000_000
+"""The number of characters in which all conditions of a preview search, with `contains`."""
 
 _EMAIL = "recipient@example.com"
 _STAND_INS: Mapping[SystemValue, str] = {
@@ -77,9 +84,11 @@ def preview_content(
     it, this stays.
 
     Raises: InvalidContent if a field is unknown, if a filter or a condition does not fit the
-    fields, if the content has violations, or if the preview is too long; InvalidRecipient, with all
-    violations, if `RecipientSchema.check` rejects values for another reason than that they are not
-    allowed values; TypeError if the content is not parsed; ValueError if there is no such surface.
+    fields, if the content has violations, if the preview is too long, or if its filters or
+    conditions read too many characters; InvalidRecipient, with all violations, if a value has over
+    100,000 characters, or if `RecipientSchema.check` rejects values for another reason than that
+    they are not allowed values; TypeError if the content is not parsed; ValueError if there is no
+    such surface.
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
@@ -91,9 +100,10 @@ def preview_content(
     if resolver.find(EMAIL_KEY) is own_email():
         values = {**values, EMAIL_KEY: values.get(EMAIL_KEY) or _EMAIL}
     schema = RecipientSchema({EMAIL_KEY: own_email(), **by_key}, definitions=definitions or {})
-    recipient = RecipientValues.read(schema, values)
+    recipient = RecipientValues.read(schema, values, max_length=MAX_PREVIEWED_VALUE)
     surface = find_surface(content, surface)
     reader = _Reader(
+        lines=content.lines,
         resolver=resolver,
         recipient=recipient,
         year=str(SystemValue.YEAR) if today is None else f"{today.year:04}",
@@ -117,14 +127,19 @@ def preview_content(
     )
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class _Reader:
     """A reader of the content."""
 
+    lines: Lines
     resolver: FieldResolver
     recipient: RecipientValues
     year: str
     escapes: bool
+    _shown: dict[tuple[str, tuple[Filter, ...]], str | None] = Factory(dict)
+    """What the recipient reads for each key with its filters."""
+    _filtered: int = 0
+    _searched: int = 0
 
     def read(self, nodes: Iterable[Node]) -> Iterator[str]:
         """Yield the parts of the content that the recipient reads."""
@@ -137,24 +152,50 @@ class _Reader:
                 case SystemReference():
                     yield self.year if node.value is SystemValue.YEAR else _STAND_INS[node.value]
                 case Block():
-                    yield from self.read(self._shown(node))
+                    yield from self.read(self._shown_nodes(node))
 
-    def _shown(self, block: Block) -> tuple[Node, ...]:
+    def _shown_nodes(self, block: Block) -> tuple[Node, ...]:
         """Return the nodes of the first branch whose condition is true."""
         for branch in block.branches:
-            condition = branch.condition
-            if condition is None or self.recipient.satisfy(self.resolver.resolve(condition)):
+            if branch.condition is None or self._holds(branch.condition, branch.start):
                 return branch.nodes
         return ()
+
+    def _holds(self, condition: Condition, start: int) -> bool:
+        resolved = self.resolver.resolve(condition)
+        for each in comparisons(resolved):
+            value = self.recipient.get(each.key) if each.operator is Operator.CONTAINS else None
+            self._searched += len(value) if isinstance(value, str) else 0
+        if self._searched > _MAX_SEARCHED:
+            message = "The conditions up to here search in too many characters."
+            raise self._refuse(start, f"{message} Preview shorter values.")
+        return self.recipient.satisfy(resolved)
 
     def _value(self, reference: Reference) -> str:
         if reference.is_expression:
             return f"{{{{recipient.{reference.key} | expression}}}}"
+        key = reference.key, reference.filters
+        if key not in self._shown:
+            self._shown[key] = self._show(reference)
+        shown = self._shown[key]
+        return reference.default or "" if shown is None else shown
+
+    def _show(self, reference: Reference) -> str | None:
+        """Return what the recipient reads, or None without a value."""
         value = self.recipient.get(self.resolver.get(reference.key).key)
         if value is None:
-            return reference.default or ""
-        text = format_value(apply_filters(value, reference.filters))
+            return None
+        for each in reference.filters:
+            value = apply_filters(value, [each])
+            self._filtered += len(str(value))
+            if self._filtered > _MAX_FILTERED:
+                message = f"The filters up to here write more than {_MAX_FILTERED:,} characters."
+                raise self._refuse(reference.start, f"{message} Preview shorter values.")
+        text = format_value(value)
         return escape(text) if self.escapes else text
+
+    def _refuse(self, start: int, message: str) -> InvalidContent:
+        return InvalidContent([self.lines.violation(start, Rule.TOO_LONG, message)])
 
 
 def format_value(value: Value) -> str:

@@ -32,12 +32,14 @@ from .tree import (
 )
 from .warning_codes import WarningCode
 
-__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "parse_content", "read_content"]
+__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "MAX_FILTERS", "parse_content", "read_content"]
 
 MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
 MAX_CONDITIONS = 1_000
 """The number of conditions in content."""
+MAX_FILTERS = 8
+"""The number of filters in a reference, without the default."""
 _MAX_DISTANCE = 2_000
 """The number of characters before a tag without a block in which a misspelled `#if` is searched."""
 _MAX_CONDITION_LENGTH = 65_536
@@ -295,9 +297,13 @@ class _Parser:
             elif name in ("default", "expression"):
                 self._refuse(found.start("name"), Rule.FORMAT, _EXPECTED_FILTER)
             else:
+                offset = found.start("name")
+                if len(parsed) == MAX_FILTERS:
+                    message = f"A reference has at most {MAX_FILTERS} filters."
+                    self._refuse(offset, Rule.TOO_MANY_ITEMS, message)
+                    break
                 result = parse_filter(name, argument)
                 if isinstance(result, Violation):
-                    offset = found.start("name")
                     self._refuse(offset, result.rule, result.message, result.suggestion)
                 else:
                     parsed.append(result)

@@ -219,10 +219,11 @@ def derive_key(name: str) -> str:
 def _without_accents(text: str) -> str:
     """Return the text in lower case and NFKD, without combining marks.
 
-    Case is folded a second time because NFKD can add capitals (`™` becomes `TM`).
+    Each character is decomposed by itself: to sort a run of marks takes quadratic time. Case is
+    folded a second time because NFKD can add capitals (`™` becomes `TM`).
     """
-    folded = unicodedata.normalize("NFKD", text.casefold()).casefold()
-    return "".join(c for c in folded if unicodedata.category(c) != "Mn")
+    decomposed = "".join(unicodedata.normalize("NFKD", each) for each in text.casefold())
+    return "".join(c for c in decomposed.casefold() if unicodedata.category(c) != "Mn")
 
 
 def require_string(value: object) -> str:

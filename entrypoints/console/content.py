@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import date
 from http import HTTPStatus
 
 import falcon
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.content.documents import MAX_EXPORTS_LENGTH
 from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
     DataType,
     IntegrationId,
+    InvalidInput,
     RecipientField,
     RecipientSchema,
     RecipientTexts,
 )
-from recipient_fields.domain.conditions import LocatedViolation, TextPosition
+from recipient_fields.domain.conditions import InvalidRecipient, LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
@@ -32,6 +35,7 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
+    ContentExporter,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -39,12 +43,13 @@ from recipient_fields.domain.esp import (
     Integration,
     NameProposal,
     RejectedWarning,
+    UnfoundName,
     UnnamedField,
-    export_content,
 )
 
 from .form_errors import NO_ERRORS, FormError, FormErrors
 from .forms import Form
+from .one_at_a_time import OneAtATime
 from .page import Page, visit
 from .rendering import Pages
 
@@ -52,6 +57,9 @@ ALL = "all"
 """The value of the option that exports for each integration."""
 SHOWN_INTEGRATIONS = 20
 """Integrations for which one form exports. Each export takes time."""
+_LONG = 65_536
+"""The characters of content, counted once per export, above which exports run one at a time."""
+_BUSY = "The server exports other content at the moment. Try again in a few seconds."
 SHOWN_PLACES = 100
 """Warnings, or places to correct. The page shows the number of the others."""
 SHOWN_VALUES = 50
@@ -75,6 +83,7 @@ class ContentView(Page):
 
     core: Core
     pages: Pages
+    _long_exports: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
@@ -94,15 +103,39 @@ class ContentView(Page):
             errors = FormErrors((FormError("target", "Export for", message),))
             self._show(req, resp, targets, errors=errors)
             return
-        codes = self.core.content.read_codes(visit(req).organization.id)
-        source, preview = form.text("content"), None
+        source = form.text("content")
+        most = MAX_EXPORTS_LENGTH // max(1, len(source))
+        if len(chosen) > most:
+            message = f"Content of this length has at most {most} exports at once. Choose one."
+            errors = FormErrors((FormError("target", "Export for", message),))
+            self._show(req, resp, targets, errors=errors)
+            return
+        try:
+            options = _export_options(form)
+        except InvalidInput as invalid:
+            errors = FormErrors.of(invalid, {"literals": "Literals"})
+            self._show(req, resp, targets, errors=errors)
+            return
+        is_long = len(source) * len(chosen) > _LONG
+        with self._long_exports.working() if is_long else nullcontext():
+            self._export(req, resp, source, targets, chosen, options)
+
+    def _export(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        source: str,
+        targets: Mapping[str, _Target],
+        chosen: Sequence[_Target],
+        options: ExportOptions,
+    ) -> None:
+        codes, preview = self.core.content.read_codes(visit(req).organization.id), None
         try:
             content = read_content(source)
-            options = _export_options(form)
-            exports = [_Export.of(content, codes, target, options) for target in chosen]
+            exports = list(_exports(ContentExporter(content, codes, options), chosen, source))
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
-                entered, today = _entered_values(form), self.core.clock().date()
+                entered, today = _entered_values(visit(req).form), self.core.clock().date()
                 preview = _Preview.of(content, written, codes, entered, today)
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
@@ -149,10 +182,10 @@ class ContentView(Page):
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
             chosen=form.text("target"),
             surface=form.text("surface"),
-            raw=_export_options(form).raw,
+            raw=form.text("raw") == "true",
             allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
-            values={} if preview else _entered_values(form),
+            values=_hidden_values(form, preview),
             errors=errors,
             places=places,
             exports=exports,
@@ -211,16 +244,30 @@ class _Export:
 
     @classmethod
     def of(
-        cls, content: Content, codes: FieldCodes, target: _Target, options: ExportOptions
+        cls, exporter: ContentExporter, target: _Target, source: str, max_length: int
     ) -> _Export:
-        """Return the export of the content for the target."""
+        """Return the export of the source for the target, with up to this number of characters."""
         try:
-            exported = export_content(content, codes, target.id, options)
+            exported = exporter.export(target.id)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
-            return cls(target, None, _Places.of(content.source, refused))
+            return cls(target, None, _Places.of(source, refused))
+        if len(exported.content) > max_length:
+            message = f"All exports would have more than {MAX_EXPORTS_LENGTH:,} characters."
+            place = _Place(TextPosition(1, 1), f"{message} Export for this integration alone.")
+            return cls(target, None, _Places.of(source, [place]))
         warnings = map(_place_of_warning, exported.warnings)
-        return cls(target, exported, _Places.of(content.source, warnings))
+        return cls(target, exported, _Places.of(source, warnings))
+
+
+def _exports(
+    exporter: ContentExporter, targets: Iterable[_Target], source: str
+) -> Iterator[_Export]:
+    left = MAX_EXPORTS_LENGTH
+    for target in targets:
+        export = _Export.of(exporter, target, source, left)
+        left -= 0 if export.exported is None else len(export.exported.content)
+        yield export
 
 
 @frozen
@@ -228,7 +275,8 @@ class _Place:
     """A place in the content, and the reason why it is shown.
 
     A warning has a kind, and a sentence with its other places if there are any. A rejected one has
-    a kind, too. A field without a name at an integration has the proposal of one.
+    a kind, too. A field without a name at an integration, or with one that the last sync did not
+    find, can have a proposal.
     """
 
     position: TextPosition
@@ -264,9 +312,13 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
-    kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else ""
-    return _Place(violation.position, f"{violation.reason}{hint}", kind=kind, proposal=proposal)
+    place = _Place(violation.position, f"{violation.reason}{hint}")
+    match violation:
+        case UnnamedField(proposal=proposal):
+            return evolve(place, proposal=proposal)
+        case RejectedWarning(warning=code, proposal=proposal):
+            return evolve(place, kind=_titled(code), proposal=proposal)
+    return place
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
@@ -274,6 +326,7 @@ def _place_of_warning(warning: ContentWarning) -> _Place:
         warning.position,
         warning.message,
         kind=_titled(warning.code),
+        proposal=warning.proposal if isinstance(warning, UnfoundName) else None,
         others=other_places(warning.places) if warning.places else "",
     )
 
@@ -333,25 +386,35 @@ class _Preview:
         samples = [_Sample.of(by_key[key], entered) for key in exported.keys]
         texts = {str(sample.field.key): sample.text for sample in samples}
         checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
-        errors = FormErrors(
-            tuple(
-                FormError(
-                    f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message
-                )
-                for each in checked.violations
-            )
-        )
-        text = None
+        violations, text = checked.violations, None
         if len(checked.unlisted) == len(checked.violations):
-            text = preview_content(
-                content,
-                by_key.values(),
-                {**checked.values, **checked.unlisted},
-                surface=exported.surface,
-                resolved=exported.resolved,
-                today=today,
-            ).content
-        return cls(tuple(samples[:SHOWN_VALUES]), errors, text)
+            try:
+                text = preview_content(
+                    content,
+                    by_key.values(),
+                    {**checked.values, **checked.unlisted},
+                    surface=exported.surface,
+                    resolved=exported.resolved,
+                    today=today,
+                ).content
+            except InvalidRecipient as invalid:
+                violations = invalid.violations
+        errors = tuple(
+            FormError(f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message)
+            for each in violations
+        )
+        return cls(tuple(samples[:SHOWN_VALUES]), FormErrors(errors), text)
+
+
+def _hidden_values(form: Form, preview: _Preview | None) -> Mapping[str, str]:
+    """Return the entered sample values of fields for which the page has no input.
+
+    The content may use these fields again later.
+    """
+    samples = () if preview is None else preview.samples
+    shown = {sample.name for sample in samples}
+    hidden = [(name, text) for name, text in _entered_values(form).items() if name not in shown]
+    return dict(hidden[: SHOWN_VALUES - len(shown)])
 
 
 def _input_name(field: RecipientField) -> str:

@@ -20,8 +20,9 @@ from .resource import KIBIBYTE, MEBIBYTE
 
 HEAVY_SIZE: Final = MEBIBYTE
 """A request is heavy if the catalog that it reads, or its response, has more bytes."""
-HEAVY_CHECK_SIZE: Final = 64 * KIBIBYTE
-"""A check of recipients is also heavy if its body has more bytes."""
+HEAVY_BODY_SIZE: Final = 64 * KIBIBYTE
+"""A check of recipients, and an export or a preview of content, is also heavy if its body has more
+bytes."""
 DEFAULT_THREADS: Final = 4
 """The default of `serve --threads`."""
 _ASSUMED_SECONDS: Final = 10.0

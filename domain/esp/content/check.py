@@ -14,7 +14,7 @@ from ...content.warning_codes import require_strict
 from ...fields.field import RecipientField
 from ..integrations import Integration
 from ..names.esp_names import EspNames
-from .foreign_code import warn_of_tags
+from .foreign_code import ContentTags
 from .options import to_texts
 from .report import Report
 
@@ -56,6 +56,6 @@ def check_content(
     resolver = FieldResolver(names.by_key, explain_key=names.explain_key)
     violations = find_violations(content, resolver)
     report = Report(content.lines, strict, violations)
-    warn_of_tags(None, content, to_texts(literals), resolver, report)
+    ContentTags(content, to_texts(literals)).warn(None, resolver, report)
     warnings, used = report.finish(), content.keys()
     return CheckedContent(keys=tuple(key for key in used if key in names.by_key), warnings=warnings)

@@ -9,11 +9,12 @@ from attrs import frozen
 from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
+from ...content.tree import require_content
 from ..dialects import Esp
 from ..names.codes import FieldCodes
 from ..names.esp_names import Target
 from ..surfaces import SURFACE_RULES
-from .foreign_code import warn_of_tags
+from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
 from .markup import Markup
 from .options import ExportOptions
@@ -60,32 +61,47 @@ def export_content(
     integration. TypeError if the content is not parsed, ValueError if the target is the text of no
     ESP.
     """
-    require_type(FieldCodes, codes=codes)
-    require_type(ExportOptions, options=options)
-    target = codes.names.resolve_target(target)
-    esp, resolver = codes.names.get_esp(target), CodeResolver(codes, target)
-    violations = find_violations(content, resolver)
-    report = Report(content.lines, options.strict, violations)
-    warn_of_tags(esp, content, options.literals, resolver, report)
-    report.end_if_invalid()
-    html = HtmlInValues.of(content, esp, options)
-    used, markup = UsedFields(esp, content, resolver, report), Markup(content.masked)
-    rendering = Rendering(content, resolver, html, markup, used, report)
-    nodes = with_email_only_links(esp, content, markup)
-    _warn_of_blocks_in_tables(esp, content, report)
-    rendered = rendering.render(nodes)
-    used.warn_of_names()
-    if html.surface is Surface.HTML:
-        _warn_of_missing_link(esp, content, report)
-    warnings = report.finish()
-    meant = used.meant_keys()
-    return ExportedContent(
-        content=used.preludes() + rendered,
-        surface=html.surface,
-        warnings=warnings,
-        keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
-        resolved={key: actual for key, actual in meant.items() if key != actual},
-    )
+    return ContentExporter(content, codes, options).export(target)
+
+
+class ContentExporter:
+    """The exports of one content for several targets. What they share is computed once."""
+
+    def __init__(self, content: Content, codes: FieldCodes, options: ExportOptions) -> None:
+        require_content(content)
+        require_type(FieldCodes, codes=codes)
+        require_type(ExportOptions, options=options)
+        self._content, self._codes, self._options = content, codes, options
+        self._tags = ContentTags(content, options.literals)
+        self._markup = Markup(content.masked)
+
+    def export(self, target: Target | str) -> ExportedContent:
+        """Return the content for the target. Raises: as `export_content` does."""
+        content, codes, options = self._content, self._codes, self._options
+        target = codes.names.resolve_target(target)
+        esp, resolver = codes.names.get_esp(target), CodeResolver(codes, target)
+        violations = find_violations(content, resolver)
+        report = Report(content.lines, options.strict, violations)
+        self._tags.warn(esp, resolver, report)
+        report.end_if_invalid()
+        html = HtmlInValues.of(content, esp, options)
+        used = UsedFields(esp, content, resolver, report)
+        rendering = Rendering(content, resolver, html, self._markup, used, report)
+        nodes = with_email_only_links(esp, content, self._markup)
+        _warn_of_blocks_in_tables(esp, content, report)
+        rendered = rendering.render(nodes)
+        used.warn_of_names()
+        if html.surface is Surface.HTML:
+            _warn_of_missing_link(esp, content, report)
+        warnings = report.finish()
+        meant = used.meant_keys()
+        return ExportedContent(
+            content=used.preludes() + rendered,
+            surface=html.surface,
+            warnings=warnings,
+            keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
+            resolved={key: actual for key, actual in meant.items() if key != actual},
+        )
 
 
 def _warn_of_blocks_in_tables(esp: Esp, content: Content, report: Report) -> None:

@@ -6,92 +6,150 @@ Without an ESP, content must have a meaning at each of them, so no tag is code o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import islice
-from typing import NamedTuple
+
+from attrs import frozen
 
 from ...content import Content
 from ...content.literal_places import find_literal_places
 from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode
+from ...errors import Rule
 from ..dialects import DIALECTS, Esp
 from ..names.conventions import CONVENTIONS
-from ..recognition.delimiters import Delimiter, RawTag, find_raw_tags
+from ..recognition.delimiters import CODE_IN_BRACES, Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
-from ..recognition.reading import read_tag
+from ..recognition.reading import has_delimiter, read_tag
+from ..recognition.roles import Reading
 from ..recognition.vocabularies import VOCABULARIES
 from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
 from .report import Report
 
+MAX_TAG_LENGTH = 10_000
+"""The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
 _MAX_TAGS = 2_000
-_MAX_CHARACTERS = 262_144
-"""The number of tags, and of characters in them, that are examined: this takes about 1 s."""
+_MAX_CHARACTERS = 65_536
+"""The number of tags, and of characters in them, after which no tag is examined."""
+_MAX_NAMES = 5
+"""The names in a tag that are compared with the fields. A tag of another dialect has a few."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
 _STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
 _CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
 _LITERAL = "If this text must stay as it is, add it to the literals."
+_NOT_EXAMINED = "The tags from here on are not examined for code of other ESPs."
+_TOO_LONG = (
+    f"A tag in braces has at most {MAX_TAG_LENGTH:,} characters. End it earlier, or write several."
+    f" {_LITERAL}"
+)
 
 
-class TagWarning(NamedTuple):
-    """A warning about the tag at this offset."""
+@frozen
+class _Meaning:
+    """What a tag shows in its dialects: a system value, or fields.
 
-    offset: int
-    code: WarningCode
-    message: str
-
-
-def warn_of_tags(
-    esp: Esp | None,
-    content: Content,
-    literals: Collection[str],
-    resolver: FieldResolver,
-    report: Report,
-) -> None:
-    """Warn of text that stays although it looks like code, apart from the literals."""
-    kept = _without_literals(content.masked, literals)
-    lookalikes = set()
-    for warning in content.warnings:
-        offset = content.lines.offset_of(warning.position)
-        if kept[offset] == content.masked[offset]:
-            lookalikes.add(offset)
-            report.warn(offset, warning.code, warning.message)
-    for found in find_foreign_code(esp, kept, content.masked, resolver.find_key):
-        if found.offset not in lookalikes:
-            report.warn(*found)
-
-
-def find_foreign_code(
-    esp: Esp | None, kept: str, text: str, find_key: Callable[[str], str | None]
-) -> Iterator[TagWarning]:
-    """Yield the warnings about tags that are not code of the ESP.
-
-    `kept` is the text without its literals. `find_key` returns the key of the field with a name in
-    another dialect, or None. Up to 2,000 tags are examined; a warning says so.
+    `keys` are what may be their keys, and `has_field` whether there is a field with any key.
     """
-    tags = list(islice(find_raw_tags(kept, esp), _MAX_TAGS + 1))
-    local_names = set[str]()
-    if esp is not None:
-        local_names.update(name for tag in tags for name in names_set_by(esp, tag))
-    places = find_literal_places(text)
-    characters = 0
-    for index, tag in enumerate(tags):
-        characters += len(tag.text)
-        if index >= _MAX_TAGS or characters > _MAX_CHARACTERS:
-            message = "The tags from here on are not examined for code of other ESPs."
-            yield TagWarning(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, message)
-            return
-        finding = judge_tag(esp, tag, local_names)
-        warning = _lookalike(esp, tag, finding, find_key, local_names)
+
+    value: SystemValue | None
+    keys: tuple[str, ...]
+    has_field: bool
+
+
+class ContentTags:
+    """The tags in content that stay as they are, and what they mean in other dialects.
+
+    The exports of one content for several targets read each tag once.
+    """
+
+    def __init__(self, content: Content, literals: Collection[str]) -> None:
+        self._content = content
+        self._kept = _without_literals(content.masked, literals)
+        self._literal_places = find_literal_places(content.masked)
+        self._foreign: dict[tuple[Delimiter, str], Finding | None] = {}
+        self._meanings: dict[tuple[str, tuple[Esp, ...]], _Meaning] = {}
+
+    def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
+        """Warn of text that looks like code of others than the ESP, apart from the literals.
+
+        Up to 2,000 tags are examined. A warning is at the first other one. Refuse tags in braces
+        that are too long.
+        """
+        lookalikes = set()
+        for warning in self._content.warnings:
+            offset = self._content.lines.offset_of(warning.position)
+            if self._kept[offset] == self._content.masked[offset]:
+                lookalikes.add(offset)
+                report.warn(offset, warning.code, warning.message)
+        tags = self._examined(esp, report)
+        local_names = set[str]()
+        if esp is not None:
+            local_names.update(name for tag in tags for name in names_set_by(esp, tag))
+        for tag in tags:
+            if tag.start not in lookalikes:
+                self._warn_of_tag(esp, tag, local_names, resolver, report)
+
+    def _examined(self, esp: Esp | None, report: Report) -> list[RawTag]:
+        """Return the tags that are examined. Report the others."""
+        tags: list[RawTag] = []
+        characters = 0
+        for tag in find_raw_tags(self._kept, esp):
+            if len(tags) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+                report.warn(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+                break
+            characters += len(tag.text)
+            if tag.delimiter in CODE_IN_BRACES and len(tag.text) > MAX_TAG_LENGTH:
+                report.refuse(tag.start, _TOO_LONG, rule=Rule.TOO_LONG)
+            else:
+                tags.append(tag)
+        return tags
+
+    def _warn_of_tag(
+        self,
+        esp: Esp | None,
+        tag: RawTag,
+        local_names: Collection[str],
+        resolver: FieldResolver,
+        report: Report,
+    ) -> None:
+        finding = self._judge(esp, tag, local_names)
+        warning = _lookalike(esp, tag, finding, resolver, local_names)
         if warning is None and finding is not None:
-            warning = _warning(esp, tag, finding, find_key)
-        if warning is not None and places.contain(tag.start):
-            message = f"{warning.message} {_LITERAL}"
-            warning = TagWarning(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, message)
+            form = self._own_form(tag, finding, resolver)
+            message = " ".join(filter(None, (_describe(esp, finding), form)))
+            warning = _code(finding), message
+        if warning is not None and self._literal_places.contain(tag.start):
+            warning = WarningCode.POSSIBLY_FOREIGN_CODE, f"{warning[1]} {_LITERAL}"
         if warning is not None:
-            yield warning
+            report.warn(tag.start, *warning)
+
+    def _judge(self, esp: Esp | None, tag: RawTag, local_names: Collection[str]) -> Finding | None:
+        if esp is not None and has_delimiter(esp, tag):
+            return judge_tag(esp, tag, local_names)
+        key = tag.delimiter, tag.text
+        if key not in self._foreign:
+            self._foreign[key] = judge_tag(None, tag)
+        return self._foreign[key]
+
+    def _own_form(self, tag: RawTag, finding: Finding, resolver: FieldResolver) -> str:
+        """Return how content refers to what the tag shows, or an empty text."""
+        place = tag.text, finding.dialects
+        if place not in self._meanings:
+            self._meanings[place] = _find_meaning(tag, finding.dialects)
+        meaning = self._meanings[place]
+        if meaning.value is not None:
+            return f"Write `{meaning.value}`."
+        keys = filter(None, map(resolver.find_key, meaning.keys))
+        key = next(keys, "KEY" if meaning.has_field else None)
+        if key is None:
+            return ""
+        if _CONDITION.match(tag.text) is not None:
+            return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
+        if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
+            return ""
+        return f"Write `{{{{recipient.{key}}}}}`."
 
 
 def _without_literals(text: str, literals: Collection[str]) -> str:
@@ -101,37 +159,32 @@ def _without_literals(text: str, literals: Collection[str]) -> str:
     return text
 
 
-def _warning(
-    esp: Esp | None, tag: RawTag, finding: Finding, find_key: Callable[[str], str | None]
-) -> TagWarning:
-    code = WarningCode.POSSIBLY_FOREIGN_CODE
+def _code(finding: Finding) -> WarningCode:
     if finding.is_mistake:
-        code = WarningCode.FOREIGN_CODE
-    elif finding.reason is Reason.UNKNOWN:
-        code = WarningCode.UNKNOWN_WORD
-    parts = (_describe(esp, finding), _own_form(tag, finding, find_key))
-    return TagWarning(tag.start, code, " ".join(filter(None, parts)))
+        return WarningCode.FOREIGN_CODE
+    is_unknown = finding.reason is Reason.UNKNOWN
+    return WarningCode.UNKNOWN_WORD if is_unknown else WarningCode.POSSIBLY_FOREIGN_CODE
 
 
 def _lookalike(
     esp: Esp | None,
     tag: RawTag,
     finding: Finding | None,
-    find_key: Callable[[str], str | None],
+    resolver: FieldResolver,
     local_names: Collection[str],
-) -> TagWarning | None:
+) -> tuple[WarningCode, str] | None:
     """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
     name = _NAME.fullmatch(tag.text)
     if name is None or name[1] in local_names:
         return None
-    key = find_key(name[1])
+    key = resolver.find_key(name[1])
     if key is None or (esp is not None and name[1] in VOCABULARIES[esp].roots):
         return None
     code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
     if esp is not None and VOCABULARIES[esp].any_name and finding is None:
         code = WarningCode.POSSIBLY_FOREIGN_CODE
         reason = f"{DIALECTS[esp].title} reads a value of its own here."
-    return TagWarning(tag.start, code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?")
+    return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
 
 
 def _describe(esp: Esp | None, finding: Finding) -> str:
@@ -152,43 +205,24 @@ def _describe(esp: Esp | None, finding: Finding) -> str:
     return f"{title} shows nothing for `{finding.word}`, unless your account or other code sets it."
 
 
-def _own_form(tag: RawTag, finding: Finding, find_key: Callable[[str], str | None]) -> str:
-    """Return how content refers to what the tag shows, or an empty text."""
-    if not finding.dialects:
-        return ""
-    value = _find_system_value(tag, finding.dialects)
-    if value is not None:
-        return f"Write `{value}`."
-    key = _find_field(tag, finding.dialects, find_key)
-    if key is None:
-        return ""
-    if _CONDITION.match(tag.text) is not None:
-        return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
-    if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
-        return ""
-    return f"Write `{{{{recipient.{key}}}}}`."
-
-
-def _find_field(
-    tag: RawTag, dialects: Collection[Esp], find_key: Callable[[str], str | None]
-) -> str | None:
-    """Return the key of the first field in the tag, `KEY` if it is unknown, or None without one."""
-    has_field = False
-    for esp in dialects:
-        reading = read_tag(esp, tag)
-        if reading is None:
-            continue
-        has_field = has_field or bool(reading.names)
+def _find_meaning(tag: RawTag, dialects: Iterable[Esp]) -> _Meaning:
+    """Return what the tag shows in these dialects."""
+    read = [(esp, read_tag(esp, tag)) for esp in dialects]
+    readings = [(esp, reading) for esp, reading in read if reading is not None]
+    keys: dict[str, None] = {}
+    for esp, reading in readings:
         # The address of the recipient is a system name of Salesforce.
-        standard = [
-            _standard_keys(esp).get(name.casefold())
-            for name in (*reading.names, *reading.system_names)
-        ]
-        for name in filter(None, (*standard, *reading.names)):
-            key = find_key(name)
-            if key is not None:
-                return key
-    return "KEY" if has_field else None
+        names = reading.names[:_MAX_NAMES]
+        for name in (*names, *reading.system_names[:_MAX_NAMES]):
+            standard = _standard_keys(esp).get(name.casefold())
+            if standard is not None:
+                keys[standard] = None
+        keys.update(dict.fromkeys(names))
+    return _Meaning(
+        value=_find_system_value(tag, readings),
+        keys=tuple(keys),
+        has_field=any(reading.names for _, reading in readings),
+    )
 
 
 @cache
@@ -197,14 +231,13 @@ def _standard_keys(esp: Esp) -> Mapping[str, str]:
     return {name.casefold(): key for key, name in CONVENTIONS[esp].standard_fields.items()}
 
 
-def _find_system_value(tag: RawTag, dialects: Collection[Esp]) -> SystemValue | None:
+def _find_system_value(tag: RawTag, readings: Sequence[tuple[Esp, Reading]]) -> SystemValue | None:
     """Return what the tag shows by itself in one of the dialects, or None."""
     if _CONDITION.match(tag.text) is not None:
         return None
     statement = _STATEMENT.match(tag.text)
-    for esp in dialects:
-        reading = read_tag(esp, tag)
-        for name in () if reading is None else reading.system_names:
+    for esp, reading in readings:
+        for name in reading.system_names:
             if statement is None or statement[1] == name:
                 value = _values_by_name(esp).get(name.casefold())
                 if value is not None:

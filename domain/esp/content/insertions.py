@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ...content import FilterName, Reference, WarningCode
 from ...content.filters import Filter
@@ -15,6 +15,8 @@ from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS
 from ..errors import NotInsertable
 from ..names.codes import FieldCode
+from ..names.esp_names import NameFrom
+from ..recognition.codes import is_foreign
 from ..surfaces import SURFACE_RULES, ValueForm
 from .html_in_values import HtmlInValues
 
@@ -27,11 +29,13 @@ class Insertion:
     """The code that shows a value, and the warnings about it at each place.
 
     `otherwise` is the text for recipients without a value if the code must be in a condition,
-    because of its filters. If `needs_encoding` is true, the value can break the query of a link.
+    because of its filters. If `is_foreign` is true, the code that a person wrote may be in another
+    dialect. If `needs_encoding` is true, the value can break the query of a link.
     """
 
     code: str
     otherwise: str | None = None
+    is_foreign: bool = False
     needs_encoding: bool
     filter_notes: Sequence[Note] = ()
     html_caveat: str | None
@@ -39,7 +43,7 @@ class Insertion:
 
 
 class Insertions:
-    """The insertions of one export. Equal references share one."""
+    """The insertions of one export. Equal references share one, and so do equal filters."""
 
     def __init__(self, html: HtmlInValues) -> None:
         self._html, self._esp, self._title = html, html.esp, DIALECTS[html.esp].title
@@ -51,10 +55,17 @@ class Insertions:
         If `is_link` is true, the value is the URL of a link.
         Raises: NotInsertable if there is none.
         """
-        key = reference.key, reference.filters, reference.default, is_link
+        if not reference.filters:
+            key: object = reference.key, reference.default, is_link
+            return self._once(key, lambda: self._insert(reference, code, is_link=is_link))
+        key = reference.key, reference.filters, is_link
+        insertion = self._once(key, lambda: self._filter(reference.filters, code, is_link=is_link))
+        return self._with_default(insertion, reference.default, code)
+
+    def _once(self, key: object, insert: Callable[[], Insertion]) -> Insertion:
         if key not in self._found:
             try:
-                self._found[key] = self._insert(reference, code, is_link=is_link)
+                self._found[key] = insert()
             except NotInsertable as error:
                 self._found[key] = error
         found = self._found[key]
@@ -64,25 +75,20 @@ class Insertions:
 
     def _insert(self, reference: Reference, code: FieldCode, *, is_link: bool) -> Insertion:
         form = self._html.find_form(code, is_link=is_link)
-        if reference.filters:
-            return self._filter(reference.filters, reference.default, code, form)
+        inserted = code.require_insertion_code(reference.default, form=form)
         return Insertion(
-            code=code.require_insertion_code(reference.default, form=form),
+            code=inserted,
+            is_foreign=self._is_foreign(code, inserted),
             needs_encoding=code.data_type is DataType.TEXT,
             html_caveat=self._html.find_caveat(code),
             value_notes=tuple(self._value_notes(code, reference.default, form)),
         )
 
-    def _filter(
-        self, filters: Sequence[Filter], default: str | None, code: FieldCode, form: ValueForm
-    ) -> Insertion:
-        """Return the insertion with filters. They don't change the default: it has a condition."""
+    def _filter(self, filters: Sequence[Filter], code: FieldCode, *, is_link: bool) -> Insertion:
+        """Return the insertion with filters."""
         is_encoded = any(each.name is FilterName.URL for each in filters)
-        filtered = code.require_filtered_code(filters, form=ValueForm.USUAL if is_encoded else form)
-        otherwise = code.require_default(default) if default else ""
-        if re.search(LANGUAGES[self._esp].inseparable, otherwise) is not None:
-            message = "This default is not possible: add a space at its ends."
-            raise NotInsertable(message)
+        form = ValueForm.USUAL if is_encoded else self._html.find_form(code, is_link=is_link)
+        filtered = code.require_filtered_code(filters, form=form)
         notes = [(WarningCode.FILTER_DIFFERENCE, each) for each in filtered.differences]
         for name in filtered.secondary:
             message = (
@@ -91,11 +97,27 @@ class Insertions:
             notes.append((WarningCode.SECONDARY_SOURCES, message))
         return Insertion(
             code=filtered.code,
-            otherwise=otherwise if filtered.needs_value or otherwise else None,
+            otherwise="" if filtered.needs_value else None,
+            is_foreign=self._is_foreign(code, filtered.code),
             needs_encoding=not is_encoded and code.data_type is DataType.TEXT,
             filter_notes=tuple(notes),
             html_caveat=None if is_encoded else self._html.find_caveat(code),
         )
+
+    def _is_foreign(self, code: FieldCode, inserted: str) -> bool:
+        return code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted)
+
+    def _with_default(
+        self, insertion: Insertion, default: str | None, code: FieldCode
+    ) -> Insertion:
+        """Return the insertion with a default, which its filters don't change: in a condition."""
+        if not default:
+            return insertion
+        otherwise = code.require_default(default)
+        if re.search(LANGUAGES[self._esp].inseparable, otherwise) is not None:
+            message = "This default is not possible: add a space at its ends."
+            raise NotInsertable(message)
+        return evolve(insertion, otherwise=otherwise)
 
     def _value_notes(self, code: FieldCode, default: str | None, form: ValueForm) -> Iterator[Note]:
         """Yield the warnings about values that the ESP can show in another form than a preview."""

@@ -9,6 +9,11 @@ from attrs import field, frozen
 from ...arguments import require_type
 from ...content import DEFAULT_STRICT, Strict, Surface
 from ...content.warning_codes import require_strict
+from ...errors import InvalidInput, Rule, Violation, Violations
+
+MAX_LITERALS = 100
+MAX_LITERAL_LENGTH = 1_000
+"""The number of literals, and of characters in one. Each one is searched in the content."""
 
 
 def _to_surface(surface: Surface | str | None) -> Surface | None:
@@ -16,11 +21,29 @@ def _to_surface(surface: Surface | str | None) -> Surface | None:
 
 
 def to_texts(literals: Collection[str]) -> tuple[str, ...]:
-    """Return the literals. Raises: TypeError if they are no texts."""
+    """Return the literals.
+
+    Raises: InvalidInput, with all violations, if there are over 100, or if one is empty or has over
+    1,000 characters; TypeError if they are no texts.
+    """
     require_type(Collection, literals=literals)
     if isinstance(literals, str) or not all(isinstance(each, str) for each in literals):
         raise TypeError('literals must be a collection of texts, such as ["{{x}}"].')
-    return tuple(literals)
+    texts = tuple(literals)
+    violations = Violations()
+    if len(texts) > MAX_LITERALS:
+        message = f"There are at most {MAX_LITERALS} literals."
+        violations.append(Violation(Rule.TOO_MANY_ITEMS, message))
+    for index, literal in enumerate(texts[:MAX_LITERALS]):
+        if not literal:
+            message = "Write the text that stays, or remove this literal."
+            violations.append(Violation(Rule.BLANK, message, (str(index),)))
+        if len(literal) > MAX_LITERAL_LENGTH:
+            message = f"A literal has at most {MAX_LITERAL_LENGTH:,} characters."
+            violations.append(Violation(Rule.TOO_LONG, message, (str(index),)))
+    if violations:
+        raise InvalidInput(each.prefixed("literals") for each in violations)
+    return texts
 
 
 def _require_raw(_options: object, _attribute: object, raw: object) -> None:
@@ -41,7 +64,9 @@ class ExportOptions:
     mistakes unless it is false, and caveats, too, if it is true. `literals` are texts that must
     stay as they are: there are no warnings about them.
 
-    Raises: ValueError if the surface is the text of none; TypeError if an option has another type.
+    Raises: InvalidInput if there are over 100 literals, or if one is empty or has over 1,000
+    characters; ValueError if the surface is the text of none; TypeError if an option has another
+    type.
     """
 
     surface: Surface | None = field(default=None, converter=_to_surface)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 
 from ...conditions import Comparison, Condition, Operator
@@ -17,11 +18,10 @@ from ...content import (
     WarningCode,
 )
 from ...content.resolution import EMAIL_KEY
+from ..conditions.code_parts import Language
 from ..conditions.languages import LANGUAGES
 from ..dialects import DIALECTS
 from ..errors import NotExpressible, NotInsertable
-from ..names.esp_names import NameFrom
-from ..recognition.codes import is_foreign
 from ..sources import Strength
 from ..system_codes import find_system_code
 from .adjacent_text import (
@@ -130,7 +130,7 @@ class Rendering:
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain(tag, key))
-        elif code.name_from is NameFrom.FIELD and is_foreign(self._esp, shown):
+        elif insertion.is_foreign:
             message = f"This field's code may not be code of {self._title}."
             self._report.warn(start, WarningCode.FOREIGN_INSERTION_CODE, message)
         self._warn_of_missing_value(reference, shown)
@@ -149,7 +149,7 @@ class Rendering:
             return shown
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
-        return self._condition(condition, start, shown, insertion.otherwise)
+        return str(self._condition(condition, start, shown, _Code(insertion.otherwise)))
 
     def _warn_of_missing_value(self, reference: Reference, shown: str) -> None:
         """Warn of code that can stop the message, unless a default or a block guards it.
@@ -194,38 +194,40 @@ class Rendering:
             if tag is not None:
                 self._report.refuse(offset, self._native_tags.explain(tag, "KEY"))
         texts = [self.render(branch.nodes, in_block=True) for branch in block.branches]
-        code = ""
+        code = _Code("")
         for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
             if branch.condition is None:
-                code = text
+                code = _Code(text)
             else:
                 code = self._condition(branch.condition, branch.start, text, code)
-        return code
+        return str(code)
 
-    def _condition(self, condition: Condition, start: int, then: str, otherwise: str) -> str:
+    def _condition(self, condition: Condition, start: int, then: str, otherwise: _Code) -> _Code:
         for key in condition_keys(condition):
             self._used.use(key, start)
         try:
-            compiled = self._conditions.get(condition, has_otherwise=bool(otherwise))
+            compiled = self._conditions.get(condition, has_otherwise=otherwise.length > 0)
         except NotExpressible as error:
             refused = self._conditions.find_refused(condition)
             offset = start if refused is None else self._content.lines.offset(refused)
             self._report.refuse(offset, str(error), error.proposal)
-            return ""
+            return _Code("")
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._report.warn(start, warning.code, warning.message)
         language = LANGUAGES[self._esp]
         code = self._quoted(compiled.code, start)
-        then, otherwise = language.text(then), language.text(otherwise)
-        length = code.count(THEN) * len(then) + code.count(OTHERWISE) * len(otherwise)
+        then = language.text(then)
+        otherwise.complete(language)
+        length = code.count(THEN) * len(then) + code.count(OTHERWISE) * otherwise.length
         self._require_length(length, start)
-        written = code.replace(THEN, then).replace(OTHERWISE, otherwise)
-        caveat = language.find_nesting(written)
+        code = code.replace(THEN, then)
+        caveat = language.find_nesting(code.replace(OTHERWISE, otherwise.beginning))
         if caveat is not None:
             message = caveat.message.format(title=self._title)
             self._report.warn(start, caveat.code, message)
-        return written
+        otherwise.enclose(code)
+        return otherwise
 
     def _quoted(self, code: str, offset: int) -> str:
         """Return the code in the quotes that are possible at this place."""
@@ -244,6 +246,44 @@ class Rendering:
         if length > MAX_EXPORTED_LENGTH:
             message = f"The result would have more than {MAX_EXPORTED_LENGTH:,} characters."
             self._report.stop(offset, message)
+
+
+class _Code:
+    """A text, or the code of the last branches of a block.
+
+    It has parts, so that each branch is written once: a block can have 1,000 of them.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._parts = deque([text])
+        self.length = len(text)
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
+
+    @property
+    def beginning(self) -> str:
+        """The first part: the text, or the code up to the second branch."""
+        return self._parts[0]
+
+    def complete(self, language: Language) -> None:
+        """Write the text as a block requires it. Code with an else part is never blank."""
+        if len(self._parts) == 1:
+            self._set(language.text(self._parts[0]))
+
+    def enclose(self, code: str) -> None:
+        """Become the code with this one instead of its marks OTHERWISE."""
+        before, *others = code.split(OTHERWISE)
+        if len(others) == 1:
+            self._parts.appendleft(before)
+            self._parts.append(others[0])
+            self.length += len(before) + len(others[0])
+        else:
+            self._set(code.replace(OTHERWISE, str(self)))
+
+    def _set(self, text: str) -> None:
+        self._parts = deque([text])
+        self.length = len(text)
 
 
 def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:

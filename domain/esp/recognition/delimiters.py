@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ...spans import Spans
 from ..dialects import Esp
@@ -61,12 +62,16 @@ OF_ONE_ESP: Mapping[Delimiter, Esp] = {
 
 @frozen
 class RawTag:
-    """A tag in a text, from `start` to `end`, and its type."""
+    """A tag in a text, from `start` to `end`, and its type.
+
+    `expressions` are those that parsers have read in it. Ten dialects read each tag.
+    """
 
     delimiter: Delimiter
     start: int
     end: int
     text: str
+    expressions: dict[object, Any] = field(factory=dict, init=False, eq=False, repr=False)
 
 
 ENCLOSED: Mapping[Delimiter, Delimiters] = {
@@ -79,6 +84,9 @@ ENCLOSED: Mapping[Delimiter, Delimiters] = {
     Delimiter.EXPRESSION: Delimiters(r"\{\{", r"\}\}"),
 }
 """Tags whose contents are code of any length."""
+CODE_IN_BRACES = frozenset(
+    {Delimiter.STATEMENT, Delimiter.RAW_EXPRESSION, Delimiter.BLOCK, Delimiter.EXPRESSION}
+)
 _WHOLE: Mapping[Delimiter, str] = {
     Delimiter.PERSONALIZATION_STRING: r"%%[A-Za-z_]\w{0,127}+(?>(?:[ .:-]\w{1,128}+){0,10})%%",
     Delimiter.MERGE_TAG: r"\*\|[^|*\n]{1,300}+\|\*",

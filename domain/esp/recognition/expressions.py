@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import wraps
 from typing import NamedTuple, TypeAlias
 
 from attrs import Factory, define, frozen
@@ -72,8 +73,6 @@ _FREE_TEXT = frozenset(
     ]
 )
 """Tags whose arguments are no expressions."""
-_REMEMBERED = 16
-"""The number of tags whose expressions are remembered, because ten dialects read each tag."""
 _OPERATORS = frozenset(
     ["and", "by", "contains", "else", "elif", "elsif", "eq", "if", "in", "is", "not", "or", "when"]
 )
@@ -113,23 +112,37 @@ class Expression:
     filters: list[tuple[str, str]] = Factory(list)
     calls: list[str] = Factory(list)
     helpers: list[str] = Factory(list)
-    sets: list[str] = Factory(list)
+    sets: set[str] = Factory(set)
     is_parsed: bool = True
 
 
-@lru_cache(maxsize=_REMEMBERED)
+def _once_per_tag(parse: Callable[[RawTag], Expression]) -> Callable[[RawTag], Expression]:
+    """Return the parser, which reads each tag once. The tag keeps its expression."""
+
+    @wraps(parse)
+    def parse_once(tag: RawTag) -> Expression:
+        if parse not in tag.expressions:
+            tag.expressions[parse] = parse(tag)
+        found: Expression = tag.expressions[parse]
+        return found
+
+    return parse_once
+
+
+@_once_per_tag
 def parse_piped(tag: RawTag) -> Expression:
     """Return the expression in a tag of Liquid, Django or HubL: `{{ x|filter }}` or `{% … %}`."""
     tokens = _tokens(tag)
     expression = Expression()
+    paths: list[list[str]] = []
     if tag.delimiter is Delimiter.STATEMENT and len(tokens) > 1:
         expression.word = tokens.pop(0).text
         expression.is_parsed = expression.word not in _FREE_TEXT
     before, is_set = _END, expression.word in _SETTING | _LOOPS
     for index, token in enumerate(tokens[:-1]):
         after = tokens[index + 1]
-        if token.kind == "string" and before.text == ":" and _is_lookup(tokens, index):
-            expression.paths[-1] += (token.text[1:-1],)
+        if token.kind == "string" and paths and _is_lookup(tokens, index):
+            paths[-1].append(token.text[1:-1])
         elif token.kind == "value":
             expression.interpolations.append(_interpolation(token))
             is_set = False
@@ -141,25 +154,26 @@ def parse_piped(tag: RawTag) -> Expression:
                 if token.text == "in":
                     is_set = False
                 else:
-                    expression.sets.append(path[0])
+                    expression.sets.add(path[0])
                     is_set = expression.word in {*_LOOPS, "macro"}
             elif before.text == "is" or (before.text == "not" and tokens[index - 2].text == "is"):
                 pass  # a test of HubL, such as `is defined`
             elif after.text == "(" and token.text not in _OPERATORS:
                 if len(path) > 1:  # The call of a method, such as `contact.city.split(" ")`.
-                    expression.paths.append(path[:-1])
+                    paths.append([*path[:-1]])
                 else:
                     expression.calls.append(token.text)
             elif after.text == "=":
                 if expression.word == "with":
-                    expression.sets.append(path[0])
+                    expression.sets.add(path[0])
             elif after.text != ":" or before.text == "?":
-                expression.paths.append(path)
+                paths.append([*path])
         before = token
+    expression.paths = list(map(tuple, paths))
     return expression
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_once_per_tag
 def parse_handlebars(tag: RawTag) -> Expression:
     """Return the expression in a tag of Handlebars: `{{x}}`, `{{helper x}}` or `{{#block x}}`."""
     tokens = _tokens(tag)
@@ -177,8 +191,7 @@ def parse_handlebars(tag: RawTag) -> Expression:
         after = tokens[index + 1]
         is_first = index == 0 or before.text == "("
         if token.text == "|" and before.text == "as":
-            names = [each.text for each in tokens[index + 1 :] if each.kind == "path"]
-            expression.sets += names
+            expression.sets.update(each.text for each in tokens[index + 1 :] if each.kind == "path")
             break
         if token.text == "|":
             argument = tokens[index + 2].text if after.kind != "end" else ""

@@ -46,6 +46,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 """Names that mean a link to leave the list, or to show the email, in any dialect."""
+_OPERATOR = re.compile(r"\b(?:if|is|in|and|or|not)\b")
 _LIST_OF_ONE_NAME = re.compile(r"""\{\{[~-]?\s*+\[(?!\d++\])[^\[\]"',]++\](?!\s*+\|)""")
 """A name of Iterable, `{{[First Name]}}`. Lists of HubL have commas, quotes or a filter."""
 _QUOTED_PART = re.compile(r"""\{\{\s*+\w++(?>(?:\.[\w-]++)*)\.["']""")
@@ -71,8 +72,12 @@ def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) ->
     has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
     if esp not in _WITH_BRACES or not has_words:
         return None
-    found = list(_Judge(esp, vocabulary, tag, local_names).findings())
-    return next((each for each in found if each.is_mistake), found[0] if found else None)
+    first = None
+    for finding in _Judge(esp, vocabulary, tag, local_names).findings():
+        if finding.is_mistake:
+            return finding
+        first = first or finding
+    return first
 
 
 def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
@@ -114,9 +119,8 @@ def _recognizes(esp: Esp, tag: RawTag) -> bool:
 def _is_known(vocabulary: Vocabulary, path: Path) -> bool:
     """Return whether the path has a meaning. In Braze, none has: its values are in `${…}`."""
     root = path[0]
-    bare = vocabulary.bare_fields | vocabulary.fields | vocabulary.events | vocabulary.nested
     return (
-        root in bare
+        root in vocabulary.known_roots
         or (len(path) > 1 and root in vocabulary.roots)
         or vocabulary.is_system(".".join(path))
     )
@@ -148,7 +152,7 @@ class _Judge:
             return
         yield from self._calls()
         yield from self._filters()
-        for path in self.expression.paths:
+        for path in dict.fromkeys(self.expression.paths):
             yield from self._path(path)
 
     def _braze_values(self) -> Iterator[Finding]:
@@ -182,9 +186,11 @@ class _Judge:
 
     def _foreign_helpers(self) -> Iterator[Finding]:
         """Yield the helpers of Handlebars in a tag of another language, such as `{{upper x}}`."""
-        helpers = parse(Syntax.HANDLEBARS, self.tag).helpers
-        for helper in (each for each in helpers if each not in self.expression.calls):
-            if not set(re.findall(r"\w+", self.tag.text)) & {"if", "is", "in", "and", "or", "not"}:
+        helpers = dict.fromkeys(parse(Syntax.HANDLEBARS, self.tag).helpers)
+        calls = set(self.expression.calls)
+        others = [each for each in helpers if each not in calls]
+        if others and _OPERATOR.search(self.tag.text) is None:
+            for helper in others:
                 yield self._of_others(helper, lambda each: each.tags, {Syntax.HANDLEBARS})
         for path in self.expression.paths:
             if path[0] == "this" or path[0].startswith("@"):
@@ -194,7 +200,7 @@ class _Judge:
             yield Finding(Reason.WORD, "[…]", (Esp.ITERABLE,), is_mistake=True)
 
     def _calls(self) -> Iterator[Finding]:
-        for call in self.expression.calls:
+        for call in dict.fromkeys(self.expression.calls):
             if call not in self.local_names and not self.vocabulary.is_function(call):
                 owners = tuple(esp for esp in _WITH_BRACES if VOCABULARIES[esp].is_function(call))
                 is_mistake = bool(owners)
@@ -203,7 +209,7 @@ class _Judge:
 
     def _filters(self) -> Iterator[Finding]:
         syntax = self.vocabulary.syntax
-        for name, argument in self.expression.filters:
+        for name, argument in dict.fromkeys(self.expression.filters):
             if name in self.vocabulary.filters and argument in _ARGUMENTS[syntax]:
                 continue
             owners = tuple(

@@ -118,7 +118,7 @@ def _interpolated(expression: Expression, vocabulary: Vocabulary) -> Iterator[tu
 
 
 def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
-    for path in expression.paths:
+    for path in dict.fromkeys(expression.paths):
         root, name = path[0], ".".join(path)
         if root in expression.sets:
             continue
@@ -143,7 +143,7 @@ def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
     if tag.delimiter is Delimiter.FEED:
         is_nested = any(len(path) > 1 and path[0] != "this" for path in expression.paths)
         return Reading(TagRole.NESTED if is_nested else TagRole.NONE)
-    found = [_handlebars(path, vocabulary) for path in expression.paths]
+    found = [_handlebars(path, vocabulary) for path in dict.fromkeys(expression.paths)]
     is_loop = expression.word in _LOOPS
     return reading_of(
         [(role, name) for role, name in found if role is not TagRole.NONE],

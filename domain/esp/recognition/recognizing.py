@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -10,8 +10,8 @@ from attrs import frozen
 
 from ...arguments import require_type
 from ..dialects import Esp
-from .delimiters import OF_ONE_ESP, RawTag, find_raw_tags
-from .foreign import Reason, judge_tag
+from .delimiters import CODE_IN_BRACES, OF_ONE_ESP, RawTag, find_raw_tags
+from .foreign import Finding, Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
 from .roles import Reading, TagRole
 from .vocabularies import VOCABULARIES
@@ -32,10 +32,15 @@ _LIKELY = (
     Esp.ACTIVECAMPAIGN,
 )
 """The dialects, those first whose tags have the clearest signs."""
-_MAX_TAGS = 100
-"""The number of tags of an insertion code that are read. Each takes up to 1 ms."""
+_MAX_TAGS = 20
+_MAX_CHARACTERS = 500
+"""The number of tags of an insertion code that are read, and of characters in braces."""
 _REMEMBERED = 1_024
-"""The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
+_MAX_REMEMBERED = 1_000
+"""The number of insertion codes whose dialects are remembered, and of characters in each of them.
+
+Lists of fields recognize the same codes repeatedly.
+"""
 _MEANINGFUL = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
 
 
@@ -80,42 +85,64 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         )
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.
 
     The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
     Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable. Only
-    the first 100 tags are read.
+    the first tags are read, and no tag in braces of over 500 characters.
     """
-    tags = list(islice(find_raw_tags(insertion_code), _MAX_TAGS))
+    require_type(str, insertion_code=insertion_code)
+    if len(insertion_code) > _MAX_REMEMBERED:
+        return _recognize_dialects(insertion_code)
+    return _remembered_dialects(insertion_code)
+
+
+def _recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
+    tags: list[RawTag] = []
+    characters = 0
+    for tag in islice(find_raw_tags(insertion_code), _MAX_TAGS):
+        if tag.delimiter in CODE_IN_BRACES:
+            characters += len(tag.text)
+        if characters > _MAX_CHARACTERS:
+            break
+        tags.append(tag)
     tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]
-    return tuple(
-        esp
-        for esp in _LIKELY
-        if any(_has_sign(esp, tag) for tag in tags) and all(_can_read(esp, tag) for tag in tags)
-    )
+    return tuple(esp for esp in _LIKELY if _is_dialect(esp, tags))
+
+
+_remembered_dialects = lru_cache(maxsize=_REMEMBERED)(_recognize_dialects)
+
+
+def _is_dialect(esp: Esp, tags: Iterable[RawTag]) -> bool:
+    """Return whether the ESP can read all tags, and one has a sign of its dialect."""
+    has_sign = False
+    for tag in tags:
+        if not has_delimiter(esp, tag):
+            return False
+        finding = judge_tag(esp, tag)
+        if finding is not None and finding.is_mistake:
+            return False
+        has_sign = has_sign or _has_sign(esp, tag, finding)
+    return has_sign
 
 
 def _dialects(tag: RawTag) -> tuple[Esp, ...]:
-    signs = [esp for esp in _LIKELY if _has_sign(esp, tag)]
-    others = [esp for esp in _LIKELY if has_delimiter(esp, tag) and judge_tag(esp, tag) is None]
+    findings = [(esp, judge_tag(esp, tag)) for esp in _LIKELY if has_delimiter(esp, tag)]
+    signs = [esp for esp, finding in findings if _has_sign(esp, tag, finding)]
+    others = [esp for esp, finding in findings if finding is None]
     readers = tuple(dict.fromkeys((*signs, *others)))
-    return readers or tuple(esp for esp in _LIKELY if _can_read(esp, tag))
+    return readers or tuple(
+        esp for esp, finding in findings if finding is None or not finding.is_mistake
+    )
 
 
-def _can_read(esp: Esp, tag: RawTag) -> bool:
-    if not has_delimiter(esp, tag):
-        return False
-    finding = judge_tag(esp, tag)
-    return finding is None or not finding.is_mistake
+def _has_sign(esp: Esp, tag: RawTag, finding: Finding | None) -> bool:
+    """Return whether the tag has a word of the dialect, and none that is rather of another one.
 
-
-def _has_sign(esp: Esp, tag: RawTag) -> bool:
-    """Return whether the tag has a word of the dialect, and none that is rather of another one."""
-    if not has_delimiter(esp, tag):
-        return False
-    finding, vocabulary = judge_tag(esp, tag), VOCABULARIES[esp]
+    `finding` is what is wrong with the tag at the ESP, which has its delimiters.
+    """
+    vocabulary = VOCABULARIES[esp]
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 
 from attrs import frozen
 
@@ -81,17 +81,22 @@ class Vocabulary:
         return _is_among(name, self.functions)
 
     @cached_property
+    def known_roots(self) -> frozenset[str]:
+        """The roots that have a meaning by themselves: fields, event data, objects and lists."""
+        return self.bare_fields | self.fields | self.events | self.nested
+
+    @cached_property
     def roots(self) -> frozenset[str]:
         """All roots, and the names of fields and event data without a root."""
-        return (
-            self.fields
-            | self.bare_fields
-            | self.events
-            | self.nested
-            | {each.partition(".")[0] for each in self.system if "." in each}
-        )
+        return self.known_roots | {each.partition(".")[0] for each in self.system if "." in each}
 
 
 def _is_among(name: str, words: frozenset[str]) -> bool:
     """Return whether the name is one of the words, or begins with one that ends with `*`."""
-    return name in words or any(each.endswith("*") and name.startswith(each[:-1]) for each in words)
+    return name in words or name.startswith(_beginnings(words))
+
+
+@cache
+def _beginnings(words: frozenset[str]) -> tuple[str, ...]:
+    """Return the beginnings of names that words with `*` stand for."""
+    return tuple(each[:-1] for each in words if each.endswith("*"))

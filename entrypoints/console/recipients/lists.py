@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from threading import Lock
 from time import thread_time
 from typing import BinaryIO, TypeAlias
 
@@ -27,6 +26,7 @@ from recipient_fields.domain.text import to_line
 from .. import MAX_FILE_SIZE, MAX_FORM_SIZE
 from ..form_errors import NO_ERRORS, FormError, FormErrors
 from ..forms import Form, UploadedFile
+from ..one_at_a_time import OneAtATime
 from ..page import Page, visit
 from ..rendering import Pages
 
@@ -65,8 +65,7 @@ class RecipientListCheck(Page):
     core: Core
     pages: Pages
     open_recipients: OpenRecipients
-    _running: Lock = field(factory=Lock, init=False, eq=False, repr=False)
-    """Held during a check: a process checks one list at a time, so that requests have CPU time."""
+    _checks: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True
     max_body_size = MAX_FORM_SIZE
 
@@ -102,13 +101,9 @@ class RecipientListCheck(Page):
         is_json_lines = FileFormat.of(file.name) is FileFormat.JSON_LINES
         if options.integration is not None and is_json_lines:
             raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
-        if not self._running.acquire(blocking=False):
-            raise falcon.HTTPServiceUnavailable(description=_BUSY, retry_after=5)
-        try:
+        with self._checks.working():
             names = self.core.content.read_codes(visit(req).organization.id).names
             return self._check_list(form, file, names, options, with_rejects=with_rejects)
-        finally:
-            self._running.release()
 
     def _check_list(
         self,
@@ -168,7 +163,6 @@ class RecipientListCheck(Page):
             rejects=_REJECTS,
             max_size=MAX_FILE_SIZE,
             result=result,
-            unread=[] if result is None else [each.value for each in result.report.unread_types],
             errors=errors,
         )
 

@@ -29,9 +29,9 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import Esp, NotExpressible
 
-from ..bodies import read_json
+from ..bodies import parse_body, read_body, read_json
 from ..fields.resources import ID_OR_KEY
-from ..heavy_requests import HEAVY_SIZE, HeavyRequests
+from ..heavy_requests import HEAVY_BODY_SIZE, HEAVY_SIZE, HeavyRequests
 from ..operations import Body, PathParameter, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
@@ -226,9 +226,11 @@ class ContentExports(Resource):
         one export per integration, with the `error` of each that fails. Read-only API keys can send
         this request.
         """
-        export = parse_content_export(read_json(req, self))
         organization_id = credential(req).organization_id
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
         with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            export = parse_content_export(parse_body(body, self))
             if isinstance(export.target, tuple):
                 length = len(export.content.source)
                 request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
@@ -288,9 +290,11 @@ class ContentPreviews(Resource):
         is not one of the allowed values is shown, and listed in `unlisted_values`. Read-only API
         keys can send this request.
         """
-        preview = parse_content_preview(read_json(req, self))
         organization_id = credential(req).organization_id
-        with self.heavy.reading_catalog(credential(req)):
+        body = read_body(req, self)
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            preview = parse_content_preview(parse_body(body, self))
             shown = self.service.preview_content(
                 organization_id, preview.content, preview.recipient, surface=preview.surface
             )

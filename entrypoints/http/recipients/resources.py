@@ -22,7 +22,7 @@ from recipient_fields.application.recipients.schemas import render_json_schema
 from recipient_fields.domain import RecipientSchema
 
 from ..bodies import parse_body, read_body
-from ..heavy_requests import HEAVY_CHECK_SIZE, HeavyRequests
+from ..heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from ..media_types import JSON, JSON_SCHEMA, PROBLEM
 from ..operations import Body, Result, Tag, operation
 from ..parameters import Parameter, parse_members, truth_value
@@ -138,7 +138,7 @@ class RecipientChecks(Resource):
         """
         body = read_body(req, self)  # Without a slot, because a client can send it slowly.
         with self.heavy.reading_catalog(credential(req)) as request:
-            request.require_slot_above(HEAVY_CHECK_SIZE, [len(body)])
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
             recipients = parse_recipients(parse_body(body, self))
             names, _ = self.service.read_names(credential(req).organization_id)
             schema = RecipientSchema.of(names.fields, definitions=names.definitions)

@@ -82,13 +82,13 @@ def test_a_resolved_key_means_the_field_with_another_key(make_field):
 
 
 def test_a_preview_has_a_maximum_length(fields):
-    content = parse_content("{{recipient.name}}" * 4)
-    quarter = "x" * (MAX_PREVIEW_LENGTH // 4)
+    content = parse_content("{{recipient.name}}" * 64)
+    part = "x" * (MAX_PREVIEW_LENGTH // 64)
 
-    shown = preview_content(content, fields, {"name": quarter})
+    shown = preview_content(content, fields, {"name": part})
     assert len(shown.content) == MAX_PREVIEW_LENGTH
     with pytest.raises(InvalidContent, match="more than 4,194,304 characters"):
-        preview_content(content, fields, {"name": f"{quarter}x"})
+        preview_content(content, fields, {"name": f"{part}x"})
 
 
 NO_ORDER = "A boolean field does not support `>`. Use `=`, `!=`, `is set` or `is not set`."

@@ -168,8 +168,8 @@ def test_a_request_for_much_content_needs_a_slot(harness: Harness, bakery: Organ
     """Without a free slot, the service rejects it before it exports anything."""
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
-    ids = [create_integration(harness, bakery, Esp.BRAZE) for _ in range(10)]
-    much, little = "x" * 104_858, "x" * 104_857
+    ids = [create_integration(harness, bakery, Esp.BRAZE) for _ in range(20)]
+    much, little = "x" * 52_429, "x" * 52_428
     with heavy.request(bakery) as request:
         request.take_slot()
         assert export(client, much, ids).status_and_code == (503, "overloaded")
