@@ -126,7 +126,9 @@ class Core:
         note_change: Callable[[OrganizationId], None] = ignore_change
         if history_limit is not None:
             note_change = HistoryLimits(storage, history_limit).note_change
-        api_keys = storage.api_keys if isinstance(storage, IntegrationStorage) else None
+        api_keys = integrations = None
+        if isinstance(storage, IntegrationStorage):
+            api_keys, integrations = storage.api_keys, storage.integrations
         if validator is None and api_keys is not None:
             validator = StoredKeyValidator(api_keys, clock)
         return cls(
@@ -134,6 +136,7 @@ class Core:
             fields=RecipientFieldService(
                 fields=storage.fields,
                 history=storage.history,
+                integrations=integrations,
                 clock=clock,
                 limit=field_limit,
                 size_limit=catalog_size,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 
 from recipient_fields.domain import RecipientFieldsError
 
@@ -63,7 +64,8 @@ def read_secret(variable: str, environment: Mapping[str, str]) -> str:
     So supervisors can pass a secret as a file. The content is UTF-8, without line feeds at its end.
     Return an empty text if neither variable is set.
 
-    Raises: UnusableCredentials if both are set, or the file is empty or not readable.
+    Raises: UnusableCredentials if both are set, or the file is empty, not
+    readable, or not a regular file.
     """
     value = environment.get(variable, "")
     file_variable = f"{variable}{FILE_SUFFIX}"
@@ -75,8 +77,12 @@ def read_secret(variable: str, environment: Mapping[str, str]) -> str:
             f"{variable} and {variable}{FILE_SUFFIX} are both set. Unset one of them."
         )
     named = f"{path}, which {variable}{FILE_SUFFIX} names"
+    file = Path(path)
     try:
-        secret = Path(path).read_text("utf-8-sig").rstrip("\r\n")
+        # Opening a pipe would wait until another process writes to it.
+        if not S_ISREG(file.stat().st_mode):
+            raise UnusableCredentials(f"Can't read {named}: it is not a regular file.")
+        secret = file.read_text("utf-8-sig").rstrip("\r\n")
     except OSError as error:
         raise UnusableCredentials(f"Can't read {named}: {error.strerror}.") from None
     except UnicodeDecodeError:

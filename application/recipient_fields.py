@@ -29,13 +29,16 @@ from recipient_fields.domain import (
     FieldReplacement,
     HistoryPage,
     HistoryQuery,
+    InvalidQuery,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
     RecipientField,
     Replacement,
+    Rule,
     Source,
     StagedBatch,
+    Violation,
     format_instant,
     plan_creation,
     plan_restoration,
@@ -57,6 +60,7 @@ from .ports.fields import (
     PublishedCatalog,
 )
 from .ports.history import HistoryRepository
+from .ports.integrations import IntegrationRepository
 
 __all__ = ["RecipientFieldService"]
 
@@ -68,7 +72,8 @@ class RecipientFieldService(RecipientFields):
     """The use cases of recipient fields, for one author.
 
     `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
-    bytes of the list of all its fields as JSON. `create_field` sets the author's channel as the
+    bytes of the list of all its fields as JSON. `integrations` is None if the storage has none, so
+    that there are no counterparts. `create_field` sets the author's channel as the
     origin of the field. The rules of the channel decide which fields it can change. The history
     records the author of each change.
     """
@@ -76,6 +81,7 @@ class RecipientFieldService(RecipientFields):
     # pyright does not know that attrs removes the underscore from the names of arguments.
     _fields: FieldRepository = field(alias="fields")
     _history: HistoryRepository = field(alias="history")
+    _integrations: IntegrationRepository | None = field(default=None, alias="integrations")
     _clock: Clock = field(default=system_clock, alias="clock")
     author: Author = _API_CLIENT
     _limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="limit")
@@ -101,7 +107,15 @@ class RecipientFieldService(RecipientFields):
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         require_ids(organization_id=organization_id)
         require_type(FieldQuery, query=query)
-        return self._fields.select(organization_id, query)
+        if query.counterparts or self._integrations is None:
+            return self._fields.select(organization_id, query)
+        catalog, integrations = self._integrations.read_catalog(organization_id)
+        if integrations:
+            # Imported here because most processes of this service need no ESP names.
+            from recipient_fields.domain.esp import without_counterparts
+
+            catalog = without_counterparts(catalog, integrations)
+        return query.select(catalog)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
@@ -263,9 +277,13 @@ class RecipientFieldService(RecipientFields):
     ) -> FieldPage:
         """Return the page of fields that the query selects in `list_fields_as_of`.
 
-        Raises: the errors of `list_fields_as_of`.
+        Raises: the errors of `list_fields_as_of`; InvalidQuery if the query leaves out
+        counterparts, because earlier ESP names are not stored.
         """
         require_ids(organization_id=organization_id)
+        if not query.counterparts:
+            message = "Earlier ESP names are not stored, so counterparts are not known."
+            raise InvalidQuery([Violation(Rule.NOT_APPLICABLE, message, ("counterparts",))])
         return self._history.select_at(organization_id, whole_milliseconds(at), query)
 
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:

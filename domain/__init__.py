@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .instants import *
     from .permissions import *
     from .recipients.columns import *
+    from .recipients.foreign_forms import *
+    from .recipients.found_forms import *
     from .recipients.inference import *
     from .recipients.rows import *
     from .recipients.schema import *
@@ -64,6 +66,8 @@ else:
         "accounts.api_keys",
         "accounts.administrators",
         "recipients.columns",
+        "recipients.foreign_forms",
+        "recipients.found_forms",
         "recipients.schema",
         "recipients.texts",
         "recipients.rows",

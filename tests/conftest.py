@@ -1,4 +1,4 @@
-"""The PostgreSQL server of the tests, and the check that no log contains a key."""
+"""The PostgreSQL server of the tests, and the check that no log contains a secret."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
+from time import tzset
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,22 +26,23 @@ from .support.postgres import (
     new_database,
     require_reachable_temporary_folder,
 )
-from .support.redaction import KeyDetector
+from .support.redaction import SecretDetector
 
 # The time of an example, and of its generation, depends on what else the machine does.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("brief", settings.get_profile("suite"), max_examples=25)
 settings.load_profile("suite")
 
-_keys = KeyDetector()
+_secrets = SecretDetector()
 
 
 def pytest_sessionstart() -> None:
-    """Check the requirements of PostgreSQL, and enable all log records that could contain a key."""
+    """Check the requirements of PostgreSQL, and enable log records that could contain a secret."""
     _forget_python_variables()
     _stop_ignoring_signals()
+    _leave_utc()
     require_reachable_temporary_folder()
-    logging.getLogger().addHandler(_keys)
+    logging.getLogger().addHandler(_secrets)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)
 
@@ -48,6 +51,15 @@ def _forget_python_variables() -> None:
     """Start processes as an ordinary user does, who has not set PYTHONUNBUFFERED, for example."""
     for variable in [each for each in os.environ if each.startswith("PYTHON")]:
         del os.environ[variable]
+
+
+def _leave_utc() -> None:
+    """Let the machine, and the processes that the tests start, have another date than UTC.
+
+    Both the current date and that of the clocks in the tests, which are in the morning, differ.
+    """
+    os.environ["TZ"] = "<-23>+23" if datetime.now(UTC).hour < 12 else "<+23>-23"
+    tzset()
 
 
 def _stop_ignoring_signals() -> None:
@@ -62,8 +74,8 @@ def _stop_ignoring_signals() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Fail the test if a log record contains a key."""
-    found, _keys.found = _keys.found, []
+    """Fail the test if a log record contains a secret."""
+    found, _secrets.found = _secrets.found, []
     assert found == []
 
 

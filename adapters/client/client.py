@@ -68,6 +68,7 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     Integration,
     check_content,
+    without_counterparts,
 )
 
 from ..network import Connections, Request, Response
@@ -292,17 +293,26 @@ class RecipientFieldsClient(RecipientFields):
         cursor = self._cursors.find(organization_id, query)
         parameters = list_parameters(query, cursor)
         if parameters is None or (query.after is not None and cursor is None):
-            return query.select(self.list_fields(organization_id))
+            return self._select(organization_id, query)
         try:
             target = f"{_FIELDS}?{parameters}"
             response = self._call(OrganizationNotFound, organization_id, "GET", target)
         except RequestRefused:
-            # The limit or a text is too large, or the service does not know the cursor.
-            return query.select(self.list_fields(organization_id))
+            # The limit or a text is too large, or the service does not know a parameter or the
+            # cursor.
+            return self._select(organization_id, query)
         with _response_checks():
             page, cursor = page_of(response, organization_id, query)
         self._cursors.add(query, page, cursor)
         return page
+
+    def _select(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
+        """Return what the query selects in the whole list."""
+        catalog = self.list_fields(organization_id)
+        if not query.counterparts:
+            integrations = self.list_integrations(organization_id)
+            catalog = without_counterparts(catalog, integrations)
+        return query.select(catalog)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference

@@ -146,6 +146,7 @@ def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
         "key": _joined(query.keys or ()),
         "integration_id": _joined(str(each) for each in query.integration_ids or ()),
         "insertable": None if query.insertable is None else str(query.insertable).lower(),
+        "counterparts": None if query.counterparts else "false",
         "q": query.text,
         "sort": ("-" if query.descending else "") + query.sort.value,
         "limit": query.limit,

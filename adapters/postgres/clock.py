@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .connection import DeadlineConnection, parse_url
 from .schema import connected
@@ -13,7 +13,9 @@ def read_clock(url: str) -> datetime:
 
     Raises: StorageUnavailable if the URL is malformed or the server does not respond.
     """
+    # As a number, because psycopg can't read times in the style of some servers.
     with connected(DeadlineConnection, parse_url(url)) as connection:
-        [(now,)] = connection.execute("SELECT clock_timestamp()").fetchall()
-    at: datetime = now
-    return at
+        [(seconds,)] = connection.execute(
+            "SELECT extract(epoch FROM clock_timestamp())::float8"
+        ).fetchall()
+    return datetime.fromtimestamp(seconds, UTC)

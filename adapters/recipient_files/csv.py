@@ -27,6 +27,7 @@ from .texts import Lines, TextWriter
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 _DELIMITERS = ",;\t|"
+_SEPARATOR = re.compile(r'"?sep=([^"\r\n])"?\r?\n?', re.IGNORECASE)
 _JSON = re.compile(r'\s*(\{\s*("|$)|\[\s*(\{|$))')
 """The start of a JSON object, or of an array of objects, in the first line."""
 
@@ -42,19 +43,28 @@ class CsvRecipients:
     _rows: Iterator[list[str]]
     keys: Sequence[str]
     """The key of each column, or its name in the header."""
+    header_line: int
     spreadsheet_safe: bool
     """Whether rejects have no cells that a spreadsheet would read as formulas."""
 
     @classmethod
     def open(cls, text: TextIO, name: str, options: FileOptions) -> CsvRecipients:
-        """Read the header. Without a delimiter, the one that is in it most often applies.
+        """Read the header, after a line such as `sep=;`, with which exports for Excel begin.
+
+        Without a delimiter, that of this line applies, or else the one that the header contains
+        most often.
 
         Raises: UnreadableFile if the header is missing.
         """
         lines = Lines(text, name)
         iterator = iter(lines)
         first = next(iterator, "")
-        delimiter = options.delimiter or max(_DELIMITERS, key=first.count)
+        stated = _SEPARATOR.fullmatch(first)
+        if stated is not None:
+            lines.row_length = 0
+            first = next(iterator, "")
+        delimiter = options.delimiter or (stated and stated[1])
+        delimiter = delimiter or max(_DELIMITERS, key=first.count)
         rows = csv.reader(chain([first], iterator), delimiter=delimiter, strict=True)
         with _csv_errors(lines):
             header = next(rows, [])
@@ -67,7 +77,10 @@ class CsvRecipients:
                 f"{name} is JSON, not CSV. Write one object per line, in a file whose name ends"
                 " with .jsonl."
             )
-        return cls(name, header, delimiter, lines, rows, header, options.spreadsheet_safe)
+        header_line = 1 if stated is None else 2
+        return cls(
+            name, header, delimiter, lines, rows, header, header_line, options.spreadsheet_safe
+        )
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows that are not blank. Raises: UnreadableFile if a quote is not closed."""
@@ -86,7 +99,7 @@ class CsvRecipients:
     @property
     def header_place(self) -> str:
         """The place of the header in messages."""
-        return f"{self.name}:1"
+        return f"{self.name}:{self.header_line}"
 
     def values(self, row: Row) -> Mapping[str, object]:
         """Return the cells by the keys of their columns."""

@@ -14,6 +14,11 @@ from .content import ListedCodes
 
 __all__ = ["FieldCodeDocument"]
 
+_SIMILAR_NAMES = described(
+    "If the name is not certain: up to 10 names that the last sync found, and that differ from it"
+    " only in case, spaces and punctuation."
+)
+
 
 @frozen(kw_only=True)
 class FieldCodeDocument:
@@ -39,6 +44,7 @@ class FieldCodeDocument:
     state: NameState | None = field(
         metadata=described("null without a name, and for a name in the field's own code.")
     )
+    similar_names: Sequence[str] = field(metadata=_SIMILAR_NAMES)
     insertion_code: str | None = field(
         metadata=described("The code that replaces the field in content.")
     )
@@ -67,6 +73,7 @@ class EspNameDocument:
     esp_field_name: str | None
     name_from: NameFrom | None
     state: NameState | None
+    similar_names: Sequence[str] = field(metadata=_SIMILAR_NAMES)
     refusal: str | None
 
 
@@ -99,6 +106,7 @@ def render_names(codes: Iterable[FieldCode]) -> dict[str, object]:
             esp_field_name=None if code.esp_name is None else code.esp_name.name,
             name_from=code.name_from,
             state=None if code.esp_name is None else code.esp_name.state,
+            similar_names=code.similar_names,
             refusal=code.refusal,
         )
         for code in codes
@@ -115,6 +123,7 @@ def _document(code: FieldCode, integration_name: str | None) -> FieldCodeDocumen
         esp_field_name=None if name is None else name.name,
         name_from=code.name_from,
         state=None if name is None else name.state,
+        similar_names=code.similar_names,
         insertion_code=code.insertion_code,
         insertion_code_with_default=code.insertion_code_with_default,
         value_expression=code.value_expression,

@@ -9,12 +9,12 @@ from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
-    FieldNotFound,
     FieldReference,
     IntegrationId,
     KeyTaken,
     OrganizationId,
     RecipientField,
+    RecipientFieldsError,
 )
 from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
 from recipient_fields.domain.content import (
@@ -132,14 +132,15 @@ class ContentService:
     def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
         """Return the error with the ESP names of the synced field that has the key of a new one.
 
-        Other errors stay as they are. The use case that raises the error does not call this,
-        because it reads the whole catalog.
+        Other errors stay as they are, and so does this one if the names can't be read, for example
+        because the field has been deleted since. The use case that raises the error does not call
+        this, because it reads the whole catalog.
         """
         if not taken.is_synced:
             return taken
         try:
             listed = self.list_codes(organization_id, taken.existing_id)
-        except FieldNotFound:  # It has been deleted since.
+        except RecipientFieldsError:
             return taken
         message = f"{taken} {_describe_names(listed)}"
         return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)

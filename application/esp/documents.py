@@ -117,11 +117,20 @@ def render_integrations(integrations: Iterable[Integration]) -> dict[str, object
 def render_sync(plan: SyncPlan) -> dict[str, object]:
     """Return the keys of the fields that a sync run changes, and what it says about other fields.
 
-    These are the fields that it refuses, the ESP names that change, also by their state alone, and
-    the caveats.
+    `linked` has the new fields for which another field stands, `created` the others. What it says
+    are the fields that it refuses, the ESP names that change, also by their state alone, and the
+    caveats.
     """
     return {
-        "created": [field.key for field in plan.created],
+        "linked": [
+            {
+                "key": link.definition.key,
+                "esp_field_name": link.counterpart.origin.esp_field_name,
+                "counterpart": link.counterpart.key,
+            }
+            for link in plan.links
+        ],
+        "created": [field.key for field in plan.standalone],
         "updated": [field.key for field in plan.updated],
         "removed": [field.key for field in plan.removed],
         "unchanged": plan.unchanged,

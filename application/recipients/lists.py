@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
-    DataType,
+    ForeignForm,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -33,9 +33,13 @@ from ..ports.recipients import (
 )
 from ..wording import counted
 from .columns import find_esp_names, require_different, require_names
+from .hints import Hints
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
+
+_DamageSearch: TypeAlias = Callable[[Row], Iterable[tuple[str, ForeignForm]]]
+"""Returns the keys and the forms of the texts of a row that are probably damaged."""
 
 _Kind: TypeAlias = tuple[object, ...]
 """What equal violations have in common."""
@@ -46,12 +50,6 @@ _MAX_VALUE_LENGTH = 60
 _MAX_COUNTS = 1_000
 """Pairs of a field and a rule that are counted apart: more than fields of an organization."""
 _OTHER = "(other)"
-_UNREAD = {
-    DataType.BOOLEAN: Rule.TYPE,
-    DataType.DATE: Rule.FORMAT,
-    DataType.NUMBER: Rule.TYPE,
-}
-"""The rule that a text of a field violates if it is not in the format of the options."""
 _MAX_TITLES = 10
 """Unknown columns in a message."""
 
@@ -103,8 +101,7 @@ class Finding:
 class CheckReport:
     """The first findings of a check, and the counts of all violations."""
 
-    _formatted: Mapping[str, DataType] = field(factory=dict)
-    """The types of the fields whose texts can be in another format than that of the options."""
+    hints: Hints = field(factory=Hints)
     valid: int = 0
     invalid: int = 0
     counts: Counter[tuple[str, str]] = field(factory=Counter)
@@ -152,6 +149,7 @@ class CheckReport:
                     )
         for kind, violation in zip(kinds, violations, strict=True):
             self._count(violation)
+            self.hints.add_violation(violation, values)
             if kind in self._findings:
                 self._findings[kind].count += 1
         return [
@@ -165,15 +163,6 @@ class CheckReport:
             count = _OTHER, violation.rule.value
         self.counts[count] += 1
 
-    @property
-    def unread_types(self) -> Collection[DataType]:
-        """The data types with texts that are in none of the formats, but can be in other ones."""
-        return {
-            data_type
-            for key, data_type in self._formatted.items()
-            if (key, _UNREAD[data_type].value) in self.counts
-        }
-
     def table(self) -> list[tuple[str, str, str]]:
         """Return a row of texts for each field and rule."""
         return [(key, rule, f"{number:,}") for (key, rule), number in sorted(self.counts.items())]
@@ -185,7 +174,8 @@ class RecipientList:
 
     reader: RecipientReader
     _check_row: _RowCheck
-    _formatted: Mapping[str, DataType] = field(factory=dict)
+    _find_damage: _DamageSearch = lambda _: ()
+    _hints: Hints = field(factory=Hints)
 
     @classmethod
     def of(cls, reader: RecipientReader, names: EspNames, options: ListOptions) -> RecipientList:
@@ -200,10 +190,12 @@ class RecipientList:
         if isinstance(reader, TextReader):
             reader = _with_keys(reader, names, options)
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
+            data_types = {key: each.data_type for key, each in schema.fields.items()}
             return cls(
                 reader,
                 lambda row, suggest: rows.violations(row.source, suggest=suggest),
-                formatted=_formatted_fields(schema, options.formats),
+                lambda row: rows.damage(row.source),
+                Hints(data_types, options.formats),
             )
         return cls(
             reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
@@ -223,9 +215,11 @@ class RecipientList:
 
         Raises: UnreadableFile if the rest of the file can't be read.
         """
-        report = CheckReport(self._formatted)
+        report = CheckReport(self._hints)
         for row in self.reader:
             violations = self._violations(row, suggest=False)
+            for key, form in () if row.violation else self._find_damage(row):
+                report.hints.add_damage(row.line, key, form)
             if violations:
                 values = {} if row.violation else self.reader.values(row)
                 suggest = partial(self._violations, row, suggest=True)
@@ -242,15 +236,6 @@ class RecipientList:
 
     def _violations(self, row: Row, *, suggest: bool) -> Sequence[Violation]:
         return (row.violation,) if row.violation else self._check_row(row, suggest)
-
-
-def _formatted_fields(schema: RecipientSchema, formats: TextFormats) -> Mapping[str, DataType]:
-    has_point = formats.decimal_mark == "."
-    return {
-        key: each.data_type
-        for key, each in schema.fields.items()
-        if each.data_type in _UNREAD and (has_point or each.data_type is not DataType.NUMBER)
-    }
 
 
 def _violation_key(violation: Violation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -160,14 +160,6 @@ class Content:
     def keys(self) -> tuple[str, ...]:
         """Return the keys in references and conditions, in the order of their first use."""
         return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
-
-    def keys_among(self, known: Container[str]) -> tuple[str, ...]:
-        """Return those of `keys` that fields have.
-
-        `email` is no such key if no field has it: each recipient has an address.
-        """
-        used = self.keys()
-        return tuple(key for key in used if key in known)
 
 
 def require_content(content: object) -> None:

@@ -61,6 +61,7 @@ class WarningCode(Enum):
     UNENCODED_VALUE = "unencoded_value"
 
     MISSING_NAME = "missing_name"
+    AMBIGUOUS_NAME = "ambiguous_name"
     UNKNOWN_NAME = "unknown_name"
     ASSUMED_NAME = "assumed_name"
     OTHER_DATA_TYPE = "other_data_type"
@@ -70,7 +71,6 @@ class WarningCode(Enum):
 
     SECONDARY_SOURCES = "secondary_sources"
     CASE_INSENSITIVE = "case_insensitive"
-    UNKNOWN_CASE = "unknown_case"
     UNKNOWN_CASE_AND_SPACES = "unknown_case_and_spaces"
     UNKNOWN_COMPARISON = "unknown_comparison"
     UNKNOWN_NUMBER_FORM = "unknown_number_form"

@@ -41,7 +41,7 @@ class Engine(Enum):
     LIQUIDJS = "LiquidJS"
     PONGO2 = "pongo2"
     DJANGO = "Django"
-    JINJA2 = "Jinja2"
+    JINJAVA = "Jinjava"
     HANDLEBARS = "handlebars.js"
 
 
@@ -243,7 +243,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     Esp.HUBSPOT: Dialect(
         title="HubSpot",
         engines={
-            Engine.JINJA2: "HubL is a dialect of Jinja. Its engine, Jinjava, runs on Java only."
+            Engine.JINJAVA: "HubSpot publishes it. It runs on Java, so the tests have a stand-in."
         },
         name_rule=(
             "A HubSpot property is 1 to 100 lower-case letters, digits and underscores, and begins"
@@ -253,8 +253,10 @@ DIALECTS: Mapping[Esp, Dialect] = {
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
         shown_forms={
-            DataType.NUMBER: _DECIMAL.format(engine=Engine.JINJA2.value),
-            DataType.BOOLEAN: _CAPITALIZED.format(engine=Engine.JINJA2.value),
+            DataType.NUMBER: (
+                "Jinjava shows a number that is stored as a decimal with its zero, 3.0, and from"
+                " 10,000,000 on with an exponent: 1.0E7."
+            ),
         },
         delimiters=_BRACES,
         quoting=Quoting.OTHER,

@@ -93,6 +93,10 @@ _INSTANTS = (
 _UNKNOWN_LETTERS = (
     "No source establishes what {title} shows for other letters than A to Z, such as é or ß."
 )
+_AFTER_WHITE_SPACE = (
+    "{title} writes a capital only after white space: jean-luc becomes Jean-luc. It does not"
+    " change ß."
+)
 _UNKNOWN_WORDS = (
     "No source establishes what {title} shows in words with other characters than A to Z, such as"
     " jean-luc, o'neil or élan."
@@ -302,11 +306,7 @@ _ITERABLE = FilterLanguage(
     forms={
         FilterName.UPPER: _iterable("(upper VALUE)"),
         FilterName.LOWER: _iterable("(lower VALUE)"),
-        FilterName.TITLE: _iterable(
-            "(capitalize (lower VALUE))",
-            "{title} writes a capital only after white space: jean-luc becomes Jean-luc. It does"
-            " not change ß.",
-        ),
+        FilterName.TITLE: _iterable("(capitalize (lower VALUE))", _AFTER_WHITE_SPACE),
         FilterName.TRUNCATE: evolve(
             _iterable(
                 "(abbreviate VALUE ARGUMENT)",
@@ -337,6 +337,7 @@ _ITERABLE = FilterLanguage(
 # Others
 
 _SALESFORCE_PAGES = "https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript"
+_SALESFORCE_ENGINE = "https://github.com/SalesforceLabs/ampscript-core"
 
 
 def _ampscript(code: str, *differences: str) -> FilterForm:
@@ -354,33 +355,35 @@ _SALESFORCE = FilterLanguage(
     forms={
         FilterName.UPPER: _ampscript("Uppercase(VALUE)", _UNKNOWN_LETTERS),
         FilterName.LOWER: _ampscript("Lowercase(VALUE)", _UNKNOWN_LETTERS),
-        FilterName.TITLE: _ampscript(
-            "ProperCase(VALUE)",
-            _UNKNOWN_WORDS,
+        FilterName.TITLE: evolve(
+            _ampscript("ProperCase(VALUE)", _AFTER_WHITE_SPACE), source=_SALESFORCE_ENGINE
         ),
         FilterName.TRUNCATE: evolve(
             _ampscript(
                 "%%[ IF Length(VALUE) > ARGUMENT THEN ]%%"
                 '%%=Concat(Substring(VALUE, 1, LESS), "…")=%%'
                 '%%[ ELSE ]%%%%=Concat(VALUE, "")=%%%%[ ENDIF ]%%',
-                "No source establishes how {title} counts characters such as 🚀.",
+                "{title} counts characters such as 🚀 as two.",
             ),
+            source=_SALESFORCE_ENGINE,
             is_output=True,
             least=2,
         ),
-        FilterName.URL: _ampscript(
-            "URLEncode(VALUE, 1, 1)",
-            "No source establishes which characters {title} encodes besides blanks and letters such"
-            " as é: a&b can stay as it is.",
+        FilterName.URL: evolve(
+            _ampscript(
+                'Replace(URLEncode(VALUE, 1, 1), "+", "%20")',
+                "{title} runs AMPscript in the value, writes codes in small letters, such as %c3%a9"
+                " for é, encodes ~, and encodes neither !*() nor a value of blanks only.",
+            ),
+            source=_SALESFORCE_ENGINE,
         ),
         FilterName.NUMBER: evolve(
             _ampscript(
                 'FormatNumber(VALUE, "FARGUMENT", "en-US")',
-                "No source establishes how {title} rounds halves, such as 1.005, and whether it"
-                " shows a negative zero: -0.00.",
+                "{title} rounds some halves down, as in 1.005, and can show a negative zero:"
+                " -0.00.",
             ),
-            source=_PUBLIC_GUIDE,
-            strength=Strength.SECONDARY,
+            source=_SALESFORCE_ENGINE,
         ),
         FilterName.DATE: evolve(
             _ampscript('Format(VALUE, "ARGUMENT", "Date", "en-US")'),
@@ -437,8 +440,8 @@ _HUBSPOT = FilterLanguage(
         FilterName,
         FilterRefusal(
             "{title} applies no filters to the personalization tokens of contacts in emails.",
-            _PUBLIC_GUIDE,
-            Strength.SECONDARY,
+            "https://developers.hubspot.com/docs/cms/reference/hubl/filters",
+            Strength.VENDOR,
         ),
     )
 )

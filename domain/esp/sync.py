@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from operator import attrgetter
@@ -30,8 +31,8 @@ from .details import find_allowed_values, find_name
 from .dialects import DIALECTS, Esp
 from .errors import EmptyReport, SyncOvertaken
 from .integrations import Integration
-from .names.changes import NameChange, plan_name_changes
-from .names.esp_names import EspNames
+from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
+from .names.esp_names import EspNames, is_standard
 
 __all__ = [
     "EspField",
@@ -96,23 +97,31 @@ class SyncPlan:
     """The changes that a run makes to an organization's catalog, and the fields that it refuses.
 
     The created fields have their final keys. A stored field that is refused does not change.
-    `integration` is the integration after the run. `name_changes` are the changes of the ESP names
-    of other fields, and `caveats` are about accepted fields, whether they change or not.
-    `changes_refusals` is whether it can change why another field has no name at the integration.
+    `integration` is the integration after the run. `links` are the new fields for which another
+    field stands. `name_changes` are the changes of the ESP names of other fields, and of ambiguous
+    ones. `caveats` are about accepted fields, whether they change or not. `changes_refusals` is
+    whether it can change why another field has no name at the integration.
     """
 
     integration: Integration
     changes: CatalogChanges
     unchanged: int
     refused: tuple[RefusedField, ...]
+    links: tuple[Link, ...] = ()
     name_changes: tuple[NameChange, ...] = ()
     caveats: tuple[FieldCaveat, ...] = ()
     changes_refusals: bool = False
 
     @property
     def created(self) -> tuple[FieldDefinition, ...]:
-        """The new fields."""
+        """The new fields, with those in `links`."""
         return self.changes.created
+
+    @property
+    def standalone(self) -> tuple[FieldDefinition, ...]:
+        """The new fields for which no other field stands."""
+        linked = {each.counterpart.key for each in self.links}
+        return tuple(each for each in self.created if each.key not in linked)
 
     @property
     def updated(self) -> tuple[RecipientField, ...]:
@@ -239,7 +248,8 @@ class SyncRun:
                 caveats[identity] = [FieldCaveat(each.name, sentence) for sentence in sentences]
         if not (allow_empty or valid or refused):
             raise EmptyReport
-        return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated), caveats)
+        ordered = tuple(sorted(valid.values(), key=partial(_precedence, integration.esp)))
+        return cls(at, ordered, tuple(refused), tuple(repeated), caveats)
 
     def plan(
         self,
@@ -292,12 +302,14 @@ class SyncRun:
         refused = [*refused, *not_created]
         synced = integration.synced(self._at, {each.name for each in refused})
         names = EspNames(fields, [*integrations, integration])
+        after = names_after(names, synced, changes)
         return SyncPlan(
             integration=synced,
             changes=changes,
             unchanged=len(updates) - len(updated),
             refused=tuple(refused),
-            name_changes=plan_name_changes(names, synced, changes),
+            links=tuple(find_links(after, changes.created)),
+            name_changes=plan_name_changes(names, after, synced.id, changes),
             caveats=tuple(
                 caveat
                 for identity, caveats in self._caveats.items()
@@ -399,6 +411,17 @@ def _split_by_key(
         else:
             refused.append(RefusedField(name, _NO_KEY))
     return with_key, refused
+
+
+def _precedence(esp: Esp, field: FieldDefinition) -> tuple[bool, str, str, bool, str]:
+    """Return the position of the field among those that need a key, whatever the report's order.
+
+    A name that is a key has precedence over names from which this key is derived, such as `town`
+    over `Town`, and a standard field over a custom field with the same name.
+    """
+    name = str(field.origin.esp_field_name)
+    key = derive_key(name)
+    return name != key, key, name, not is_standard(esp, field), str(field.custom_value_expression)
 
 
 def esp_identity(field: FieldDefinition) -> tuple[object, ...]:

@@ -54,6 +54,7 @@ _MAILCHIMP_TAGS = (
     "/merge-tags.js"
 )
 _MAILCHIMP_TEMPLATES = "github.com/mailchimp/email-blueprints"
+_MAILCHIMP_FOOTER = "mailchimp.com/help/customize-your-footer-content"
 _KLAVIYO_TAGS = f"{_SKILLS}/klaviyo-django/references/syntax.md"
 _KLAVIYO_DATA = f"{_SKILLS}/klaviyo-django/references/data-sources.md"
 _BRAZE = (
@@ -117,13 +118,17 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
             source=_MAILCHIMP_TEMPLATES,
             strength=Strength.VENDOR,
         ),
-        SystemValue.SENDER_NAME: SystemCode(code="*|LIST:COMPANY|*", source=_MAILCHIMP_TAGS),
+        SystemValue.SENDER_NAME: SystemCode(
+            code="*|LIST:COMPANY|*", source=_MAILCHIMP_FOOTER, strength=Strength.VENDOR
+        ),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="*|LIST:ADDRESSLINE|*",
             source=_MAILCHIMP_TAGS,
             also=("LIST:ADDRESS", "HTML:LIST_ADDRESS_HTML"),
         ),
-        SystemValue.YEAR: SystemCode(code="*|CURRENT_YEAR|*", source=_MAILCHIMP_TAGS),
+        SystemValue.YEAR: SystemCode(
+            code="*|CURRENT_YEAR|*", source=_MAILCHIMP_FOOTER, strength=Strength.VENDOR
+        ),
     },
     Esp.KLAVIYO: {
         SystemValue.UNSUBSCRIBE: SystemCode(
@@ -206,13 +211,18 @@ SYSTEM_CODES: Mapping[Esp, Mapping[SystemValue, SystemCode | str]] = {
                 " {{ site_settings.company_city }} {{ site_settings.company_state }}"
                 " {{ site_settings.company_zip }} {{ site_settings.company_country }}"
             ),
-            source=_HUBSPOT_SKILLS,
+            source=_HUBSPOT,
+            strength=Strength.VENDOR,
         ),
         SystemValue.YEAR: SystemCode(
             code="{{ local_dt|format_datetime('yyyy') }}",
             source=(
                 "github.com/Mistralys/mailcode/blob/main/src/Mailcode/Translator/Syntax/HubL"
                 "/ShowDateTranslation.php"
+            ),
+            caveat=(
+                "HubSpot applies no filters to personalization tokens in emails, and does not"
+                " document whether `local_dt` is one. Test the email."
             ),
             also=("year",),
         ),

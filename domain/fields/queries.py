@@ -94,6 +94,10 @@ def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
     return require_member_type(bool, value, "insertable")
 
 
+def _counterparts(value: bool) -> bool:  # noqa: FBT001 (a converter)
+    return require_member_type(bool, value, "counterparts")
+
+
 def _text(value: str) -> str:
     return require_member_type(str, value, "text")
 
@@ -145,6 +149,10 @@ class FieldQuery:
     not check them. Storages search for `folded_text`, which is derived from `text`, in names that
     `fold_case` has folded.
 
+    If `counterparts` is false, the page has no synced field for which another field stands. This
+    depends on ESP names, so it is applied by the use case, with `without_counterparts`: `matches`,
+    `select` and storages ignore it.
+
     Raises: InvalidQuery if a member has the wrong type, a name is unknown, `limit` is less than 1,
     or the value of `after` does not have the type that `sort` compares.
     """
@@ -156,6 +164,7 @@ class FieldQuery:
         converter=optional(_integration_ids), default=None
     )
     insertable: bool | None = field(converter=optional(_insertable), default=None)
+    counterparts: bool = field(converter=_counterparts, default=True)
     text: str | None = field(converter=optional(_text), default=None)
     sort: SortKey = field(converter=_sort, default=SortKey.ID)
     descending: bool = field(converter=_descending, default=False)

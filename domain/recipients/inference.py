@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
+from typing import TypeAlias
 
 from attrs import field, frozen, mutable
 
@@ -15,6 +16,8 @@ from ..fields.unstored import define_fields
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
 from ..text import MAX_LINE_LENGTH, clean_line
 from .columns import match_columns, propose_keys
+from .foreign_forms import NUMBER_FORMS, SHORTENED, ForeignForm, find_form
+from .found_forms import FormRows, FoundForms
 from .schema import NOT_SET, CheckedRecipient, RecipientSchema
 from .texts import RecipientTexts, TextFormats
 
@@ -51,13 +54,16 @@ class Doubt(Enum):
 
 
 _PATTERNS = {
-    Doubt.CODE: re.compile("[0-9]{5,}"),
+    Doubt.CODE: re.compile(f"[0-9]{{5,}}|{SHORTENED}"),
     Doubt.DECIMAL_COMMA: re.compile("-?(0|[1-9][0-9]*)(,[0-9]+)?"),
-    Doubt.DATE_FORMAT: re.compile("[0-9]{1,4}([./-])[0-9]{1,2}\\1[0-9]{1,4}([ T].*)?"),
     Doubt.EMAIL: re.compile("[^@\\s]+@[^@\\s]+"),
 }
 """The doubts of a column whose values all match a pattern."""
-_PATTERNS_OF_STRINGS = (Doubt.DATE_FORMAT, Doubt.EMAIL)
+_DATES = frozenset((DataType.DATE.value, DataType.DATETIME.value))
+_NUMBERS = NUMBER_FORMS | {ForeignForm.SHORTENED_NUMBER}
+_Judged: TypeAlias = tuple[Collection[str], ForeignForm | None]
+"""The data types that accept a value, and its foreign form."""
+_PATTERNS_OF_STRINGS = (Doubt.EMAIL,)
 """The doubts about strings of JSON, where numbers are not written as strings."""
 
 
@@ -66,7 +72,9 @@ class ProposedField:
     """The field for a column, and the reasons to review it.
 
     If another data type accepts most values, it is the `intended_type`, and `exceptions` contains
-    the rows of the other values, which can be errors in the data.
+    the rows of the other values, which can be errors in the data. `forms` are those of values that
+    a program has written in another form or damaged, with their first rows. `date_formats` are the
+    formats that read all values which look like dates.
     """
 
     title: str
@@ -74,6 +82,8 @@ class ProposedField:
     doubts: tuple[Doubt, ...] = ()
     intended_type: DataType | None = None
     exceptions: tuple[int, ...] = ()
+    forms: Mapping[ForeignForm, FormRows] = field(factory=dict)
+    date_formats: tuple[str, ...] = ()
 
 
 @mutable
@@ -147,34 +157,45 @@ class _Column:
         factory=lambda: {data_type.value: [] for data_type in DataType}
     )
     """The rows of the values that a data type rejects, for each type that is not given up."""
-    texts: dict[str, Collection[str]] | None = field(factory=dict)
-    """The data types that accept each text, or None if the texts can't be allowed values."""
+    texts: dict[str, _Judged] | None = field(factory=dict)
+    """What is known of each text, or None if the texts can't be allowed values."""
+    forms: FoundForms = field(factory=FoundForms)
 
     def add(self, value: object, row: int) -> None:
         self.count += 1
-        accepting = self.texts.get(value) if self.texts and isinstance(value, str) else None
-        if accepting is None:
-            accepting = self.check(dict.fromkeys(self.exceptions, value), suggest=False).values
-            if self.patterns:
-                self.patterns = [each for each in self.patterns if _matches(each, value)]
-            if isinstance(value, str):
-                self._remember(value, accepting.keys())
+        known = self.texts.get(value) if self.texts and isinstance(value, str) else None
+        accepting, form = known or self._judge(value)
+        is_date = not _DATES.isdisjoint(accepting)
+        self.forms.add(value, form, row, is_date=is_date)
         for name in [each for each in self.exceptions if each not in accepting]:
             self.exceptions[name].append(row)
             if len(self.exceptions[name]) > _MAX_EXCEPTIONS:
                 del self.exceptions[name]
 
-    def _remember(self, text: str, accepting: Collection[str]) -> None:
+    def _judge(self, value: object) -> _Judged:
+        """Return the data types that accept the value, and its form."""
+        types = dict.fromkeys((*self.exceptions, *_DATES), value)
+        accepting = self.check(types, suggest=False).values.keys()
+        if self.patterns:
+            self.patterns = [each for each in self.patterns if _matches(each, value)]
+        if not isinstance(value, str):
+            return accepting, None
+        judged = accepting, find_form(value)
         if self.texts is not None:
-            self.texts[text] = accepting
-            if len(self.texts) > self.max_texts or len(text) > MAX_LINE_LENGTH:
+            self.texts[value] = judged
+            if len(self.texts) > self.max_texts or len(value) > MAX_LINE_LENGTH:
                 self.texts = None
+        return judged
 
     def propose(self, title: str, key: FieldKey) -> ProposedField:
         data_type, doubts = self._data_type()
-        intended_type = self._intended_type()
+        forms = self.forms.relevant(data_type, are_codes=Doubt.CODE in doubts)
+        if ForeignForm.SHORTENED_NUMBER in forms and Doubt.CODE in doubts:
+            doubts.remove(Doubt.CODE)
+        intended_type = self._intended_type(forms)
         allowed_values = None
-        if data_type is DataType.TEXT and not doubts and not intended_type and self._has_choices():
+        is_plain = not (doubts or intended_type or forms)
+        if data_type is DataType.TEXT and is_plain and self._has_choices():
             allowed_values = _allowed_values(self.texts or ())
             if allowed_values is None:
                 doubts.append(Doubt.UNLISTED)
@@ -191,6 +212,8 @@ class _Column:
             doubts=tuple(doubts),
             intended_type=intended_type,
             exceptions=() if intended_type is None else tuple(self.exceptions[intended_type.value]),
+            forms=forms,
+            date_formats=self.forms.date_formats,
         )
 
     def _data_type(self) -> tuple[DataType, list[Doubt]]:
@@ -204,17 +227,21 @@ class _Column:
             case [DataType.TEXT, DataType.NUMBER] if Doubt.CODE in self.patterns:
                 return DataType.TEXT, [Doubt.CODE]
             case [DataType.TEXT] if Doubt.CODE not in self.patterns:
-                return DataType.TEXT, [*self.patterns]
+                dates = [Doubt.DATE_FORMAT] if self.forms.are_dates else []
+                return DataType.TEXT, [*dates, *self.patterns]
         return accepting[-1], []  # TEXT is the first type, and accepts the texts of other types.
 
-    def _intended_type(self) -> DataType | None:
+    def _intended_type(self, forms: Collection[ForeignForm]) -> DataType | None:
         """Return the data type that accepts more than half of the values, but not all.
 
-        Codes have none: a code with a leading zero is not a mistake in a number.
+        Codes have none: a code with a leading zero is not a mistake in a number. If the numbers are
+        shortened or dates, the other values are those that no program has changed.
         """
         if Doubt.CODE in self.patterns:
             return None
         intended = [n for n, rows in self.exceptions.items() if 0 < len(rows) < self.count / 2]
+        if not _NUMBERS.isdisjoint(forms):
+            intended = [each for each in intended if each != DataType.NUMBER.value]
         return DataType(intended[0]) if intended else None
 
     def _has_choices(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from operator import call
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from attrs import field, frozen
 from ..arguments import require_type
 from ..errors import Violation
 from ..fields.values import AllowedValues, DataType
+from .foreign_forms import EXPONENT, ForeignForm, find_damage
 from .schema import ValueCheck
 from .texts import DecimalMark, RecipientTexts
 
@@ -51,6 +52,9 @@ class RecipientRows:
     keys: Sequence[str]
     _acceptances: Sequence[_Acceptance] = field(init=False, eq=False, repr=False)
 
+    _unlimited: Set[str] = field(init=False, eq=False, repr=False)
+    """The keys of the fields for texts and numbers without allowed values."""
+
     @_acceptances.default
     def _acceptances_by_column(self) -> Sequence[_Acceptance]:
         require_type(RecipientTexts, texts=self.texts)
@@ -58,12 +62,29 @@ class RecipientRows:
         remembered: dict[_Rule, _PermittedTexts] = {}
         return [self._acceptance(key, remembered) for key in self.keys]
 
+    @_unlimited.default
+    def _keys_without_allowed_values(self) -> Set[str]:
+        return {
+            key
+            for key, each in self.texts.schema.fields.items()
+            if each.allowed_values is None and each.data_type in (DataType.TEXT, DataType.NUMBER)
+        }
+
     def violations(self, row: Sequence[str], *, suggest: bool = True) -> Sequence[Violation]:
         """Return the violations that `RecipientTexts.check` reports for the texts of a row."""
         if len(row) == len(self.keys) and all(map(call, self._acceptances, row)):
             return ()
         texts = dict(zip(self.keys, row, strict=True))
         return self.texts.check(texts, suggest=suggest).violations
+
+    def damage(self, row: Sequence[str]) -> Iterator[tuple[str, ForeignForm]]:
+        """Yield the keys and the forms of permitted texts that a program has probably damaged."""
+        text = "".join(row)
+        if not text.isascii() or EXPONENT in text:
+            for key, each in zip(self.keys, row, strict=False):
+                form = find_damage(each) if key in self._unlimited else None
+                if form is not None:
+                    yield key, form
 
     def _acceptance(self, key: str, remembered: dict[_Rule, _PermittedTexts]) -> _Acceptance:
         """Return the function for a column. Fields with the same rule share the texts in memory."""

@@ -12,7 +12,8 @@ from ..errors import Rule, Violation
 from ..fields.field import RecipientField
 from ..fields.values import AllowedValues, DataType, canonical_function, canonical_value
 from ..suggestions import closest_match
-from ..text import character_violation
+from ..text import character_violation, normalize_nfc
+from .foreign_forms import explain
 
 __all__ = ["CheckedRecipient", "RecipientSchema"]
 
@@ -30,6 +31,10 @@ _MAX_LISTED_LENGTH = 200
 _MAX_SUGGESTIONS = 20
 """Violations of a recipient. The search for a suggestion takes up to 10 ms."""
 _UNKNOWN_FIELD = Violation(Rule.UNKNOWN_FIELD, "There is no recipient field with this key.")
+_DECOMPOSED = (
+    "It has the letters of an allowed value, but its accents are characters of their own. Write it"
+    " in Unicode NFC."
+)
 _BAD_KEY = Violation(
     Rule.INVALID_CHARACTERS, "Remove the null character or lone surrogate from this key."
 )
@@ -146,7 +151,9 @@ class RecipientSchema:
         """Return the violation with the key as its path, and with a suggestion."""
         if character_violation(key) is not None:
             return _BAD_KEY
-        suggestion = self._suggestion(key, value) if suggest else None
+        suggestion = violation.suggestion
+        if suggestion is None and suggest:
+            suggestion = self._suggestion(key, value)
         return Violation(violation.rule, violation.message, (key,), suggestion)
 
     def _suggestion(self, key: str, value: object) -> str | None:
@@ -164,10 +171,22 @@ def value_check(recipient_field: RecipientField, canonical: ValueCheck[T]) -> Va
 
     `canonical` is the check for their type. It returns the canonical form of a value.
     """
-    allowed = recipient_field.allowed_values
+    allowed, data_type = recipient_field.allowed_values, recipient_field.data_type
+    if data_type in (DataType.DATE, DataType.DATETIME):
+        canonical = _explaining(canonical, data_type)
     if allowed is not None:
         return _allowed_value_check(canonical, allowed)
-    return _check_text if recipient_field.data_type is DataType.TEXT else canonical
+    return _check_text if data_type is DataType.TEXT else canonical
+
+
+def _explaining(canonical: ValueCheck[T], data_type: DataType) -> ValueCheck[T]:
+    """Return a check whose violations say which foreign form a value has."""
+
+    def check(value: T) -> object:
+        result = canonical(value)
+        return explain(result, data_type, value) if isinstance(result, Violation) else result
+
+    return check
 
 
 def _allowed_value_check(canonical: ValueCheck[T], allowed: AllowedValues) -> ValueCheck[T]:
@@ -178,7 +197,10 @@ def _allowed_value_check(canonical: ValueCheck[T], allowed: AllowedValues) -> Va
         result = canonical(value)
         if result in values or isinstance(result, Violation):
             return result
-        return _Unlisted(rule=Rule.UNKNOWN_VALUE, message=message, value=result)
+        composed = normalize_nfc(result) if isinstance(result, str) else None
+        if composed not in values:
+            return _Unlisted(rule=Rule.UNKNOWN_VALUE, message=message, value=result)
+        return _Unlisted(Rule.UNKNOWN_VALUE, _DECOMPOSED, suggestion=composed, value=result)
 
     return check
 

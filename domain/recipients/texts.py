@@ -66,13 +66,21 @@ class TextFormats:
         parts = sorted(part[0] for part in _DATE_PART.findall(self.date_format))
         separators = _DATE_PART.sub("", self.date_format)
         if parts != ["D", "M", "Y"] or len(separators) < 2 or any(map(str.isalnum, separators)):
-            message = "Use YYYY, MM and DD, once each and separated, such as DD.MM.YYYY."
-            raise InvalidInput([Violation(Rule.FORMAT, message, ("date_format",))])
+            raise InvalidInput([Violation(Rule.FORMAT, self._format_message, ("date_format",))])
         words = {*self.true, *self.false}
         is_distinct = len(words) == len({*self.true}) + len({*self.false})
         if not (self.true and self.false and is_distinct) or "" in words:
             message = "Use different words for true and false, at least one for each."
             raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("true",))])
+
+    @property
+    def _format_message(self) -> str:
+        if "YY" in self.date_format and "YYYY" not in self.date_format:
+            return (
+                "Use YYYY instead of YY: a year of two digits has no century. Write the years with"
+                " four digits in the file, too."
+            )
+        return "Use YYYY, MM and DD, once each and separated, such as DD.MM.YYYY."
 
     def number_check(self) -> ValueCheck[str]:
         """Return the check for numbers."""

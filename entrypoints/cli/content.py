@@ -123,6 +123,11 @@ def check(
     help="With --all, write one file per integration to this folder. The command creates it if it"
     " does not exist.",
 )
+@option(
+    "--partial",
+    is_flag=True,
+    help="With --all, write the files of the other integrations if the export fails for some.",
+)
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
 @strict_options
@@ -140,6 +145,7 @@ def export(
     content: BinaryIO,
     *,
     everywhere: bool,
+    partial: bool,
     raw: bool,
     allow_mistakes: bool,
     strict: bool,
@@ -150,12 +156,15 @@ def export(
     output. If the content can't be exported, or has mistakes, it writes nothing and reports all
     reasons.
 
-    With --all, it writes the files of all integrations for which the content can be exported, and
-    reports the others. The exit status is 1 if there are any. The name of a file contains the id
-    and the name of the integration, such as `2-main-list.html`, and ends as that of CONTENT.
+    With --all, it writes a file for each integration, or no file if the export fails for one. With
+    --partial, it writes the files of the others. The exit status is 1 in both cases. The name of a
+    file contains the id and the name of the integration, such as `2-main-list.html`, and ends as
+    that of CONTENT.
     """
     if everywhere != (out is not None):
         raise click.UsageError("Use --all and --out together.")
+    if partial and not everywhere:
+        raise click.UsageError("--partial requires --all.")
     target = chosen_target(esp, integration)
     if everywhere and target is not None:
         raise click.UsageError("Use either --all, --esp or --integration.")
@@ -182,7 +191,9 @@ def export(
             suffix = Path(name_of(content)).suffix
             integrations = _integrations(core, chosen.id)
             exports = core.content.export_for_integrations(chosen.id, parsed, integrations, options)
-            _write_all(exports, integrations, folder, text, mark=mark, suffix=suffix)
+            _write_all(
+                exports, integrations, folder, text, mark=mark, suffix=suffix, partial=partial
+            )
 
 
 def _writable_folder(name: str) -> Path:
@@ -217,8 +228,12 @@ def _write_all(
     *,
     mark: bytes,
     suffix: str,
+    partial: bool,
 ) -> None:
-    """Write the content of each integration to the folder. Exit with 1 if it fails for any."""
+    """Write the content of each integration to the folder. Exit with 1 if it fails for any.
+
+    Then nothing is written, unless the export can be partial.
+    """
     written: list[Path] = []
     with complete_outputs() as files:
         for export in exports:
@@ -236,11 +251,15 @@ def _write_all(
                 note(str(export.error))
             stays = f" {file} is from an earlier export." if file.exists() else ""
             note(f"Nothing was exported for this integration.{stays}")
+        failed = len(integrations) - len(written)
+        failures = f"{failed:,} of {counted(len(integrations), 'export')} failed"
+        if failed and not partial:
+            hint = " To write the others, add --partial." if written else ""
+            raise click.ClickException(f"{failures}, so no file was written.{hint}")
     for file in written:
         print_line(str(file))
-    if len(written) < len(integrations):
-        failed = len(integrations) - len(written)
-        raise click.ClickException(f"{failed:,} of {counted(len(integrations), 'export')} failed.")
+    if failed:
+        raise click.ClickException(f"{failures}.")
 
 
 def _reported(exported: ExportedContent) -> bytes:

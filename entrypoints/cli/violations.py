@@ -15,7 +15,7 @@ from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning, WarningCode, WarningKind
-from recipient_fields.domain.esp import RejectedWarning, UnnamedField
+from recipient_fields.domain.esp import RejectedWarning, UnfoundName, UnnamedField
 
 from .output import note, one_line, print_json
 from .proposals import setting_command
@@ -87,6 +87,8 @@ def note_warnings(warnings: Iterable[ContentWarning]) -> None:
     """Print each warning about content with its kind, its first place, and some of the others."""
     for warning in warnings:
         note(f"{_titled(warning.code)}: {warning.position}: {warning.message}")
+        if isinstance(warning, UnfoundName):
+            note(f"    {setting_command(warning.proposal)}")
         if warning.places:
             note(f"    {other_places(warning.places)}")
 
@@ -108,7 +110,7 @@ def _report(violation: Violation, prefix: str | None, lines: list[str]) -> None:
     kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else None
     place = "".join(f"{each}: " for each in (prefix, pointer, kind) if each)
     note(one_line(f"{place}{violation.message}{hint}"))
-    if isinstance(violation, UnnamedField):
+    if isinstance(violation, UnnamedField | RejectedWarning) and violation.proposal is not None:
         note(f"    {setting_command(violation.proposal)}")
     if lines and isinstance(violation, LocatedViolation):
         line, column = lines[violation.position.line - 1], violation.position.column

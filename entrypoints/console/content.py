@@ -43,6 +43,7 @@ from recipient_fields.domain.esp import (
     Integration,
     NameProposal,
     RejectedWarning,
+    UnfoundName,
     UnnamedField,
 )
 
@@ -184,7 +185,7 @@ class ContentView(Page):
             raw=form.text("raw") == "true",
             allows_mistakes=not _export_options(form).strict,
             shown_tab=form.text("tab"),
-            values={} if preview else _entered_values(form),
+            values=_hidden_values(form, preview),
             errors=errors,
             places=places,
             exports=exports,
@@ -274,7 +275,8 @@ class _Place:
     """A place in the content, and the reason why it is shown.
 
     A warning has a kind, and a sentence with its other places if there are any. A rejected one has
-    a kind, too. A field without a name at an integration has the proposal of one.
+    a kind, too. A field without a name at an integration, or with one that the last sync did not
+    find, can have a proposal.
     """
 
     position: TextPosition
@@ -310,9 +312,13 @@ class _Places:
 
 def _refused_place(violation: LocatedViolation) -> _Place:
     hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    proposal = violation.proposal if isinstance(violation, UnnamedField) else None
-    kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else ""
-    return _Place(violation.position, f"{violation.reason}{hint}", kind=kind, proposal=proposal)
+    place = _Place(violation.position, f"{violation.reason}{hint}")
+    match violation:
+        case UnnamedField(proposal=proposal):
+            return evolve(place, proposal=proposal)
+        case RejectedWarning(warning=code, proposal=proposal):
+            return evolve(place, kind=_titled(code), proposal=proposal)
+    return place
 
 
 def _place_of_warning(warning: ContentWarning) -> _Place:
@@ -320,6 +326,7 @@ def _place_of_warning(warning: ContentWarning) -> _Place:
         warning.position,
         warning.message,
         kind=_titled(warning.code),
+        proposal=warning.proposal if isinstance(warning, UnfoundName) else None,
         others=other_places(warning.places) if warning.places else "",
     )
 
@@ -397,6 +404,17 @@ class _Preview:
             for each in violations
         )
         return cls(tuple(samples[:SHOWN_VALUES]), FormErrors(errors), text)
+
+
+def _hidden_values(form: Form, preview: _Preview | None) -> Mapping[str, str]:
+    """Return the entered sample values of fields for which the page has no input.
+
+    The content may use these fields again later.
+    """
+    samples = () if preview is None else preview.samples
+    shown = {sample.name for sample in samples}
+    hidden = [(name, text) for name, text in _entered_values(form).items() if name not in shown]
+    return dict(hidden[: SHOWN_VALUES - len(shown)])
 
 
 def _input_name(field: RecipientField) -> str:

@@ -173,14 +173,14 @@ def _explaining_taken_keys(
 ) -> Callable[[falcon.Request, falcon.Response, KeyTaken, object], None]:
     """Return the handler that names a synced field whose key a new field would have.
 
-    It reads the catalog, so it requires a slot as other reads do. If the names can't be read, the
-    message is that of the error.
+    It reads the catalog, so it requires a slot as other reads do. If none is free, the message is
+    that of the error.
     """
 
     def handle(req: falcon.Request, resp: falcon.Response, taken: KeyTaken, params: object) -> None:
         if taken.is_synced:
             with (
-                suppress(RequestRejected, RecipientFieldsError),
+                suppress(RequestRejected),
                 heavy.reading_catalog(credential(req)),
             ):
                 taken = content.explain_taken_key(credential(req).organization_id, taken)

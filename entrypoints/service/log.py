@@ -215,18 +215,13 @@ class BufferedHandler(logging.Handler):
             return f"{self._formatter.format_line(line._replace(facts=facts))}\n"
 
 
-def is_text(log_format: str, stream: TextIO) -> bool:
-    """Return whether the format (`json`, `text` or `auto`) means text on this stream."""
-    return log_format == "text" or (log_format == "auto" and stream.isatty())
-
-
 def start_log(level: str, log_format: str, stream: TextIO) -> BufferedHandler:
     """Write records from `level` on, and all audit records, to the stream.
 
     `log_format` is `json`, `text` or `auto`, which is `text` on a terminal and `json`
     otherwise. At level info, libraries log warnings only, because waitress logs paths at info.
     """
-    is_readable = is_text(log_format, stream)
+    is_readable = log_format == "text" or (log_format == "auto" and stream.isatty())
     formatter = text_formatter(colors=stream.isatty()) if is_readable else json_formatter()
     handler = BufferedHandler(_unbuffered(stream), formatter)
     libraries = "warning" if level == "info" else level

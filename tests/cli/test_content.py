@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField, SetName
 
 from ..support.command_line import CommandLine, Run, Script
 
@@ -70,30 +70,35 @@ def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]
 
 
 @pytest.mark.parametrize("text", ["{{recipient.tier}}", "{{#if recipient.tier is set}}x{{/if}}"])
-def test_a_check_says_at_which_integrations_a_key_without_a_field_works(
-    core: Core, acme: OrganizationId, content, exported, text: str
+def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
+    core: Core, acme: OrganizationId, content, exported, tmp_path, text: str
 ):
-    """The field `tier` existed during both syncs, so the synced fields have other keys."""
-    unknown = "There is no field with the key tier."
-    tiers = [EspField(name="TIER", data_type=DataType.TEXT)]
-    for integration_id in (MAILCHIMP, BRAZE):
-        core.integrations.sync_fields(acme, IntegrationId(integration_id), [])
+    """Braze has the same name, and the name at Mailchimp was set for the definition."""
+    core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), [])
+    core.integrations.sync_fields(acme, IntegrationId(BRAZE), [])
     core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
-    core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), tiers)
+    level = [EspField(name="LEVEL", data_type=DataType.TEXT)]
+    core.integrations.set_names(acme, IntegrationId(MAILCHIMP), {"tier": SetName("LEVEL")})
+    core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), level)
+    tier = [EspField(name="tier", data_type=DataType.TEXT)]
+    core.integrations.sync_fields(acme, IntegrationId(BRAZE), tier)
     core.fields.delete_field(acme, FieldKey("tier"))
-    checked = content(text, "check")
-    assert checked.status == FOUND
-    assert f"{unknown} It works only for these integrations: 1 mailchimp (tier_1)." in checked.err
-    assert exported(text).status == 0
-    assert exported(text, integration=BRAZE).status == INVALID
-    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
-    core.integrations.sync_fields(acme, IntegrationId(BRAZE), tiers)
-    core.fields.delete_field(acme, FieldKey("tier"))
-    both = "1 mailchimp (tier_1), 2 braze (tier_2)."
-    assert f"{unknown} It works only for these integrations: {both}" in content(text, "check").err
-    other = content(text.replace("tier", "town"), "check").err
-    assert "There is no field with the key town." in other
-    assert "It works" not in other
+    unknown = (
+        "There is no field with the key tier. Create it, or write the key of a synced field: tier_2"
+        " (integration 2, braze)."
+    )
+    out = tmp_path / "out"
+    for run in (
+        content(text, "check"),
+        exported(text),
+        exported(text, integration=BRAZE),
+        content(text, "export", "--all", "--out", out),
+        content(text, "export", "--all", "--out", out, "--partial"),
+    ):
+        assert run.status in {INVALID, FOUND}
+        assert unknown in run.err
+    assert list(out.iterdir()) == []
+    assert "Create it" not in content(text.replace("tier", "town"), "check").err
 
 
 def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, tmp_path):
@@ -378,20 +383,31 @@ def test_an_export_for_all_integrations_writes_one_file_for_each(content, core, 
     assert "Integration 2, Größe / ../Zwölf (Braze):" in run.err.splitlines()
 
 
-def test_what_exports_is_written_and_what_fails_is_reported(content, tmp_path):
+def test_no_file_is_written_if_the_export_fails_for_one_integration(content, tmp_path):
     text = '{{#if recipient.tier = "a"}}x{{/if}}'
     content(text, "export", "--all", "--out", tmp_path)
     (tmp_path / "2-braze").unlink()
     run = content(text, "export", "--all", "--out", tmp_path, "--strict")
-    assert (run.status, run.out) == (1, f"{tmp_path}/2-braze\n")
+    assert (run.status, run.out) == (1, "")
     first, violation, excerpt, *_ = run.err.splitlines()
     assert first == "Integration 1, mailchimp (Mailchimp):"
     assert violation.startswith("Caveat: Line 1, column 1: Mailchimp does not document whether")
     assert excerpt == f"    {text}"
     stale = f"{tmp_path}/1-mailchimp is from an earlier export."
     assert f"Nothing was exported for this integration. {stale}" in run.err.splitlines()
+    assert run.err.endswith(
+        "Error: 1 of 2 exports failed, so no file was written. To write the others, add"
+        " --partial.\n"
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["1-mailchimp"]
+
+
+def test_a_partial_export_writes_what_it_can(content, tmp_path):
+    text = '{{#if recipient.tier = "a"}}x{{/if}}'
+    run = content(text, "export", "--all", "--out", tmp_path, "--strict", "--partial")
+    assert (run.status, run.out) == (1, f"{tmp_path}/2-braze\n")
     assert run.err.endswith("Error: 1 of 2 exports failed.\n")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["1-mailchimp", "2-braze"]
+    assert [each.name for each in tmp_path.iterdir()] == ["2-braze"]
 
 
 def test_no_file_is_written_if_one_can_not_be(content, tmp_path):
@@ -410,6 +426,8 @@ def test_a_folder_that_can_not_be_written_is_refused_before_the_content_is_read(
 
 def test_all_requires_a_folder_and_an_integration(content, core, tmp_path):
     assert content("", "export", "--all").usage_error() == "Use --all and --out together."
+    partial = content("", "export", "--partial", "--esp", "braze")
+    assert partial.usage_error() == "--partial requires --all."
     for target in (("--esp", "braze"), ("--integration", 1)):
         both = content("", "export", "--all", "--out", tmp_path, *target)
         assert both.usage_error() == "Use either --all, --esp or --integration."

@@ -69,7 +69,7 @@ def test_a_preview_lists_all_values_of_a_wrong_form_as_the_check_of_a_list_does(
     recipient = {"born": "2026-02-29", "renewal": "2026-03-01", "visits": "x", "sport": "Dance"}
     reasons = [
         f"born: {NO_DATE}",
-        "renewal: Write a datetime like 2026-11-20T09:15:00.123Z.",
+        "renewal: It has no time. Write a datetime like 2026-11-20T09:15:00.123Z.",
         "visits: A number field requires a number, such as 1.5.",
         "sport: Use one of sports, dance. Did you mean dance?",
     ]

@@ -24,6 +24,11 @@ class Form:
     buttons: list[tuple[str, str]] = Factory(list)
     """The name and the value of each submit button."""
 
+    @property
+    def is_post(self) -> bool:
+        """Whether the form changes something."""
+        return self.method.lower() == "post"
+
     def value(self, name: str) -> str:
         """Return the value of an input."""
         return dict(self.inputs)[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from html import escape, unescape
 from typing import Any
 
@@ -98,17 +99,24 @@ def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
     assert page.form().values("raw") == ["true"]
 
 
+@pytest.mark.parametrize(
+    ("now", "year"),
+    [
+        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "2026"),
+        (datetime(2027, 1, 1, tzinfo=UTC), "2027"),
+    ],
+)
 def test_the_preview_shows_links_the_sender_the_address_and_the_year(
-    console: Console, dana: Browser, path: str
+    console: Console, path: str, now: datetime, year: str
 ) -> None:
     content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
-    page = export(dana, path, content, "iterable")
+    console.clock.now = now
+    page = export(console.signed_in(), path, content, "iterable")
     assert shown(page, "exported-title") == (
         '{{unsubscribeUrl}} {{companyName}} {{email}} {{now format="yyyy"}}'
     )
     assert shown(page, "preview-title") == (
-        f"https://example.com/unsubscribe Example Company recipient@example.com"
-        f" {console.clock.now.year}"
+        f"https://example.com/unsubscribe Example Company recipient@example.com {year}"
     )
 
 
@@ -321,6 +329,17 @@ def test_content_that_no_integration_can_export_is_reported_in_each_tab(
     assert page.status == 422
     assert page.text.count("There is no field with the key tier.") == 2
     assert page.form().value("target") == "all"
+
+
+def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = dana.submit(export(dana, path, LETTER, braze), {"value.visits": "4"})
+
+    page = dana.submit(page, {"content": "Hello {{recipient.first_name}}"})
+    page = dana.submit(page, {"content": LETTER})
+
+    assert page.form().values("value.visits") == ["4"]
 
 
 def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:

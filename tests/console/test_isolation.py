@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
-from recipient_fields.domain import ADMINISTRATOR, Role
+from recipient_fields.domain import ADMINISTRATOR, Author, OrganizationId, Role
 from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
@@ -24,21 +25,26 @@ OPEN_TO_VIEWERS = ("/settings/sessions", "/content", "/fields/check")
 @pytest.fixture
 def brewery(console: Console) -> dict[str, Any]:
     """Create another organization, and return the id of one thing of each kind in it."""
-    core = console.core
-    organization = core.administration.create_organization("Brewery")
+    organization = console.core.administration.create_organization("Brewery")
     console.add_field(organization_id=organization.id, name="Filler")
-    field = console.add_field(ADMINISTRATOR, organization.id, name="Secret beer")
-    integration = core.integrations.create_integration(
-        organization.id, esp=Esp.BRAZE, name="Secret list"
-    )
-    key = core.administration.issue_key(organization.id, name="Secret key").api_key
     console.signed_in("bob@brewery.example", Role.ADMIN, organization.id)
-    administrator = core.administrators.list_administrators(organization.id)[0]
+    return fill(console, organization.id)
+
+
+def fill(console: Console, organization_id: OrganizationId) -> dict[str, Any]:
+    """Create one thing of each kind in an organization with an administrator. Return the ids."""
+    core = console.core
+    field = console.add_field(ADMINISTRATOR, organization_id, name="Secret beer")
+    integration = core.integrations.create_integration(
+        organization_id, esp=Esp.BRAZE, name="Secret list"
+    )
+    key = core.administration.issue_key(organization_id, name="Secret key").api_key
+    administrator = core.administrators.list_administrators(organization_id)[0]
     session = core.administrators.list_sessions(administrator.id)[0]
-    console.invite("eve@brewery.example", Role.ADMIN, organization.id)
-    invitation = core.administrators.list_invitations(organization.id)[0]
+    console.invite("eve@brewery.example", Role.ADMIN, organization_id)
+    invitation = core.administrators.list_invitations(organization_id)[0]
     return {
-        ORGANIZATION: organization.id,
+        ORGANIZATION: organization_id,
         "field_id": field.id,
         "integration_id": integration.id,
         "key_id": key.id,
@@ -97,11 +103,35 @@ def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Brows
     ids = {ORGANIZATION: console.acme.id, "field_id": field.id}
 
     for path in paths(console.app, "POST", ids, default=1):
-        if "/o/" in path and not any(part in path for part in OPEN_TO_VIEWERS):
+        if not is_open_to_viewers(path):
             response = _request(viewer, "POST", path, console)
             assert response.status == 403, path
             assert "Your role in this organization is viewer" in response.text
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
+
+
+def test_a_viewer_opens_no_page_with_a_form_or_a_link_that_is_forbidden(
+    console: Console, dana: Browser, viewer: Browser
+) -> None:
+    ids = fill(console, console.acme.id)
+    deleted = console.add_field(name="Deleted")
+    console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, deleted.id)
+    opened: list[Response] = []
+    for field_id in (ids["field_id"], deleted.id):
+        for path in paths(console.app, "GET", {**ids, "field_id": field_id}):
+            page = viewer.get(path)
+            if page.status == 200 and "/o/" in path:
+                opened.append(page)
+
+    assert len(opened) > 20
+    forms = {urljoin(page.path, f.action) for page in opened for f in page.forms if f.is_post}
+    links = {urljoin(page.path, link) for page in opened for link in page.links.values()}
+    assert [path for path in forms if not is_open_to_viewers(path)] == []
+    assert [path for path in links if viewer.get(path).status == 403] == []
+
+
+def is_open_to_viewers(path: str) -> bool:
+    return "/o/" not in path or any(part in path for part in OPEN_TO_VIEWERS)
 
 
 def test_a_viewer_sees_fields_without_buttons(

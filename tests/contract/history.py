@@ -381,14 +381,14 @@ class SyncHistoryCases:
             integrations.sync(ours, integration.id, planner, author=author, at=at + MILLISECOND)
         records = records_of(history, ours)
         assert [(r.sequence, r.operation.value, r.key) for r in records] == [
-            (1, "created", "city"),
-            (2, "created", "age"),
+            (1, "created", "age"),
+            (2, "created", "city"),
             (3, "created", "zip"),
             (4, "deleted", "city"),
             (5, "deleted", "zip"),
             (6, "updated", "age"),
-            (7, "created", "b"),
-            (8, "created", "a"),
+            (7, "created", "a"),
+            (8, "created", "b"),
         ]
         assert [r.occurred_at for r in records] == [NOW + MILLISECOND] * 3 + [
             LATER + MILLISECOND

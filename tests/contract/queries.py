@@ -49,6 +49,7 @@ FILTERS: dict[str, dict[str, Any]] = {
     "another integration": {"integration_ids": frozenset({IntegrationId(8)})},
     "insertable": {"insertable": True},
     "not insertable": {"insertable": False},
+    "without counterparts, of which there are none": {"counterparts": False},
     "several at once": {"sources": frozenset({Source.API}), "insertable": True, "text": "e"},
 }
 

@@ -422,7 +422,7 @@ class SyncCases:
     ) -> None:
         stored = fields.all(ours).fields
         origins = [field.origin for field in stored if our_integration.channel.owns(field.origin)]
-        assert origins == [our_integration.channel.origin(name) for name in ("CITY", "AGE")]
+        assert origins == [our_integration.channel.origin(name) for name in ("AGE", "CITY")]
         assert [field.key for field in stored if API.owns(field.origin)] == ["town"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.redaction import log_lines_with_keys
+from ..support.redaction import log_lines_with_secrets
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def demonstration() -> Iterator[dict[str, str]]:
             lines = [next(process.stderr)]
             while "shown this once" not in lines[-1]:
                 lines.append(next(process.stderr))
-            assert log_lines_with_keys("".join(lines)) == []
+            assert log_lines_with_secrets("".join(lines)) == []
             (url,) = re.findall(r"http://\S+", lines[0])
             (key,) = re.findall(r"rfk_\w+", lines[-1])
             yield {"URL": url, "API_KEY": key}

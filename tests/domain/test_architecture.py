@@ -35,9 +35,10 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
+    "domain.recipients.found_forms",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "warnings")),
+    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "proposals", "warnings")),
     *(f"domain.esp.{each}" for each in ("preludes", "system_codes", "tags")),
     # The codes of filters. `FieldCode` returns them to the export.
     *("domain.esp.filters", "domain.esp.sources"),
@@ -52,6 +53,7 @@ FOR_THE_PROJECT = {
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
     "application.fields.planning",
     "application.ports.recipients",
+    "application.recipients.hints",
     "application.recipients.inference",
     "application.recipients.lists",
 }

@@ -151,7 +151,7 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "require.operation": Operation.UPDATE,
     "require_boolean.value": True,
     "require_string.value": "tier",
-    "EspNames.integrations": (),
+    **dict.fromkeys(("EspNames.integrations", "without_counterparts.integrations"), ()),
     **dict.fromkeys(("plan_fields.drafts", "undo.records"), ()),
     **dict.fromkeys(("plan_restorations.catalog", "plan_restorations.removed"), ()),
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),

@@ -1,8 +1,9 @@
 """ActiveCampaign's conditional content: `%IF $TAG == 'text'%`, `%ELSEIF …%`, `%ELSE%` and `%/IF%`.
 
-https://help.activecampaign.com/hc/en-us/articles/220709307 shows `==`, `!=`, `&&` and `||`. The
-other operators are known only from examples of users. Every value is text, and a missing one is
-empty. No page describes escapes, the precedence of operators, or whether case and zeros matter.
+https://help.activecampaign.com/hc/en-us/articles/220709307 shows `==`, `!=`, `&&`, `||` and
+`ELSEIF`. The order of numbers is known only from examples of users, which disagree whether `/IF` or
+`ENDIF` ends a block. Every value is text, and a missing one is empty. No page describes escapes,
+the precedence of operators, or whether case and zeros matter.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Mapping
 
 from .errors import NotRendered
 from .tags import Branch, Part, Renderer, Text, compile_tags
-from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, equal_texts, in_order, negate
+from .truth import NUMBER, ORDER, Truth, both, either, equal_texts, in_order, negate
 
 _TAG = re.compile(r"%((?:IF|ELSEIF) [^%]*|ELSE|/IF|[A-Z0-9_-]+)%")
 _TOKEN = re.compile(
     rf"\s*(?:(?P<variable>\$[A-Z0-9_]+)|'(?P<text>[^'\\]*)'|(?P<number>{NUMBER})"
-    r"|(?P<symbol>==|!=|<=|>=|<|>|&&|\|\||\(|\)|,|!|in_string(?=\()))\s*"
+    r"|(?P<symbol>==|!=|<=|>=|<|>|&&|\|\||\(|\)|!))\s*"
 )
 
 
@@ -83,24 +84,12 @@ class _Parser:
             return negate(self._group())
         if self._take("("):
             return self._group()
-        if self._take("in_string"):
-            return self._in_string()
         return self._comparison()
 
     def _group(self) -> Truth:
         truth = self._junction()
         self._require(")")
         return truth
-
-    def _in_string(self) -> Truth:
-        self._require("(")
-        part = self._value()
-        self._require(",")
-        text = self._value()
-        self._require(")")
-        if part not in text and part.casefold() in text.casefold():
-            return UNKNOWN
-        return part in text
 
     def _value(self) -> str:
         kind, value = self._pop()

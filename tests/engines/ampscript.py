@@ -1,10 +1,11 @@
-"""AMPscript of Salesforce Marketing Cloud, as documented.
+"""AMPscript of Salesforce Marketing Cloud, as documented and as its vendor implements it.
 
 https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript describes `SET`, `IF`, the
 operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf`, `Length`, the functions for texts,
 numbers and dates, and `%%NAME%%`. Its page "AMPscript Language Elements" states that comparisons
-ignore case. No page describes the precedence of `and` and `or`, comparisons of texts that look like
-numbers, or whether `IndexOf` ignores case.
+ignore case. https://github.com/SalesforceLabs/ampscript-core implements the language: SageValue
+compares texts that look like numbers by value, and the others equal 0 there. No page describes the
+precedence of `not`, `and` and `or`; in the implementation, `not` negates all that follows it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from datetime import date
 from decimal import Decimal
 from itertools import zip_longest
 from typing import TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote_plus
 
 from .errors import NotRendered
-from .formats import capitalized_words, date_in, fixed_decimals, format_date
+from .formats import date_in, fixed_decimals, format_date
 from .tags import Branch, Part, Renderer, Text, copied, render_parts
 from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, in_order, is_number, known, negate
 
@@ -151,7 +152,7 @@ class _Script:
             if self._next() != ("symbol", "(") and self._tokens[1:2] != [("symbol", "(")]:
                 raise NotRendered("The precedence of `not` is not documented.")
             operand = self._primary()
-            if self._next()[1] in {"==", "!=", *ORDER}:
+            if self._next()[1] in {"==", "!=", "and", "or", *ORDER}:
                 raise NotRendered("The precedence of `not` is not documented.")
             return lambda: negate(_as_truth(operand()))
         left = self._primary()
@@ -206,12 +207,10 @@ def _attribute(values: Mapping[str, object], name: object) -> Value:
 
 
 def _index_of(_: object, text: object, part: object) -> Value:
-    """Return the position, from 1, or 0. The page does not state whether case matters."""
+    """Return the position, from 1, or 0. Case does not matter."""
     if not isinstance(text, str) or not isinstance(part, str) or not part:
         return UNKNOWN
-    if part not in text and part.casefold() in text.casefold():
-        return UNKNOWN
-    return float(text.find(part) + 1)
+    return float(text.lower().find(part.lower()) + 1)
 
 
 def _iif(_: object, condition: object, then: Value, otherwise: Value) -> Value:
@@ -224,10 +223,11 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value | Truth]]] = {
     "v": (1, lambda _, value: value),
     "iif": (3, _iif),
     "indexof": (2, _index_of),
-    "length": (1, lambda _, value: float(len(value)) if isinstance(value, str) else UNKNOWN),
+    "length": (1, lambda _, value: float(len(_utf_16(value)) // 2)),
     "uppercase": (1, lambda _, value: _ascii(value).upper()),
     "lowercase": (1, lambda _, value: _ascii(value).lower()),
-    "propercase": (1, lambda _, value: capitalized_words(_ascii(value))),
+    "propercase": (1, lambda _, value: _proper_case(value)),
+    "replace": (3, lambda _, value, part, other: _replace(value, part, other)),
     "concat": (2, lambda _, *values: "".join(map(_as_text, values))),
     "substring": (3, lambda _, value, start, length: _substring(value, start, length)),
     "urlencode": (3, lambda _, value, *flags: _url_encode(value, flags)),
@@ -243,21 +243,46 @@ def _ascii(value: object) -> str:
     return value
 
 
-def _substring(value: object, start: object, length: object) -> str:
-    if not isinstance(value, str) or start != 1.0 or not isinstance(length, float):
+def _utf_16(value: object) -> bytes:
+    """Return the text in units of two bytes, as .NET counts characters."""
+    if not isinstance(value, str):
         raise NotRendered(f"The result is not established for {value}.")
-    if any(ord(character) > 0xFFFF for character in value):
-        raise NotRendered("The page does not state how such characters are counted.")
-    return value[: int(length)]
+    return value.encode("utf-16-le")
+
+
+def _substring(value: object, start: object, length: object) -> str:
+    if start != 1.0 or not isinstance(length, float):
+        raise NotRendered(f"The result is not established for {value}.")
+    return _utf_16(value)[: 2 * int(length)].decode("utf-16-le", errors="replace")
+
+
+def _proper_case(value: object) -> str:
+    """Write a capital at the start and after white space, and other letters small, one by one."""
+    if not isinstance(value, str):
+        raise NotRendered(f"The result is not established for {value}.")
+    changed = (
+        each.upper() if before.isspace() else each.lower()
+        for before, each in zip(f" {value}", value, strict=False)
+    )
+    return "".join(new if len(new) == 1 else old for old, new in zip(value, changed, strict=True))
+
+
+def _replace(value: object, part: object, other: object) -> str:
+    if not (isinstance(value, str) and isinstance(part, str) and isinstance(other, str)):
+        raise NotRendered(f"The result is not established for {value}.")
+    if part.isalpha():
+        raise NotRendered("The search ignores case.")
+    return value.replace(part, other)
 
 
 def _url_encode(value: object, flags: object) -> str:
-    """Encode blanks and letters. The page does not state what happens to other characters."""
-    if not isinstance(value, str) or flags != (1.0, 1.0):
-        raise NotRendered("The result is not established.")
-    if any(not (each.isalnum() or each == " ") for each in value):
+    """Encode the value as .NET's `HttpUtility.UrlEncode` does."""
+    if not isinstance(value, str) or flags != (1.0, 1.0) or "%%" in value:
         raise NotRendered(f"The result is not established for {value}.")
-    return quote(value)
+    if not value.strip():
+        return value
+    encoded = quote_plus(value, safe="!*()").replace("~", "%7e")
+    return re.sub("%..", lambda code: code[0].lower(), encoded)
 
 
 def _format_number(value: Value, form: object, culture: object) -> str:
@@ -312,11 +337,12 @@ def _compare(symbol: str, left: Value, right: Value) -> Truth:
 
 
 def _equal(left: Value, right: Value) -> Truth:
-    """Compare values. A missing value can equal 0 and false, and texts can be equal as numbers."""
+    """Compare values. A missing value can equal 0 and false, and a text that is no number is 0."""
     one, other = _as_text(left), _as_text(right)
     if not one or not other:
         return UNKNOWN if not left and not right else False
-    if is_number(one) and is_number(other) and float(one) == float(other):
-        both_texts = isinstance(left, str) and isinstance(right, str)
-        return UNKNOWN if both_texts and left != right else True
+    if not isinstance(left, bool) and not isinstance(right, bool):
+        numbers = [float(each) if is_number(each) else None for each in (one, other)]
+        if numbers != [None, None]:
+            return (numbers[0] or 0) == (numbers[1] or 0)
     return one.lower() == other.lower()

@@ -106,7 +106,6 @@ def never(comparison: Comparison, value: object) -> bool:
 
 CAVEATS: Mapping[WarningCode, Callable[[Comparison, object], bool]] = {
     WarningCode.CASE_INSENSITIVE: differs_in_case,
-    WarningCode.UNKNOWN_CASE: differs_in_case,
     WarningCode.UNKNOWN_CASE_AND_SPACES: differs_in_case_or_white_space,
     WarningCode.UNKNOWN_COMPARISON: differs,
     WarningCode.UNKNOWN_NUMBER_FORM: differs_in_form,

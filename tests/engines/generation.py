@@ -86,7 +86,10 @@ UNUSUAL_TEXTS = (
     ),
     *("and", "x or y", "not", "empty", "this", "null", "!", "#", "'", '"', "''"),
 )
-NUMBERS = (0, 1, 3, -1, 0.5, -0.5, 2.5, 10, 1000000, 0.1, 9007199254740991)
+NUMBERS = (
+    *(0, 1, 3, -1, 0.5, -0.5, 2.5, 10, 1000000, 9007199254740991),
+    *(0.1, 99.99, 16777217),  # no numbers in single precision
+)
 DATES = (date(2026, 11, 20), date(2026, 11, 21))
 INSTANTS = (datetime(2026, 11, 20, 9, 15, tzinfo=UTC), datetime(2026, 11, 20, 9, 16, tzinfo=UTC))
 

@@ -1,123 +1,129 @@
-"""HubSpot's HubL: Jinja2, restricted to what HubL documents and evaluates in the same way.
+"""HubSpot's HubL: a stand-in for Jinjava, which runs on Java only.
 
+Jinja2 parses a template, and `jinjava` compares and shows the values. The stand-in rejects what
+these pages don't document, and code whose precedence differs between Jinja2 and Jinjava:
 https://developers.hubspot.com/docs/cms/reference/hubl/operators-and-expression-tests and
 https://developers.hubspot.com/docs/cms/reference/hubl/if-statements and
-https://developers.hubspot.com/docs/cms/reference/hubl/filters. HubL's engine is public:
-https://github.com/HubSpot/jinjava. In it, a missing value is null, and a value is false if it is
-null, a number between -1 and 1, an empty text, or the text "false" in any case (ObjectTruthValue).
+https://developers.hubspot.com/docs/cms/reference/hubl/filters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import jinja2
+from attrs import frozen
 from jinja2 import nodes
+from markupsafe import escape
 
 from recipient_fields.domain.esp import Esp
 
 from .errors import NotRendered
 from .formats import format_date
+from .jinjava import Value, contains, equal, in_order, show, to_single, truth
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
-_DOCUMENTED = (
-    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.Name, nodes.Getattr),
-    *(nodes.Const, nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.Test),
-    *(nodes.Call, nodes.List, nodes.Tuple, nodes.Filter),
-)
-_TESTS = {"defined", "none", "string_containing"}
-_FILTERS = {"float", "format_datetime", "lower", "string"}
+_PARSER = jinja2.Environment(autoescape=True, keep_trailing_newline=True)
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
-
-
-def _string_containing(text: object, part: str) -> bool:
-    return isinstance(text, str) and part in text
-
-
-_ENVIRONMENT = jinja2.Environment(
-    autoescape=True,
-    keep_trailing_newline=True,
-    finalize=lambda value: "" if value is None else value,
-)
-_ENVIRONMENT.tests["string_containing"] = _string_containing
-_ENVIRONMENT.filters["format_datetime"] = format_date
-_ENVIRONMENT.tests["defined"] = lambda value: value is not None
-
-
-class _Text(str):
-    """A text that is false like HubL's."""
-
-    def __bool__(self) -> bool:
-        return self.lower() not in {"", "false"}
-
-
-class _Number(float):
-    """A number that is false like HubL's: its integer part is 0."""
-
-    def __bool__(self) -> bool:
-        return int(self) != 0
-
-    def __str__(self) -> str:
-        return str(int(self)) if self.is_integer() else super().__str__()
-
-
-class _Contact:
-    """The properties of a contact. A missing one is None."""
-
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
-
-    def __getattr__(self, name: str) -> object:
-        match self._values.get(name):
-            case str() as text:
-                return _Text(text)
-            case bool() | None as value:
-                return value
-            case int() | float() as number:
-                return _Number(number)
-        raise NotRendered(f"Not a property: {name}")
+_OPERATORS: Mapping[str, Callable[[Value, Value], bool]] = {
+    "eq": equal,
+    "ne": lambda left, right: not equal(left, right),
+    "lt": lambda left, right: in_order("<", left, right),
+    "lteq": lambda left, right: in_order("<=", left, right),
+    "gt": lambda left, right: in_order(">", left, right),
+    "gteq": lambda left, right: in_order(">=", left, right),
+    "in": lambda left, right: contains(right, left),
+    "notin": lambda left, right: not contains(right, left),
+}
+_TESTS: Mapping[str, Callable[..., bool]] = {
+    "defined": lambda value: value is not None,
+    "none": lambda value: value is None,
+    "string_containing": lambda value, part: isinstance(value, str) and show(part) in value,
+}
+_FILTERS: Mapping[str, Callable[..., Value]] = {
+    "float": to_single,
+    "format_datetime": format_date,
+    "lower": lambda value: value.lower() if isinstance(value, str) else value,
+    "string": lambda value: "null" if value is None else show(value),
+}
 
 
 def compile_template(template: str) -> Renderer:
     """Return a function that renders the template with the properties of a contact."""
     try:
-        syntax = _ENVIRONMENT.parse(template)
-        compiled = _ENVIRONMENT.from_string(syntax)
+        syntax = _PARSER.parse(template)
     except jinja2.TemplateError as error:
         raise NotRendered(str(error)) from None
-    _require_documented_syntax(syntax)
     for tag in _TAG.findall(template):
         require_plain_strings(tag)
         if re.search(r"(?<!\bis )\bnot\b(?! *\()", _STRING.sub("''", tag)):
             raise NotRendered(f"The precedence of `not` is not documented: {tag}")
-
-    def render(values: Mapping[str, object]) -> str:
-        contact = _Contact(values)
-
-        def personalization_token(expression: str, default: str) -> object:
-            value = getattr(contact, expression.removeprefix("contact."))
-            return default if value is None or value == "" else value
-
-        try:
-            return compiled.render(
-                SYSTEM_VALUES[Esp.HUBSPOT],
-                contact=contact,
-                personalization_token=personalization_token,
-            )
-        except (jinja2.TemplateError, TypeError) as error:
-            raise NotRendered(str(error)) from None
-
-    return render
+    return lambda values: _Contact(values).render(syntax.body)
 
 
-def _require_documented_syntax(syntax: nodes.Template) -> None:
-    for node in syntax.find_all(nodes.Node):
-        if not isinstance(node, _DOCUMENTED):
-            raise NotRendered(f"Not documented: {type(node).__name__}")
-        if isinstance(node, nodes.Test) and node.name not in _TESTS:
-            raise NotRendered(f"Not documented: is {node.name}")
-        if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
-            raise NotRendered(f"Not documented: |{node.name}")
+@frozen
+class _Contact:
+    """The properties of a contact, with which a template is rendered."""
+
+    properties: Mapping[str, object]
+
+    def render(self, parts: Iterable[nodes.Node]) -> str:
+        return "".join(map(self._part, parts))
+
+    def _part(self, part: nodes.Node) -> str:
+        match part:
+            case nodes.Output():
+                return self.render(part.nodes)
+            case nodes.TemplateData():
+                return part.data
+            case nodes.If():
+                for branch in (part, *part.elif_):
+                    if truth(self._value(branch.test)):
+                        return self.render(branch.body)
+                return self.render(part.else_)
+            case nodes.Expr():
+                return escape(show(self._value(part)))
+        raise NotRendered(f"Not documented: {type(part).__name__}")
+
+    def _value(self, code: nodes.Node) -> Value:
+        match code:
+            case nodes.Const():
+                return code.value
+            case nodes.Neg(node=nodes.Const(value=int() | float() as number)):
+                return -number
+            case nodes.List() | nodes.Tuple():
+                return [self._value(item) for item in code.items]
+            case nodes.Name(name="contact"):
+                return self.properties
+            case nodes.Name() if code.name in SYSTEM_VALUES[Esp.HUBSPOT]:
+                return SYSTEM_VALUES[Esp.HUBSPOT][code.name]
+            case nodes.Getattr():
+                return self._member(self._value(code.node), code.attr)
+            case nodes.And():
+                return truth(self._value(code.left)) and truth(self._value(code.right))
+            case nodes.Or():
+                return truth(self._value(code.left)) or truth(self._value(code.right))
+            case nodes.Not():
+                return not truth(self._value(code.node))
+            case nodes.Concat():
+                return "".join(show(self._value(each)) for each in code.nodes)
+            case nodes.Compare(ops=[operand]):
+                return _OPERATORS[operand.op](self._value(code.expr), self._value(operand.expr))
+            case nodes.Test() if code.name in _TESTS and not isinstance(code.node, nodes.Filter):
+                # A test after a filter is a syntax error.
+                return _TESTS[code.name](*map(self._value, (code.node, *code.args)))
+            case nodes.Filter(node=nodes.Node() as filtered) if code.name in _FILTERS:
+                return _FILTERS[code.name](*map(self._value, (filtered, *code.args)))
+            case nodes.Call(node=nodes.Name(name="personalization_token"), args=[token, default]):
+                name = show(self._value(token)).removeprefix("contact.")
+                value = self._member(self.properties, name)
+                return self._value(default) if value in (None, "") else value
+        raise NotRendered(f"Not documented: {code}")
+
+    def _member(self, owner: Value, name: str) -> Value:
+        if not isinstance(owner, Mapping):
+            raise NotRendered(f"Not documented: {name} of {owner}")
+        return owner.get(name)

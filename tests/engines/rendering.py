@@ -5,12 +5,12 @@
 | Klaviyo | Django's template engine |
 | Brevo | Django's template engine, pongo2 |
 | Braze, Customer.io | Ruby's Liquid, LiquidJS |
-| HubSpot | Jinja2 |
+| HubSpot | a stand-in for Jinjava |
 | SendGrid, Iterable | handlebars.js with the helpers that the vendors document |
 | Mailchimp, ActiveCampaign, Salesforce Marketing Cloud | evaluators of the documented tags |
 
-All engines but Ruby's Liquid and pongo2 are strict: they reject what the documentation does not
-establish.
+All engines but Ruby's Liquid and pongo2 are strict: they reject what neither the documentation nor
+the vendor's engine establishes.
 """
 
 from __future__ import annotations

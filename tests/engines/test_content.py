@@ -217,7 +217,7 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
     [
         (Esp.BRAZE, Engine.RUBY_LIQUID),
         (Esp.CUSTOMER_IO, Engine.RUBY_LIQUID),
-        (Esp.HUBSPOT, Engine.JINJA2),
+        (Esp.HUBSPOT, Engine.JINJAVA),
     ],
 )
 def test_an_engine_shows_a_comment_in_a_raw_part(esp, engine):

@@ -62,17 +62,51 @@ FACTS = [
     # Django: `and` has a higher precedence than `or`.
     (Esp.BREVO, liquid("contact.A or contact.B and contact.C"), {"A": True}, "yes"),
     (Esp.BREVO, liquid("'ol' in contact.TIER"), {"TIER": "gold"}, "yes"),
-    # HubL: `and`, `or`, parentheses and expression tests, as in Jinja2.
+    # HubL: `and`, `or`, parentheses and expression tests.
     (Esp.HUBSPOT, liquid("contact.a == 'x' and (contact.b or contact.c)"), {"a": "x"}, "no"),
     (Esp.HUBSPOT, liquid("contact.tier is string_containing 'ol'"), {"tier": "gold"}, "yes"),
     (Esp.HUBSPOT, liquid("contact.tier is defined"), {}, "no"),
     (Esp.HUBSPOT, liquid("contact.tier is none"), {}, "yes"),
     (Esp.HUBSPOT, liquid("'ol' in contact.tier"), {"tier": "gold"}, "yes"),
-    # Jinjava: the integer part decides whether a number is false, and the text "false" is false.
-    (Esp.HUBSPOT, liquid("contact.n"), {"n": 0.5}, "no"),
+    # Jinjava, ObjectTruthValue: 0, an empty text and the text "false" are false.
+    (Esp.HUBSPOT, liquid("contact.n"), {"n": 0}, "no"),
     (Esp.HUBSPOT, liquid("contact.n"), {"n": -1}, "yes"),
     (Esp.HUBSPOT, liquid("contact.tier"), {"tier": "False"}, "no"),
+    # Jinjava, FloatFilter: numbers in single precision
+    (Esp.HUBSPOT, liquid("contact.n|float >= 99.99"), {"n": 99.99}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n|float < 99.99"), {"n": "99.99"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n|float == 16777217"), {"n": 16777217}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n|float == 16777216"), {"n": 16777216}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n|float == 0"), {}, "yes"),
+    # Jinjava: the type of one side decides how values are compared. Null equals null only.
+    (Esp.HUBSPOT, liquid("contact.n >= 99.99"), {"n": 99.99}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n == 3"), {"n": "3"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n == 3.0"), {"n": 3}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n < 3.0"), {"n": "0.5"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n > 3"), {}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n <= 3"), {"n": None}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n == 0"), {}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n == 0"), {"n": ""}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n in [0, 7]"), {}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n in [1, 7]"), {"n": "7"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.n in [7, 'x']"), {"n": "gold"}, "no"),
+    (Esp.HUBSPOT, liquid("contact.vip == true"), {"vip": "True"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.vip == true"), {"vip": False}, "no"),
+    (Esp.HUBSPOT, liquid("contact.vip == true"), {}, "no"),
+    (Esp.HUBSPOT, liquid("contact.vip == false"), {"vip": ""}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.vip == false"), {}, "no"),
+    (Esp.HUBSPOT, liquid('contact.n != ""'), {"n": 0}, "no"),
+    (Esp.HUBSPOT, liquid('contact.vip != ""'), {"vip": False}, "no"),
+    (Esp.HUBSPOT, liquid('contact.n ~ "" != ""'), {"n": 0}, "yes"),
+    (Esp.HUBSPOT, liquid('contact.vip ~ "" == "false"'), {"vip": False}, "yes"),
+    (Esp.HUBSPOT, liquid('contact.n ~ "" != ""'), {}, "no"),
+    (Esp.HUBSPOT, liquid("contact.tier is string_containing 'OL'"), {"tier": "gold"}, "no"),
+    (Esp.HUBSPOT, liquid("contact.tier is string_containing 'ol'"), {}, "no"),
+    # Java writes numbers in this form.
     (Esp.HUBSPOT, "{{ contact.n }} {{ contact.tier }}", {"n": 2, "tier": "x"}, "2 x"),
+    (Esp.HUBSPOT, "{{ contact.n }} {{ contact.vip }}", {"n": 3.0, "vip": True}, "3.0 true"),
+    (Esp.HUBSPOT, "{{ contact.n }}", {"n": 12345678.5}, "1.23456785E7"),
+    (Esp.HUBSPOT, "{{ contact.n }}", {"n": 1e7}, "1.0E7"),
     # SendGrid: "empty strings, zero integers, and zero floating point numbers evaluate to false".
     (Esp.SENDGRID, handlebars("if n"), {"n": 0}, "no"),
     (Esp.SENDGRID, handlebars("if n"), {"n": -1}, "yes"),
@@ -131,9 +165,6 @@ FACTS = [
     (Esp.ACTIVECAMPAIGN, activecampaign("$TIER == 'gold'"), {"TIER": "gold"}, "yes"),
     (Esp.ACTIVECAMPAIGN, activecampaign("$TIER != ''"), {}, "no"),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y'"), {"A": "x", "B": "y"}, "yes"),
-    # A public template: %IF in_string('Van: …', $AD_SOURCE)%
-    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('ol', $TIER)"), {"TIER": "gold"}, "yes"),
-    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('ol', $TIER)"), {}, "no"),
     (Esp.ACTIVECAMPAIGN, "%IF $A == 'x'%1%ELSEIF $A == 'y'%2%/IF%", {"A": "y"}, "2"),
     # AMPscript: comparisons "are not case-sensitive"; quotes are doubled; IndexOf counts from 1.
     (Esp.SALESFORCE, ampscript('@tier == "GOLD"'), {"Tier": "gold"}, "yes"),
@@ -149,6 +180,18 @@ FACTS = [
     (Esp.SALESFORCE, ampscript("@n >= -0.5 and (@n < 1 or @n > 9)"), {"N": "0"}, "yes"),
     (Esp.SALESFORCE, ampscript('IndexOf(@tier, "ol") == 2'), {"Tier": "gold"}, "yes"),
     (Esp.SALESFORCE, ampscript('IndexOf(@tier, "x") > 0'), {"Tier": "gold"}, "no"),
+    # SalesforceLabs/ampscript-core: IndexOf ignores case, texts are compared by value if one is a
+    # number, and the others are 0 then.
+    (Esp.SALESFORCE, ampscript('IndexOf(@tier, "OL") > 0'), {"Tier": "gold"}, "yes"),
+    (Esp.SALESFORCE, ampscript('@tier == "07"'), {"Tier": "7"}, "yes"),
+    (Esp.SALESFORCE, ampscript('@tier == "gold"'), {"Tier": "0"}, "yes"),
+    (Esp.SALESFORCE, ampscript('@tier == "gold"'), {"Tier": "1"}, "no"),
+    (Esp.SALESFORCE, ampscript('Concat("=", @tier) == Concat("=", "gold")'), {"Tier": "0"}, "no"),
+    (Esp.SALESFORCE, ampscript("(not Empty(@tier)) and @n == 1"), {"Tier": "x", "N": 1}, "yes"),
+    # Its tests of ProperCase and URLEncode, which were made on Marketing Cloud
+    (Esp.SALESFORCE, '%%=ProperCase("BA1R.B BR.OWN")=%%', {}, "Ba1r.b Br.own"),
+    (Esp.SALESFORCE, '%%=URLEncode("a: サ", 1, 1)=%%', {}, "a%3a+%e3%82%b5"),
+    (Esp.SALESFORCE, '%%=Replace(URLEncode("a b+c", 1, 1), "+", "%20")=%%', {}, "a%20b%2bc"),
 ]
 
 NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
@@ -165,9 +208,11 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.KLAVIYO, "{% now 'Y' %}", {}),
     (Esp.BREVO, liquid("contact.TIER == 'a\\'b'"), {}),
     (Esp.BREVO, liquid("contact.N == None"), {}),
-    # Jinja2 raises an error if it compares None. Jinjava does not, but this is not documented.
-    (Esp.HUBSPOT, liquid("contact.n > 3"), {}),
-    (Esp.HUBSPOT, liquid("contact.n > 3"), {"n": None}),
+    # Jinjava: an integer is compared with integers only, and a test after a filter is an error.
+    (Esp.HUBSPOT, liquid("contact.n > 3"), {"n": "0.5"}),
+    (Esp.HUBSPOT, liquid("contact.n > 3.0"), {"n": "x"}),
+    (Esp.HUBSPOT, liquid("contact.n == 3"), {"n": True}),
+    (Esp.HUBSPOT, liquid("contact.tier|lower is string_containing 'ol'"), {"tier": "gold"}),
     (Esp.HUBSPOT, liquid("not contact.n == 3"), {"n": 3}),
     (Esp.HUBSPOT, liquid("contact.n is even"), {"n": 3}),
     # Handlebars would read null and "" as 0.
@@ -199,7 +244,7 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp.MAILCHIMP, "*|IF:A=x|*1*|ELSE:|*2*|ELSE:|*3*|END:IF|*", {"A": "y"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$N == '1.0'"), {"N": "1"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$N > 1"), {}),
-    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('OL', $TIER)"), {"TIER": "gold"}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("in_string('ol', $TIER)"), {"TIER": "gold"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y' || $C == 'z'"), {"C": "z"}),
     (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'it\\'s'"), {}),
     (Esp.SALESFORCE, ampscript("@n < 5"), {}),
@@ -210,10 +255,9 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     # A guide: "String operands can only use == or != operators for comparison."
     (Esp.SALESFORCE, ampscript('Format(@n, "yyyyMMdd", "Date", "en-US") > 1'), {"N": "2026-11-20"}),
     (Esp.SALESFORCE, ampscript("@n == false"), {}),
-    (Esp.SALESFORCE, ampscript('@tier == "07"'), {"Tier": "7"}),
-    (Esp.SALESFORCE, ampscript('IndexOf(@tier, "OL") > 0'), {"Tier": "gold"}),
     (Esp.SALESFORCE, ampscript("@n == 1 or @n == 2 and Empty(@tier)"), {"N": 1}),
     (Esp.SALESFORCE, ampscript("not @n == 1"), {"N": 1}),
+    (Esp.SALESFORCE, ampscript("not Empty(@n) and @n == 1"), {"N": 1}),
     (Esp.SALESFORCE, ampscript("@n = 1"), {"N": 1}),
     (Esp.SALESFORCE, '%%[ IF "a]%%b" == "x" THEN ]%%yes%%[ ENDIF ]%%', {}),
 ]
@@ -289,6 +333,6 @@ def test_a_batch_has_one_result_per_case_in_order(esp):
 
 
 def test_the_result_of_a_part_that_decides_nothing_need_not_be_established():
-    template = ampscript("not Empty(@n) and @n < 5")
+    template = ampscript("(not Empty(@n)) and @n < 5")
     assert render(Esp.SALESFORCE, template, {}) == "no"
     assert render(Esp.SALESFORCE, template, {"N": 4}) == "yes"

@@ -233,6 +233,10 @@ def test_an_ordinary_value_needs_no_excuse(esp, engine, name):
 
 
 DIFFERENCES = [
+    (Esp.SALESFORCE, None, "tier | title", "jean-luc", "Jean-luc"),
+    (Esp.SALESFORCE, None, "tier | url", "é~ (a)!", "%c3%a9%7e%20(a)!"),
+    (Esp.SALESFORCE, None, "tier | url", " ", " "),
+    (Esp.SALESFORCE, None, "tier | truncate: 2", "\U0001f680\U0001f680", "\ufffd…"),
     (Esp.BRAZE, Engine.RUBY_LIQUID, "tier | lower", "ΟΔΟΣ", "οδο\u03c3"),
     (Esp.BRAZE, Engine.LIQUIDJS, "tier | url", "o'neil (work)", "o'neil%20(work)"),
     (Esp.KLAVIYO, Engine.DJANGO, "tier | truncate: 4", "cafe\u0301", "caf\u00e9"),

@@ -18,6 +18,7 @@ from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     AdministrationService,
     Core,
+    IntegrationStorage,
     IssuedKey,
     KeyValidator,
     RecipientFieldService,
@@ -82,9 +83,11 @@ class Harness:
 
     def service_with(self, fields: Any) -> RecipientFieldService:
         """Return the application service for another repository."""
+        storage = self.storage
         return RecipientFieldService(
             fields=fields,
-            history=self.storage.history,
+            history=storage.history,
+            integrations=storage.integrations if isinstance(storage, IntegrationStorage) else None,
             clock=self.clock,
             limit=self.limit,
             size_limit=self.size_limit,

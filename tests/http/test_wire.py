@@ -19,7 +19,7 @@ from recipient_fields.entrypoints.console import MAX_FORM_SIZE
 from recipient_fields.entrypoints.server.limits import MAX_HEAD_SIZE
 
 from ..support.postgres import NewDatabase
-from ..support.redaction import log_lines_with_keys
+from ..support.redaction import log_lines_with_secrets
 from ..support.service import StreamReader
 from .api import FIELDS, MEGABYTE, Api, ApiResponse, Headers, assert_contract, enveloped
 from .conftest import STORAGES
@@ -55,7 +55,7 @@ class RunningService:
         self.process.terminate()
         self._log.join()
         self.process.wait()
-        assert log_lines_with_keys(self._log.text) == []
+        assert log_lines_with_secrets(self._log.text) == []
 
     def connect(self) -> HTTPConnection:
         return HTTPConnection(self.host, self.port, timeout=30)

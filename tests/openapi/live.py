@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 
 from attrs import frozen
 
-from ..support.redaction import log_lines_with_keys
+from ..support.redaction import log_lines_with_secrets
 
 SERVE = Path(__file__).parent / "serve.py"
 
@@ -45,7 +45,7 @@ def live_service(storage_url: str) -> Iterator[Live]:
                 process.terminate()
         assert process.returncode == 0
         log.seek(0)
-        assert log_lines_with_keys(log.read()) == []
+        assert log_lines_with_secrets(log.read()) == []
 
 
 def bearer(key: str) -> dict[str, str]:

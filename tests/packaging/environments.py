@@ -70,7 +70,7 @@ class Environment:
 
     @contextmanager
     def demonstration(self) -> Iterator[list[str]]:
-        """Run `serve --demo` and yield the lines that it prints, up to the link to the console."""
+        """Run `serve --demo` and yield the lines of its greeting."""
         with subprocess.Popen(
             [
                 *(self.script("recipient-fields"), "--storage", "memory:"),
@@ -84,7 +84,7 @@ class Environment:
             assert process.stderr is not None
             try:
                 lines = [next(process.stderr)]
-                while "/console/links/" not in lines[-1]:
+                while not lines[-1].endswith("/docs\n"):
                     lines.append(next(process.stderr))
                 yield lines
             finally:

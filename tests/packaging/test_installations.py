@@ -187,10 +187,11 @@ def test_the_demonstration_of_the_readme_works_as_printed(serving: Environment) 
     with serving.demonstration() as lines:
         commands = [line for line in lines if line.startswith("curl ")]
         responses = [output(serving.run("bash", "-c", each)) for each in commands]
-        (link,) = re.findall(r"http://\S+/console/links/\S+", lines[-1])
+        (link,) = re.findall(r"http://\S+/console/links/\S+", "".join(lines))
         page = output(serving.run("curl", "-s", "-i", link))
 
-    assert [response.split()[1] for response in responses] == ["200", "201", "403"]
+    assert responses[0].startswith("Hello {{${first_name} | default: 'there'}},\n")
+    assert [response.split()[1] for response in responses[1:]] == ["201", "403"]
     assert page.split()[1] == "200"
     assert "Sign in" in page
 

@@ -436,7 +436,7 @@ def test_the_demonstration_runs_from_each_distribution(
         response = environment.run("bash", "-c", command)
 
     assert shown.stdout == f"recipient-fields, version {version}\n"
-    assert response.stdout.split()[1] == "200"
+    assert response.stdout.startswith("Hello {{${first_name} | default: 'there'}},\n")
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

@@ -15,7 +15,7 @@ from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.service.selection import open_core
 
 from ..support.command_line import Script
-from ..support.redaction import API_KEY, log_lines_with_keys
+from ..support.redaction import SECRET, log_lines_with_secrets
 from ..support.service import Service
 
 _LOAD_TESTS = ["test_history_growth.py", "test_large_catalogs.py", "test_load.py"]
@@ -35,8 +35,9 @@ def new_file() -> Iterator[Path]:
 def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     """Kill the service at the end of the block, and check its output.
 
-    Standard output must be empty. Standard error must contain no error, no traceback and no key.
-    With `shows_key`, lines that are not log lines can contain a key, which a demonstration prints.
+    Standard output must be empty. Standard error must contain no error, no traceback and no secret.
+    With `shows_key`, lines that are not log lines can contain secrets: a demonstration prints its
+    key and a link to its console.
     """
     try:
         yield service
@@ -46,8 +47,8 @@ def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     assert '"level": "error"' not in service.stderr
     assert "ERROR" not in service.stderr
     assert "Traceback" not in service.stderr
-    assert log_lines_with_keys(service.stderr) == []
-    assert shows_key or API_KEY.search(service.stderr) is None
+    assert log_lines_with_secrets(service.stderr) == []
+    assert shows_key or SECRET.search(service.stderr) is None
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ class TestStorages:
         self, start: Callable[..., Service]
     ) -> None:
         service = start("--demo", url="memory:", shows_key=True)
-        link = service.wait_for(r"works once: \S+?(/console/links/\S+)\n")[1]
+        link = service.wait_for(r"works once:\n\S+?(/console/links/\S+)\n")[1]
         browser = browse(service.url)
         browser.secrets.add(link.rpartition("/")[2])
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,18 +23,32 @@ from .conftest import new_file
 pytestmark = pytest.mark.slow
 
 
-def status_in_shell(command: str) -> int:
-    """Run the command in a shell, and return the status of the response."""
+def output_of(command: str, **settings: Any) -> str:
+    """Run the command in a shell, and return its output."""
     run = subprocess.run(
-        ["sh", "-c", command], capture_output=True, text=True, timeout=TIMEOUT, check=True
+        ["sh", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+        **settings,
     )
-    assert run.stdout.endswith("}\n")  # The next prompt begins on its own line.
-    return int(run.stdout.split()[1])
+    assert run.stdout.endswith("\n")  # The next prompt begins on its own line.
+    return run.stdout
 
 
-def status_of_request(command: str) -> int:
-    """Send the request of the command without curl, and return the status of the response."""
-    return response_of(command).status
+def results_in_shell(commands: list[str]) -> tuple[str, list[int]]:
+    """Run the commands in a shell. Return the emails, and the statuses of the other responses."""
+    emails, *others = map(output_of, commands)
+    return emails, [int(each.split()[1]) for each in others]
+
+
+def results_without_curl(commands: list[str]) -> tuple[str, list[int]]:
+    """Send the requests of the commands without curl, and return the same."""
+    first, *others = commands
+    request, _, program = first.rpartition(" | ")
+    body = json.dumps(response_of(request).document)
+    return output_of(program, input=body), [response_of(each).status for each in others]
 
 
 def response_of(command: str) -> Response:
@@ -45,7 +61,7 @@ def response_of(command: str) -> Response:
         word = words.pop(0)
         if word in options:
             options[word].append(words.pop(0))
-        elif word != "-i":
+        elif word not in {"-i", "-s"}:
             rest.append(word)
     (url,) = rest
     headers = dict(header.split(": ", 1) for header in options["-H"])
@@ -55,9 +71,23 @@ def response_of(command: str) -> Response:
 
 
 LAST_COMMAND = r"(?s)(curl .*){3}preferred_shop'?\n"
-RUNNERS = (
-    [status_of_request] if shutil.which("curl") is None else [status_of_request, status_in_shell]
-)
+RUNNERS = [results_without_curl] + ([results_in_shell] if shutil.which("curl") else [])
+EMAILS = """\
+Hello {{${first_name} | default: 'there'}},
+tier: {{custom_attribute.${loyalty_tier} | upcase}}
+{% if custom_attribute.${loyalty_tier} == "gold" %}
+A gift is waiting for you.
+{% endif %}
+Unsubscribe: {{${set_user_to_unsubscribed_url}}}
+
+Hello {{ first_name|default:'there' }},
+tier: {{ person|lookup:'Loyalty Tier'|default_if_none:''|upper }}
+{% if person|lookup:'Loyalty Tier' == "gold" %}
+A gift is waiting for you.
+{% endif %}
+Unsubscribe: {% unsubscribe_link %}
+"""
+"""The emails that the first command prints, for Braze and Klaviyo."""
 
 
 @pytest.fixture
@@ -88,10 +118,28 @@ def commands(service: Service) -> list[str]:
 
 
 @pytest.mark.parametrize("run", RUNNERS)
-def test_the_responses_to_the_three_commands_are_200_201_and_403(
-    demonstration: Service, run: Callable[[str], int]
+def test_the_commands_print_an_email_create_a_field_and_are_forbidden(
+    demonstration: Service, run: Callable[[list[str]], tuple[str, list[int]]]
 ) -> None:
-    assert [run(command) for command in commands(demonstration)] == [200, 201, 403]
+    assert run(commands(demonstration)) == (EMAILS, [201, 403])
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_the_greeting_is_before_the_log_and_begins_with_the_console(
+    start: Callable[..., Service], log_format: str
+) -> None:
+    service = start("--demo", "--log-format", log_format, shows_key=True)
+    service.wait_for("process_id")
+
+    greeting, _, log = service.stderr.partition(f"open {service.url}/docs\n")
+    first, _, console, link, _, api, *_ = greeting.splitlines()
+    assert first == f"Recipient Fields is listening on {service.url}"
+    assert console == "To open the console, use this link, which works once:"
+    assert link == link_of(service)
+    assert api.startswith("To call the API, paste these commands into another terminal.")
+    assert "recipient_fields.audit" not in service.stderr
+    assert log.count("\n") == 1
+    assert "listening on" in log
 
 
 def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
@@ -100,7 +148,7 @@ def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
 
     assert service.url.startswith("http://[::1]:")
     for run in RUNNERS[-1:]:
-        assert [run(command) for command in commands(service)] == [200, 201, 403]
+        assert run(commands(service)) == (EMAILS, [201, 403])
 
 
 def test_it_creates_one_organization_one_key_and_fields_of_each_origin(
@@ -116,17 +164,6 @@ def test_it_creates_one_organization_one_key_and_fields_of_each_origin(
     assert len(keys) == 1
     assert len(fields) == 8
     assert {field["source"] for field in fields} == {"api", "manual", "integration"}
-
-
-def test_one_command_exports_an_email_for_both_esps(demonstration: Service) -> None:
-    (command,) = [each for each in commands(demonstration) if "content_exports" in each]
-
-    exports = response_of(command).document["exports"]
-
-    assert [each["error"] for each in exports] == [None, None]
-    braze, klaviyo = (each["content"] for each in exports)
-    assert "{{custom_attribute.${loyalty_tier} | upcase}}" in braze
-    assert "{{ person|lookup:'Loyalty Tier'|default_if_none:''|upper }}" in klaviyo
 
 
 def test_the_history_has_a_change_of_a_field(demonstration: Service) -> None:
@@ -153,7 +190,9 @@ def test_a_second_start_keeps_the_data_and_reports_it(
 
     again = start("--demo")  # The fixture checks that it prints no key.
 
-    again.wait_for(r"The storage already has data")
+    again.wait_for(
+        r"The storage has the demonstration data of an earlier start, .*\n.* add --reset"
+    )
     assert again.client(printed_key(demonstration)).fields() == before
 
 
@@ -171,6 +210,47 @@ def test_a_storage_with_an_organization_gets_no_demonstration_data(
     }
 
 
+def test_reset_deletes_the_data_and_starts_again(
+    demonstration: Service, start: Callable[..., Service], script: Script
+) -> None:
+    former = printed_key(demonstration)
+    demonstration.client(former).create(name="Shoe size", data_type="number")
+    demonstration.stop()
+
+    again = start("--demo", "--reset", shows_key=True)
+    again.wait_for(LAST_COMMAND)
+
+    assert results_without_curl(commands(again)) == (EMAILS, [201, 403])
+    assert "shoe_size" not in {each["key"] for each in again.client(printed_key(again)).fields()}
+    assert again.client(former)("GET", FIELDS).status == 401
+    assert "recipient_fields.audit" not in again.stderr
+    assert len(script("organizations", "list", "--json").document()["organizations"]) == 1
+
+
+@pytest.mark.parametrize("name", ["Acme", "Demonstration"])
+def test_reset_deletes_nothing_of_others(script: Script, name: str) -> None:
+    script("organizations", "create", name)
+
+    run = script("serve", "--demo", "--reset", "--listen", "127.0.0.1:0")
+
+    assert run.failure() == (
+        f"The storage also has the organization 1, {name}, so nothing was deleted. Omit --reset, or"
+        " use another storage: --storage sqlite:PATH."
+    )
+    listed = script("organizations", "list", "--json").document()["organizations"]
+    assert listed == [{"id": 1, "name": name}]
+
+
+def test_a_reset_of_an_empty_storage_is_a_first_start(start: Callable[..., Service]) -> None:
+    service = start("--demo", "--reset", shows_key=True)
+
+    assert len(service.client(printed_key(service)).fields()) == 8
+
+
+def test_reset_requires_a_demonstration(script: Script) -> None:
+    assert script("serve", "--reset").usage_error() == "--reset requires --demo."
+
+
 def test_demonstration_and_address_can_be_set_in_the_environment(
     start: Callable[..., Service],
 ) -> None:
@@ -184,21 +264,21 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
     assert len(service.client(printed_key(service)).fields()) == 8
 
 
-def test_one_line_has_the_address_of_the_console_and_a_link_that_signs_in(
+def test_a_link_opens_the_console_once(
     demonstration: Service, start: Callable[..., Service]
 ) -> None:
-    address, link = console_and_link(demonstration)
+    link = link_of(demonstration)
     page = Client(demonstration.url).send("GET", urlsplit(link).path, None, {})
     home = Client(demonstration.url).send("GET", "/", None, {"Accept": "text/html"})
 
-    assert address == f"{demonstration.url}/console"
+    assert link.startswith(f"{demonstration.url}/console/links/")
     assert page.status == 200
     assert b"This link signs" in page.body
     assert b"demo@recipient-fields.example" in page.body
     assert home.headers["Location"] == "/console"
     demonstration.stop()
     assert demonstration.stderr.count(link.rpartition("/")[2]) == 1
-    assert console_and_link(start("--demo"))[1] != link  # Each start prints another link.
+    assert link_of(start("--demo")) != link  # Each start prints another link.
 
 
 def test_the_link_has_the_configured_address(start: Callable[..., Service]) -> None:
@@ -206,12 +286,8 @@ def test_the_link_has_the_configured_address(start: Callable[..., Service]) -> N
 
     service = start("--demo", "--console-url", url, shows_key=True)
 
-    address, link = console_and_link(service)
-    assert address == f"{url}/console"
-    assert link.startswith(f"{url}/console/links/")
+    assert link_of(service).startswith(f"{url}/console/links/")
 
 
-def console_and_link(service: Service) -> tuple[str, str]:
-    line = r"To open the console at (\S+), sign in with this link, which works once: (\S+)\n"
-    found = service.wait_for(line)
-    return found[1], found[2]
+def link_of(service: Service) -> str:
+    return service.wait_for(r"use this link, which works once:\n(\S+)\n")[1]

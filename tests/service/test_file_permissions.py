@@ -91,6 +91,19 @@ def test_only_the_owner_can_read_a_new_audit_log(run: Callable[..., None], file:
     assert permissions(audit_log) == 0o600
 
 
+def test_only_the_owner_can_read_a_new_plan(run: Callable[..., None], file: Path) -> None:
+    document, saved = file.with_name("fields.yaml"), file.with_name("plan.json")
+    document.write_text("fields: {}")
+    plan = ("plan", str(document), "--organization", 1, "--out", str(saved))
+    run(*CREATE)
+    run(*plan)
+    assert permissions(saved) == 0o600
+
+    saved.chmod(0o640)
+    run(*plan)
+    assert permissions(saved) == 0o640
+
+
 def test_existing_files_keep_their_permissions(run: Callable[..., None], file: Path) -> None:
     run(*CREATE)
     audit_log = file.with_name("audit.log")

@@ -173,13 +173,13 @@ def test_a_terminal_shows_the_address_once() -> None:
     assert not output.startswith("{")
 
 
-def test_a_demonstration_at_a_terminal_shows_the_address_once_and_first(tmp_path: Path) -> None:
+def test_a_demonstration_at_a_terminal_shows_its_greeting_before_the_log(tmp_path: Path) -> None:
     storage = f"sqlite:{tmp_path / 'fields.db'}"
 
-    for message in ("The API key, shown this once", "The storage already has data"):
+    for message in ("The API key, shown this once", "add --reset"):
         output = terminal_output("--demo", storage=storage)
-        assert output.count("listening on") == 1
-        assert output.index("listening on") < output.index(message)
+        assert output.startswith("Recipient Fields is listening on")
+        assert output.index(message) < output.index("recipient_fields.service")
 
 
 def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
@@ -189,10 +189,10 @@ def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
     service.wait_for('"listening on')
 
     assert service.messages[0] == f"Recipient Fields is listening on {service.url}"
-    assert service.messages[1].startswith("The API key, shown this once: ")
+    assert f"{service.url}/console/links/" in service.messages[3]
     assert [line["event"] for line in lifetime(service)] == [f"listening on {service.url}"]
-    assert service.messages[-2].endswith(f"in a browser, open {service.url}/docs")
-    assert f"works once: {service.url}/console/links/" in service.messages[-1]
+    assert service.messages[-2].startswith("The API key, shown this once: ")
+    assert service.messages[-1].endswith(f"in a browser, open {service.url}/docs")
     assert service.stderr.splitlines()[-1].startswith("{")
 
 

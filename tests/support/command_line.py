@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from recipient_fields.entrypoints.cli import main
 
-from .redaction import API_KEY
+from .redaction import SECRET
 from .waiting import TIMEOUT
 
 SCRIPT = str(Path(sys.executable).with_name("recipient-fields"))
@@ -33,7 +33,7 @@ NOT_CONFIRMED = (
 
 @frozen
 class Run:
-    """The result of a command. Standard error must not contain a key.
+    """The result of a command. Standard error must not contain a secret.
 
     `err` is standard error without `storage`, the line that names the storage.
     """
@@ -49,7 +49,7 @@ class Run:
         return cls(status, out, STORAGE_LINE.sub("", err), "".join(STORAGE_LINE.findall(err)))
 
     def __attrs_post_init__(self) -> None:
-        assert API_KEY.search(self.err) is None
+        assert SECRET.search(self.err) is None
 
     def document(self) -> Any:
         """Return the JSON document on standard output; the command must have succeeded."""

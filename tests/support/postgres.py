@@ -42,7 +42,8 @@ _WHEEL = PROGRAMS.parts[0]
 _LIBRARIES = Path(f"{_WHEEL}.libs")
 """The folder of the libraries of these programs."""
 
-# fsync protects data from a crash of the machine. The tests crash only PostgreSQL.
+# fsync protects data from a crash of the machine. The tests crash only PostgreSQL. Nothing that the
+# service stores or sends depends on the time zone and the style of dates, so they are unusual.
 _SETTINGS = """
 listen_addresses = '127.0.0.1'
 fsync = off
@@ -51,6 +52,8 @@ max_connections = 40
 shared_buffers = 32MB
 autovacuum = off
 lc_messages = 'C'
+timezone = 'Pacific/Kiritimati'
+datestyle = 'German'
 """
 
 

@@ -1,18 +1,23 @@
-"""Search of logs for API keys, which they must not contain."""
+"""Search of logs for secrets, which they must not contain."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-API_KEY = re.compile(r"rfk_[0-9A-Za-z]{5}")
-"""Matches the beginning of an API key that is longer than the prefix that logs may contain."""
+SECRET = re.compile(
+    r"rfk_[0-9A-Za-z]{5}"  # an API key that is longer than the prefix that logs may contain
+    r"|(?<![\w-])(?=[a-z0-9_-]*[A-Z])(?=[A-Z0-9_-]*[a-z])[\w-]{43}(?![\w-])"  # a random token
+    r"|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])",  # the token of the forms of a session
+    re.ASCII,
+)
+"""Matches an API key, a token of an invitation, a link, a session or a form, and a CSRF token."""
 REDACTED = "[API key]"
 """The text with which the service replaces an API key in its log."""
 
 
-def log_lines_with_keys(stderr: str) -> list[str]:
-    """Return the log lines on standard error that contain a key, redacted or not.
+def log_lines_with_secrets(stderr: str) -> list[str]:
+    """Return the log lines on standard error that contain a secret, redacted or not.
 
     Only JSON lines are log lines. Other lines are for the person at the terminal, and the
     demonstration prints its key there.
@@ -20,12 +25,12 @@ def log_lines_with_keys(stderr: str) -> list[str]:
     return [
         line
         for line in stderr.splitlines()
-        if line.startswith("{") and (API_KEY.search(line) or REDACTED in line)
+        if line.startswith("{") and (SECRET.search(line) or REDACTED in line)
     ]
 
 
-class KeyDetector(logging.Handler):
-    """Collects the records of this process that contain a key, before any redaction."""
+class SecretDetector(logging.Handler):
+    """Collects the records of this process that contain a secret, before any redaction."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,5 +39,5 @@ class KeyDetector(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = f"{self._formatter.format(record)} {getattr(record, 'facts', '')}"
-        if API_KEY.search(text):
+        if SECRET.search(text):
             self.found.append(text)

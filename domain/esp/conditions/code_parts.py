@@ -39,7 +39,7 @@ class Caveat:
     message: str
 
 
-_BLANK = re.compile(r"(?:\s++|\{%(?:(?!%\}).)*+%\})++", re.DOTALL)
+_BLANK = re.compile(r"(?>(?:\s++|\{%(?>(?:(?!%\}).)*)%\})+)", re.DOTALL)
 """White space and tags. A search for tags would scan the rest of the text after each `{%`."""
 _VALUE = Atom("{operand}")
 _NO_TEST = Atom("")
@@ -92,15 +92,16 @@ class Language:
     reading of dates and one of instants, or refuses these comparisons.
 
     `missing_number` defines which comparisons of numbers need a guard. If `guards_contains` is
-    true, `contains` is only evaluated, or only counts, for values that are set. An operator that
-    `order` does not contain is the negation of its opposite. If `equal_number` is None, two tests
-    of the order replace it. `number_literal` is `{value}`, or code with it; `zero` is the literal
-    0 if it differs, and `false` the test for false if it is not `equal`.
+    true, `contains` is only evaluated, or only counts, for values that are set. If `guards_false`
+    is true, an empty text equals false. An operator that `order` does not contain is the negation
+    of its opposite. If `equal_by_order` is true, two tests of the order replace the equality of
+    numbers. `equal_texts` is the test of two texts, and `false` the test for false, if it is not
+    `equal`. `zero` is the literal 0 if it differs. If `decimal_literals` is true, 3 is `3.0`.
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
-    with 0, `numeric_text_caveat` to comparisons with a text such as "10", and `option_caveat` to
-    those of a text field with allowed values. `nesting` contains the pattern of code with a block
-    in a block, and the caveat about it.
+    with 0, `numeric_text_caveat` to comparisons with a text such as "10", `option_caveat` to those
+    of a text field with allowed values, and `joined_caveat` to code that joins tests. `nesting`
+    contains the pattern of code with a block in a block, and the caveat about it.
     """
 
     write: Callable[[Language, Formula, str, str], str]
@@ -124,9 +125,11 @@ class Language:
     true: Atom = _VALUE
     false: Atom | None = None
     equal: Atom = _EQUAL
+    equal_texts: Atom | None = None
     equal_by_order: bool = False
     missing_number: Missing = Missing.UNKNOWN
     guards_equality: bool = False
+    guards_false: bool = False
     order: Mapping[Operator, Atom] = {
         Operator.LESS: Atom("{operand} < {value}"),
         Operator.AT_MOST: Atom("{operand} <= {value}"),
@@ -140,6 +143,7 @@ class Language:
     zero_caveat: Caveat | None = None
     numeric_text_caveat: Caveat | None = None
     option_caveat: Caveat | None = None
+    joined_caveat: Caveat | None = None
     nesting: tuple[re.Pattern[str], Caveat] | None = None
 
     def find_nesting(self, code: str) -> Caveat | None:

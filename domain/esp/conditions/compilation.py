@@ -18,7 +18,7 @@ from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
 from ..names.warnings import name_warnings
 from .code_parts import Caveat
-from .formulas import atoms
+from .formulas import Atom, atoms
 from .languages import LANGUAGES
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
@@ -142,10 +142,11 @@ def _compile(
             f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
         )
     code = language.write(language, formula, language.text(then), language.text(otherwise))
-    nesting = language.find_nesting(code)
-    if nesting is not None:
-        places = (each.position for each in comparisons(condition) if each.position is not None)
-        translation.warn(nesting, places)
+    joined = None if isinstance(formula, Atom) else language.joined_caveat
+    for caveat in (language.find_nesting(code), joined):
+        if caveat is not None:
+            places = (each.position for each in comparisons(condition) if each.position is not None)
+            translation.warn(caveat, places)
     prelude = None
     if DIALECTS[esp].prelude is not None:
         prelude = _prelude(translation) or None

@@ -161,28 +161,30 @@ _NO_BOOLEANS = Caveat(
     WarningCode.NO_BOOLEAN_FIELDS,
     "{title} has no boolean fields. Store the texts true and false: the code compares with them.",
 )
-_NUMERIC_TEXT = Caveat(
-    WarningCode.NUMERIC_TEXT,
-    "{title} does not document whether it compares texts that are numbers by value.",
+_NO_CASE = Caveat(
+    WarningCode.CASE_INSENSITIVE, "{title} compares and searches texts without regard to case."
 )
-_NO_CASE = Caveat(WarningCode.CASE_INSENSITIVE, "{title} compares texts without regard to case.")
 _UNKNOWN_CASE = Caveat(
     WarningCode.UNKNOWN_CASE_AND_SPACES,
     "{title} does not document whether comparisons of texts are case-sensitive, and whether they"
     " ignore white space at the ends.",
 )
+_SECONDARY_ORDER = Caveat(
+    WarningCode.SECONDARY_SOURCES,
+    "Only secondary sources establish that {title} orders numbers.",
+)
 _SECONDARY_OPERATORS = Caveat(
     WarningCode.SECONDARY_SOURCES, "Only secondary sources establish the operators of {title}."
 )
 
-_NOT_EMPTY = (Atom("NOT EMPTY({operand})", "EMPTY({operand})"),)
-_NOT_NONE = Atom("{operand} is not none", "{operand} is none")
+# In https://github.com/SalesforceLabs/ampscript-core, NOT negates all that follows it.
+_NOT_EMPTY = (Atom("(NOT EMPTY({operand}))", "EMPTY({operand})"),)
 _NOT_EMPTY_TEXT = (Atom("{operand} != ''"),)
 
-_ACTIVECAMPAIGN_OPERATORS = Caveat(
+_UNKNOWN_COMPARISON = Caveat(
     WarningCode.UNKNOWN_COMPARISON,
-    "Only secondary sources establish the operators of {title}. None states whether case, white"
-    " space at the ends, and zeros as in 3.0 matter.",
+    "{title} does not document whether case, white space at the ends, and zeros as in 3.0 matter."
+    " Sources disagree whether %/IF% or %ENDIF% ends a block. Test the email.",
 )
 
 LANGUAGES: Mapping[Esp, Language] = {
@@ -197,13 +199,17 @@ LANGUAGES: Mapping[Esp, Language] = {
             r"(?s)\A(?!(?:(?!%%).)*(?:%%(?:(?!%%).)*%%(?:(?!%%).)*)*\Z)"
             r"|\A(?:%(?!%)|%%%)|(?:(?<!%)%|%%%)\Z"
         ),
-        negation="NOT ({test})",
         joiners=(" AND ", " OR "),
         is_set=_NOT_EMPTY,
         number_is_set=_NOT_EMPTY,
-        true=Atom("{operand} == true"),
-        equal=Atom("{operand} == {value}"),
+        true=Atom("{operand} == true", "{operand} != true"),
+        # The text "0" equals each text that is no number, and "1" equals "1.0".
+        equal_texts=Atom(
+            'CONCAT("=", {operand}) == CONCAT("=", {value})',
+            'CONCAT("=", {operand}) != CONCAT("=", {value})',
+        ),
         guards_equality=True,
+        order=_ORDER_WITH_OPPOSITES,
         readings={
             DataType.DATE: Reading(
                 # The function also reads a missing value if the guard before it does not hold.
@@ -212,19 +218,9 @@ LANGUAGES: Mapping[Esp, Language] = {
             ),
         },
         refused={Feature.INSTANT_COMPARISON: _NO_INSTANTS},
-        contains=Atom("INDEXOF({operand}, {value}) > 0"),
+        contains=Atom("INDEXOF({operand}, {value}) > 0", "INDEXOF({operand}, {value}) == 0"),
         guards_contains=True,
-        caveats={
-            Feature.TEXT_EQUALITY: (_NO_CASE,),
-            Feature.CONTAINS: (
-                Caveat(
-                    WarningCode.UNKNOWN_CASE,
-                    "Only secondary sources establish that INDEXOF is 0 if {title} does not find"
-                    " the text. No source establishes whether it is case-sensitive.",
-                ),
-            ),
-        },
-        numeric_text_caveat=_NUMERIC_TEXT,
+        caveats=dict.fromkeys((Feature.TEXT_EQUALITY, Feature.CONTAINS), (_NO_CASE,)),
     ),
     Esp.MAILCHIMP: Language(
         write=write_nested_blocks,
@@ -258,18 +254,16 @@ LANGUAGES: Mapping[Esp, Language] = {
                     "{title} does not document whether 3 equals 3.0.",
                 ),
             ),
-            Feature.ORDER: (
-                Caveat(
-                    WarningCode.SECONDARY_SOURCES,
-                    "Only secondary sources establish that {title} compares numbers.",
-                ),
-            ),
+            Feature.ORDER: (_SECONDARY_ORDER,),
         },
         zero_caveat=Caveat(
             WarningCode.UNKNOWN_ZERO,
             "{title} does not document how it reads the number 0.",
         ),
-        numeric_text_caveat=_NUMERIC_TEXT,
+        numeric_text_caveat=Caveat(
+            WarningCode.NUMERIC_TEXT,
+            "{title} does not document whether it compares texts that are numbers by value.",
+        ),
         nesting=(
             re.compile(r"(?s)\*\|IF:(?:(?!\*\|END:IF\|\*).)*\*\|IF:"),
             Caveat(
@@ -313,12 +307,16 @@ LANGUAGES: Mapping[Esp, Language] = {
     ),
     Esp.HUBSPOT: Language(
         write=write_inline,
-        is_set=(_NOT_NONE, Atom('{operand} != ""', '{operand} == ""')),
-        number_is_set=(_NOT_NONE, Atom('{operand}|string != ""', '{operand}|string == ""')),
+        is_set=(
+            Atom("{operand} is not none", "{operand} is none"),
+            Atom('{operand} != ""', '{operand} == ""'),
+        ),
+        # 0 and false equal an empty text, but their texts don't.
+        number_is_set=(Atom('{operand} ~ "" != ""', '{operand} ~ "" == ""'),),
+        decimal_literals=True,  # beside an integer, a number that is stored as "0.5" is an error
         missing_number=Missing.IS_ZERO,
-        readings={DataType.NUMBER: Reading("{operand}|float"), **_LOWER_CASE},
-        booleans=_TEXT_BOOLEANS,
-        true=_IS_TRUE_TEXT,
+        guards_false=True,
+        true=Atom("{operand} == true", "{operand} != true"),
         contains=Atom("{operand} is string_containing {value}"),
         refused=_without_dates("the form in which an email reads a date is not established."),
         caveats=dict.fromkeys(
@@ -365,6 +363,11 @@ LANGUAGES: Mapping[Esp, Language] = {
                 ),
             ),
         },
+        zero_caveat=Caveat(
+            WarningCode.UNKNOWN_ZERO,
+            '{title} does not document whether the number 0 equals the text "0", with which the'
+            " code compares it.",
+        ),
         numeric_text_caveat=Caveat(
             WarningCode.NUMERIC_TEXT,
             "{title} compares texts that are numbers by value: 1.0 equals 1.",
@@ -386,7 +389,9 @@ LANGUAGES: Mapping[Esp, Language] = {
         caveats={
             feature: (_SECONDARY_OPERATORS, *_DJANGO_NUMBERS.get(feature, ()))
             for feature in Feature
+            if feature not in {Feature.TEXT_SET, Feature.DATE_SET}  # `if` without an operator
         },
+        joined_caveat=_SECONDARY_OPERATORS,
         option_caveat=Caveat(
             WarningCode.UNKNOWN_OPTION_FORM,
             "{title} does not document whether an email contains the value or the label of an"
@@ -407,16 +412,19 @@ LANGUAGES: Mapping[Esp, Language] = {
         quotes_numbers=True,
         booleans=("'false'", "'true'"),
         true=Atom("{operand} == 'true'"),
-        contains=Atom("in_string({value}, {operand})"),
-        refused=_without_dates("the form in which an email reads a date is not established."),
+        refused={
+            Feature.CONTAINS: "No source establishes a test of {title} for a part of a text.",
+            **_without_dates("the form in which an email reads a date is not established."),
+        },
         caveats={
-            **dict.fromkeys(Feature, (_ACTIVECAMPAIGN_OPERATORS,)),
+            **dict.fromkeys(Feature, (_UNKNOWN_COMPARISON,)),
             **dict.fromkeys(
                 (Feature.TRUE, Feature.FALSE, Feature.BOOLEAN_SET),
-                (_ACTIVECAMPAIGN_OPERATORS, _NO_BOOLEANS),
+                (_UNKNOWN_COMPARISON, _NO_BOOLEANS),
             ),
             Feature.ORDER: (
-                _ACTIVECAMPAIGN_OPERATORS,
+                _UNKNOWN_COMPARISON,
+                _SECONDARY_ORDER,
                 Caveat(
                     WarningCode.NUMBER_AS_TEXT,
                     "{title} can order numbers as texts, so that 99 comes after 100.",

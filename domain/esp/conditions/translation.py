@@ -183,7 +183,8 @@ class Translation:
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
                 self._warn(self.language.numeric_text_caveat)
-            return self._test(self._term(operand), self.language.equal, literal)
+            equal_texts = self.language.equal_texts or self.language.equal
+            return self._test(self._term(operand), equal_texts, literal)
         if value is True:
             self._require(Feature.TRUE)
             return self._test(self._reading(operand), self.language.true)
@@ -199,7 +200,9 @@ class Translation:
     def _guarded_zero(self, operand: Operand) -> Formula:
         """Return the test for 0 or false, with the guard that a missing value requires."""
         reads_missing_as_zero = (
-            operand.data_type is DataType.NUMBER and self.language.missing_number is Missing.IS_ZERO
+            self.language.missing_number is Missing.IS_ZERO
+            if operand.data_type is DataType.NUMBER
+            else self.language.guards_false
         )
         if reads_missing_as_zero or self.language.guards_equality:
             return self._guarded(operand, self._zero(operand))

@@ -3,7 +3,7 @@
 from .check import CheckedContent, check_content
 from .export import ContentExporter, ExportedContent, export_content
 from .options import MAX_LITERAL_LENGTH, MAX_LITERALS, ExportOptions
-from .report import RejectedWarning, UnnamedField
+from .report import RejectedWarning, UnfoundName, UnnamedField
 
 __all__ = [
     "MAX_LITERALS",
@@ -13,6 +13,7 @@ __all__ = [
     "ExportOptions",
     "ExportedContent",
     "RejectedWarning",
+    "UnfoundName",
     "UnnamedField",
     "check_content",
     "export_content",

@@ -57,5 +57,5 @@ def check_content(
     violations = find_violations(content, resolver)
     report = Report(content.lines, strict, violations)
     ContentTags(content, to_texts(literals)).warn(None, resolver, report)
-    warnings = report.finish()
-    return CheckedContent(keys=content.keys_among(names.by_key), warnings=warnings)
+    warnings, used = report.finish(), content.keys()
+    return CheckedContent(keys=tuple(key for key in used if key in names.by_key), warnings=warnings)

@@ -23,10 +23,21 @@ class UnnamedField(LocatedViolation):
 
 
 @frozen
+class UnfoundName(ContentWarning):
+    """A warning about a name that the last sync did not find, and a similar one that it found."""
+
+    proposal: NameProposal = field(kw_only=True)
+
+
+@frozen
 class RejectedWarning(LocatedViolation):
-    """A warning that is a violation, because it is not permitted."""
+    """A warning that is a violation, because it is not permitted.
+
+    `proposal` is that of an UnfoundName.
+    """
 
     warning: WarningCode = field(kw_only=True)
+    proposal: NameProposal | None = field(default=None, kw_only=True)
 
 
 class Report:
@@ -44,11 +55,16 @@ class Report:
             kind: {} for kind in WarningKind
         }
 
-    def warn(self, offset: int, code: WarningCode, message: str) -> None:
+    def warn(
+        self, offset: int, code: WarningCode, message: str, proposal: NameProposal | None = None
+    ) -> None:
         """Add a warning. Equal ones are reported once, and up to 1,000 of each kind."""
         warnings = self._warnings[code.kind]
         if len(warnings) < MAX_WARNINGS:
-            warnings[self._lines.warning(offset, code, message)] = None
+            warning = self._lines.warning(offset, code, message)
+            if proposal is not None:
+                warning = UnfoundName(**asdict(warning, recurse=False), proposal=proposal)
+            warnings[warning] = None
 
     def refuse(
         self,
@@ -109,4 +125,7 @@ def _with_each_caveat_once(warnings: Iterable[ContentWarning]) -> Iterator[Conte
 
 def _as_violation(warning: ContentWarning) -> LocatedViolation:
     located = warning.position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))
-    return RejectedWarning(**asdict(located, recurse=False), warning=warning.code)
+    proposal = warning.proposal if isinstance(warning, UnfoundName) else None
+    return RejectedWarning(
+        **asdict(located, recurse=False), warning=warning.code, proposal=proposal
+    )

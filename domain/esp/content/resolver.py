@@ -18,7 +18,7 @@ class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once."""
 
     def __init__(self, codes: FieldCodes, target: Target) -> None:
-        super().__init__(codes.names.by_key)
+        super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}

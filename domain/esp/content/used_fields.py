@@ -47,7 +47,7 @@ class UsedFields:
         """Warn of the ESP names of the fields, wherever these are used."""
         for warning in name_warnings(self._codes()):
             for offset in (each for key in warning.keys for each in self._offsets[key]):
-                self._report.warn(offset, warning.code, warning.message)
+                self._report.warn(offset, warning.code, warning.message, warning.proposal)
 
     def meant_keys(self) -> Mapping[str, str]:
         """Return the keys of the fields that the keys of references mean."""

@@ -1,4 +1,4 @@
-"""The changes that a sync makes to ESP names."""
+"""The changes that a sync makes to ESP names, and the fields that it links."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from itertools import chain
 from attrs import frozen
 
 from ...fields.catalog_changes import CatalogChanges
-from ...fields.field import RecipientField
+from ...fields.field import FieldDefinition, RecipientField
 from ...identity import FieldId, IntegrationId
 from ..integrations import Integration
-from .esp_names import EspName, EspNames
+from .esp_names import EspName, EspNames, NameState
 
-__all__ = ["NameChange"]
+__all__ = ["Link", "NameChange"]
 
 
 @frozen(kw_only=True)
 class NameChange:
-    """A field whose ESP name, or the state of it, changes at one integration."""
+    """A field whose ESP name, or the state of it, changes at one integration.
+
+    `before` is None for a field that is created, or that had no name.
+    """
 
     field: RecipientField
     integration_id: IntegrationId
@@ -31,23 +34,42 @@ class NameChange:
         return self.field.id, self.integration_id, _shown(self.before), _shown(self.after)
 
 
+@frozen
+class Link:
+    """A field of the ESP that becomes the counterpart of another field, which stands for it."""
+
+    definition: RecipientField
+    counterpart: FieldDefinition
+
+
 def plan_name_changes(
-    names: EspNames, integration: Integration, changes: CatalogChanges
+    before: EspNames, after: EspNames, integration_id: IntegrationId, changes: CatalogChanges
 ) -> tuple[NameChange, ...]:
-    """Return the changes that a sync makes to the ESP names of stored fields, by field and id.
+    """Return the changes that a sync of the integration makes to ESP names, by field and id.
 
-    `integration` is the integration after the sync, and `changes` are those of the fields. A field
-    that is created or removed is not listed. If one is removed, the names that were set for it at
-    other integrations can become those of other fields.
+    `before` and `after` are the names then, and `changes` are those of the fields. A field that is
+    removed is not listed, and one that is created only if its name is ambiguous. If a field is
+    removed, the names that were set for it at other integrations can become those of other fields.
     """
-    after = _names_after(names, integration, changes)
-    affected = {integration.id}
+    affected = {integration_id}
     for field in changes.deleted:
-        affected.update(each.id for each in names.integrations.values() if field.id in each.names)
-    return tuple(_changes(names, after, sorted(affected)))
+        affected.update(each.id for each in before.integrations.values() if field.id in each.names)
+    return tuple(_changes(before, after, sorted(affected)))
 
 
-def _names_after(names: EspNames, integration: Integration, changes: CatalogChanges) -> EspNames:
+def find_links(after: EspNames, created: Iterable[FieldDefinition]) -> Iterator[Link]:
+    """Yield the links of the created fields for which another field stands after the sync."""
+    for each in created:
+        definition = after.definition_of(after.by_key[each.key])
+        if definition is not None:
+            yield Link(definition, each)
+
+
+def names_after(names: EspNames, integration: Integration, changes: CatalogChanges) -> EspNames:
+    """Return the names after these changes, with the integration as it is then.
+
+    The ids of created fields are provisional.
+    """
     gone = {field.id for field in changes.deleted}
     updated = {update.after.id: update.after for update in changes.updated}
     kept = [updated.get(field.id, field) for field in names.fields if field.id not in gone]
@@ -70,9 +92,10 @@ def _changes(
     for field in after.fields:
         old = old_fields.get(field.id)
         for integration_id in integration_ids:
-            if old is None or field.origin.integration_id == integration_id:
+            new_name = after.find(field, integration_id)
+            if old is None and not _is_own_and_ambiguous(new_name, field, integration_id):
                 continue
-            old_name, new_name = before.find(old, integration_id), after.find(field, integration_id)
+            old_name = None if old is None else before.find(old, integration_id)
             if _shown(old_name) != _shown(new_name):
                 yield NameChange(
                     field=field,
@@ -80,6 +103,13 @@ def _changes(
                     before=old_name,
                     after=new_name,
                 )
+
+
+def _is_own_and_ambiguous(
+    name: EspName | None, field: RecipientField, integration_id: IntegrationId
+) -> bool:
+    is_own = field.origin.integration_id == integration_id
+    return is_own and name is not None and name.state is NameState.AMBIGUOUS
 
 
 def _shown(name: EspName | None) -> object:

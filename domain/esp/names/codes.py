@@ -30,11 +30,13 @@ from ..recognition.codes import find_unclosed, is_certainly_foreign
 from ..recognition.vocabularies import WITH_ANY_NAME
 from ..surfaces import SURFACE_RULES, ValueForm
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
+from .proposals import NameProposals
 
 __all__ = ["FieldCode", "FieldCodes"]
 
 _STATES = {
     NameState.FOUND: "the last sync found it",
+    NameState.AMBIGUOUS: "the last sync found it",
     NameState.MISSING: "the last sync did not find it",
     NameState.UNKNOWN: "no sync has found it yet",
 }
@@ -50,8 +52,11 @@ class FieldCode:
     `name_from` is FIELD for the field's own code, and None if the field has no ESP name. `esp_name`
     is None in the second case, and if its own code does not say which field of the ESP it inserts.
     For each code that is None, there is a refusal: sentences with the reason and what helps.
-    `proposal` is a name to set, if the field has none at an integration. `preludes` contains code
-    that must precede both codes, by the variable that it sets.
+
+    If the name is not certain, `similar_names` are those that the last sync found and that differ
+    from it only in case, spaces and punctuation. `proposal` is a name to set: a free one for a
+    field without a name, or the similar one for a name that the last sync did not find. `preludes`
+    contains code that must precede both codes, by the variable that it sets.
     """
 
     field: RecipientField
@@ -63,6 +68,7 @@ class FieldCode:
     insertion_refusal: str | None = None
     value_expression: str | None = None
     expression_refusal: str | None = None
+    similar_names: tuple[str, ...] = ()
     proposal: NameProposal | None = None
     preludes: Mapping[str, str] = {}
 
@@ -107,11 +113,17 @@ class FieldCode:
             return f"The field {key} has code of its own."
         if self.esp_name is None:
             return f"The field {key} has no name at {title}."
-        state = self.esp_name.state
-        known = "" if state is None else f" ({_STATES[state]})"
-        if self.counterpart is not None:
-            known = f" ({_STATES[NameState.FOUND]}: {self.counterpart.key})"
+        known = ""
+        if self.esp_name.state is not None:
+            counterpart = "" if self.counterpart is None else f": {self.counterpart.key}"
+            known = f" ({_STATES[self.esp_name.state]}{counterpart}{self._describe_similar()})"
         return f"The field {key} is {self.esp_name.name} at {title}{known}."
+
+    def _describe_similar(self) -> str:
+        if not self.similar_names or self.esp_name is None:
+            return ""
+        is_found = self.esp_name.state is NameState.AMBIGUOUS
+        return f", {'and also' if is_found else 'but'} {', '.join(self.similar_names)}"
 
     @property
     def is_derived(self) -> bool:
@@ -189,7 +201,8 @@ class FieldCode:
         return self.value_expression
 
     def _refuse(self, reason: str | None) -> NotInsertable:
-        return NotInsertable(f"{self.describe()} {reason}", self.proposal)
+        proposal = self.proposal if self.esp_name is None else None
+        return NotInsertable(f"{self.describe()} {reason}", proposal)
 
     def _refuse_default(self, error: NoSafeForm) -> NotInsertable:
         reasons = " ".join(violation.message for violation in error.violations)
@@ -243,6 +256,7 @@ class FieldCodes:
 
     def __init__(self, names: EspNames) -> None:
         self.names = names
+        self._proposals = NameProposals(names)
         self._preludes: dict[Target, Preludes] = {}
 
     @classmethod
@@ -253,8 +267,8 @@ class FieldCodes:
         return cls(EspNames(fields, integrations))
 
     def find(self, key: str, target: Target) -> FieldCode | None:
-        """Return the code that the key has at the target, or None if it means no field there."""
-        field = self.names.find_field(key, target)
+        """Return the code at the target of the field with this key, or None if there is none."""
+        field = self.names.by_key.get(key)
         return None if field is None else self.get(field, target)
 
     def get_own_email(self, target: Target) -> FieldCode:
@@ -292,18 +306,23 @@ class FieldCodes:
             name_from=None if name is None else name.name_from,
             esp_name=name,
         )
-        if name is not None and name.name_from is NameFrom.INTEGRATION:
-            return _derived(code, name)
-        if field.origin.integration_id is None and _has_own_code(code.esp, field):
+        is_set = name is not None and name.name_from is NameFrom.INTEGRATION
+        if not is_set and field.origin.integration_id is None and _has_own_code(code.esp, field):
             return self._own(code, target)
         if name is None:
-            absent = self.names.explain_absence(field, target)
+            reason = self._proposals.explain_absence(field, target)
             return evolve(
                 code,
-                insertion_refusal=absent.reason,
-                expression_refusal=absent.reason,
-                proposal=absent.proposal,
+                insertion_refusal=reason,
+                expression_refusal=reason,
+                proposal=self._proposals.find(field, target),
             )
+        if name.state is not NameState.FOUND:
+            similar = self.names.find_similar(field, target)
+            proposal = self._proposals.find(field, target) if similar else None
+            code = evolve(code, similar_names=similar, proposal=proposal)
+        if is_set:
+            return _derived(code, name)
         source = field if field.origin.integration_id == target else name.counterpart
         if source is None or not (source.custom_insertion_code and source.custom_value_expression):
             return _derived(code, name)

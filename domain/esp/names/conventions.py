@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, count
 
@@ -31,6 +31,13 @@ class Convention:
     def derive_name(self, key: str) -> str:
         """Return the name that is derived from the key. It is not checked."""
         return key.upper() if self.capitals else key
+
+    def shorten(self, key: str, suffix: str = "") -> str:
+        """Return the derived name with the suffix. What precedes it is shortened if necessary."""
+        derived = self.derive_name(key)
+        if self.max_length is None:
+            return derived + suffix
+        return derived[: self.max_length - len(suffix)].rstrip("_") + suffix
 
     def keys_of(self, name: str) -> set[str]:
         """Return the keys whose standard name, or derived name, this is."""
@@ -126,19 +133,12 @@ def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
     return False
 
 
-def propose_name(esp: Esp, key: str, is_taken: Callable[[str], bool]) -> str:
-    """Return a name for the key that has a safe form, and that is not taken.
+def possible_names(esp: Esp, key: str) -> Iterator[str]:
+    """Yield names for the key that have a safe form, without an end.
 
-    This is the name that the convention derives, shortened if necessary, or else the first one with
-    a number: `LOYALTY_TI` or `LOYALTY_2`.
+    The first is the name that the convention derives, shortened if necessary. The others have a
+    number: `LOYALTY_TI`, `LOYALTY_2`.
     """
-    convention = CONVENTIONS[esp]
-    derived = convention.derive_name(key)
-
-    def with_suffix(suffix: str) -> str:
-        if convention.max_length is None:
-            return derived + suffix
-        return derived[: convention.max_length - len(suffix)].rstrip("_") + suffix
-
-    names = chain([with_suffix("")], (with_suffix(f"_{number}") for number in count(2)))
-    return next(name for name in names if not is_taken(name) and has_safe_form(esp, name))
+    shorten = CONVENTIONS[esp].shorten
+    names = chain([shorten(key)], (shorten(key, f"_{number}") for number in count(2)))
+    return (name for name in names if has_safe_form(esp, name))

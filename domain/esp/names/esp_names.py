@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
@@ -10,23 +10,25 @@ from itertools import chain
 from re import fullmatch
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ...arguments import require_type
 from ...fields.errors import FieldNotFound
-from ...fields.field import RecipientField
+from ...fields.field import Catalog, FieldDefinition, RecipientField
 from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive_codes
 from ..dialects import DIALECTS, Esp
-from ..errors import IntegrationNotFound, IntegrationRequired, NameProposal, NoSafeForm
+from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..integrations import Integration, SetName
-from .conventions import CONVENTIONS, has_safe_form, propose_name
+from .conventions import CONVENTIONS, has_safe_form
 
-__all__ = ["AbsentName", "EspName", "EspNames", "NameFrom", "NameState"]
+__all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
 _MAX_SHOWN_PLACES = 10
 """The integrations in a message."""
+_MAX_SIMILAR = 10
+"""The similar names of one field."""
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
 
@@ -43,11 +45,14 @@ class NameFrom(Enum):
 class NameState(Enum):
     """Whether an integration has a field with an ESP name. The values are the names in documents.
 
-    FOUND: the last sync listed it. MISSING: the ESP lists all its fields, and not this one.
-    UNKNOWN: no sync has run, or the API of the ESP does not list every field.
+    FOUND: the last sync listed it. AMBIGUOUS: the last sync listed several names for the key, such
+    as `Town` and `TOWN`, and none of them is exactly the key or the name by the convention.
+    MISSING: the ESP lists all its fields, and not this one. UNKNOWN: no sync has run, or the API of
+    the ESP does not list every field.
     """
 
     FOUND = "found"
+    AMBIGUOUS = "ambiguous"
     MISSING = "missing"
     UNKNOWN = "unknown"
 
@@ -66,17 +71,6 @@ class EspName:
     name_from: NameFrom
     state: NameState | None
     counterpart: RecipientField | None = None
-
-
-@frozen
-class AbsentName:
-    """The sentences that say why a field has no name at a target, and what helps.
-
-    `proposal` is None for an ESP without an integration.
-    """
-
-    reason: str
-    proposal: NameProposal | None = None
 
 
 class EspNames:
@@ -99,6 +93,7 @@ class EspNames:
         for field in self.fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
         self._indexes: dict[Target, _Index] = {}
+        self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
 
     def resolve_target(self, target: Target | str) -> Target:
         """Return the integration, or the ESP if the organization has no integration with it.
@@ -128,19 +123,11 @@ class EspNames:
             raise FieldNotFound
         return field
 
-    def find_field(self, key: str, target: Target) -> RecipientField | None:
-        """Return the field that the key means at the target, or None.
-
-        A key that no field has means the synced field of the integration that would have the ESP
-        name of a field with this key.
-        """
-        return self.by_key.get(key) or self._index(target).find(key)
-
     def explain_key(self, key: str) -> str | None:
-        """Return at which integrations a key that no field has works, as a sentence, or None."""
+        """Return what helps if no field has the key, but synced fields are for it, or None."""
         found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
         places = [
-            f"{integration_id} {self.integrations[integration_id].name} ({field.key})"
+            f"{field.key} (integration {integration_id}, {self.integrations[integration_id].name})"
             for integration_id, field in found.items()
             if field is not None
         ]
@@ -149,24 +136,59 @@ class EspNames:
         shown = places[:_MAX_SHOWN_PLACES]
         if len(places) > len(shown):
             shown.append(f"and {len(places) - len(shown):,} more")
-        return f"It works only for these integrations: {', '.join(shown)}."
+        return f"Create it, or write the key of a synced field: {', '.join(shown)}."
 
     def find(self, field: RecipientField, target: Target) -> EspName | None:
         """Return the ESP name of the field at the target, or None if there is none."""
-        index, own_name = self._index(target), field.origin.esp_field_name
+        index, key = self._index(target), derived_key(field)
+        own_name = field.origin.esp_field_name
         if own_name is not None and field.origin.integration_id == target:
-            return EspName(
-                name=own_name,
-                standard=is_standard(index.esp, field),
-                name_from=NameFrom.SYNC,
-                state=NameState.FOUND,
-            )
+            # A key with a suffix, such as `town_1`, means only this field.
+            is_ambiguous = field.key == key and index.has_rivals(key, own_name)
+            return index.name_of(field, is_ambiguous=is_ambiguous)
         if field.id in index.set_names:
             return index.set_names[field.id]
-        counterpart = index.find(derived_key(field), own_name)
+        counterpart = index.find(key, own_name)
         if counterpart is not None:
-            return index.name_of(counterpart)
-        return index.find_by_convention(derived_key(field))
+            return index.name_of(
+                counterpart, counterpart, is_ambiguous=index.has_choice(key, own_name)
+            )
+        return index.find_by_convention(key)
+
+    def find_similar(self, field: RecipientField, target: Target) -> tuple[str, ...]:
+        """Return up to 10 other names that the field could have at the target, sorted.
+
+        The last sync found them, and they differ from the name of the field, or from its key, only
+        in case, spaces and punctuation. An API or manual field can have one of them only if the
+        name of this field is ambiguous.
+        """
+        name, index = self.find(field, target), self._index(target)
+        own_name = derived_key(field) if name is None else name.name
+        letters = _letters(own_name)
+        if letters not in index.by_letters:
+            return ()
+        is_ambiguous = name is not None and name.state is NameState.AMBIGUOUS
+        names = index.by_letters if is_ambiguous else self._unused_names(target)
+        others = [each for each in names[letters][: _MAX_SIMILAR + 1] if each != own_name]
+        return tuple(others[:_MAX_SIMILAR])
+
+    def _unused_names(self, target: Target) -> Mapping[str, Sequence[str]]:
+        """Return the names in `by_letters` that no API or manual field has."""
+        if target not in self._unused:
+            in_use = {
+                str(each.origin.esp_field_name)
+                for each in self.synced_fields(target)
+                if self._is_defined(each)
+            }
+            self._unused[target] = {
+                letters: [each for each in names if each not in in_use]
+                for letters, names in self._index(target).by_letters.items()
+            }
+        return self._unused[target]
+
+    def _is_defined(self, synced: RecipientField) -> bool:
+        definition = self.definition_of(synced)
+        return definition is not None and definition.origin.integration_id is None
 
     def derive_name(self, field: RecipientField, target: Target) -> EspName:
         """Return the name by the convention of the ESP, also if it is set for another field."""
@@ -240,29 +262,11 @@ class EspNames:
                 others.setdefault(name.name, []).append(str(field.key))
         return {**keys, **{name: each[0] for name, each in others.items() if len(each) == 1}}
 
-    def explain_absence(self, field: RecipientField, target: Target) -> AbsentName:
-        """Return why the field has no ESP name, and a name that can be set."""
-        index, key = self._index(target), derived_key(field)
-        title = DIALECTS[index.esp].title
-        name = CONVENTIONS[index.esp].derive_name(key)
-        if has_safe_form(index.esp, name):
-            reason = f"At this integration, the name {name} is set for another field."
-        else:
-            rule = DIALECTS[index.esp].name_rule
-            reason = f"{title} has no safe form for the name {name}. {rule}"
-        if index.is_synced:
-            reason = f"The last sync found no field for the key {key}. {reason}"
-        proposed = propose_name(index.esp, key, lambda name: self._is_taken(name, target))
-        if isinstance(target, Esp):
-            return AbsentName(
-                f"{reason} Create an integration with {title}, and set a name such as {proposed}."
-            )
-        return AbsentName(
-            f"{reason} Set a name for this field at integration {target}, such as {proposed}.",
-            NameProposal(target, field.key, proposed),
-        )
+    def is_synced(self, target: Target) -> bool:
+        """Return whether a sync has listed the names at the target."""
+        return self._index(target).is_synced
 
-    def _is_taken(self, name: str, target: Target) -> bool:
+    def is_taken(self, name: str, target: Target) -> bool:
         """Return whether a field has this name at the target, or whether it is listed there."""
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
@@ -347,6 +351,17 @@ class EspNames:
         return index.find(derived_key(field), field.origin.esp_field_name)
 
 
+def without_counterparts(catalog: Catalog, integrations: Iterable[Integration]) -> Catalog:
+    """Return the catalog without the synced fields for which another of its fields stands.
+
+    `integrations` are all of the organization.
+    """
+    require_type(Catalog, catalog=catalog)
+    names = EspNames(catalog.fields, integrations)
+    shown = (each for each in names.fields if names.definition_of(each) is None)
+    return evolve(catalog, fields=tuple(shown))
+
+
 def derived_key(field: RecipientField) -> str:
     """Return the key from which the field's ESP names are derived.
 
@@ -357,7 +372,7 @@ def derived_key(field: RecipientField) -> str:
     return str(field.key) if name is None else derive_key(name) or str(field.key)
 
 
-def is_standard(esp: Esp, field: RecipientField) -> bool:
+def is_standard(esp: Esp, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
     if not any(fullmatch(form.pattern, name) for form in DIALECTS[esp].standard):
@@ -366,6 +381,11 @@ def is_standard(esp: Esp, field: RecipientField) -> bool:
         standard = derive_codes(esp, name, standard=True)
         return field.custom_value_expression == standard.value_expression
     return False
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of the name in lower case: `firstname` for `first_name`."""
+    return derive_key(name).replace("_", "")
 
 
 class _Index:
@@ -413,11 +433,19 @@ class _Index:
         return {name: free for name, free in found.items() if free is not None}
 
     @cached_property
-    def _free_by_key(self) -> Mapping[str, RecipientField]:
-        by_key: dict[str, RecipientField] = {}
+    def _free_by_key(self) -> Mapping[str, Sequence[RecipientField]]:
+        by_key: dict[str, list[RecipientField]] = {}
         for field in filter(self._is_free, self.synced):
-            by_key.setdefault(derive_key(str(field.origin.esp_field_name)), field)
+            by_key.setdefault(derive_key(str(field.origin.esp_field_name)), []).append(field)
         return by_key
+
+    @cached_property
+    def by_letters(self) -> Mapping[str, Sequence[str]]:
+        """The sorted names that are not set for a field, by their letters and digits."""
+        by_letters: dict[str, list[str]] = {}
+        for name in sorted(self._free_by_name):
+            by_letters.setdefault(_letters(name), []).append(name)
+        return by_letters
 
     @property
     def listed_names(self) -> frozenset[str]:
@@ -426,12 +454,27 @@ class _Index:
 
     def find(self, key: str, own_name: str | None = None) -> RecipientField | None:
         """Return the synced field for the key, or for the name at another ESP, or None."""
+        exact = self._find_exact(key, own_name)
+        return exact or next(iter(self._free_by_key.get(key, ())), None)
+
+    def has_choice(self, key: str, own_name: str | None) -> bool:
+        """Return whether `find` chooses between names of which none is exact."""
+        return self._find_exact(key, own_name) is None and len(self._names_for(key)) > 1
+
+    def has_rivals(self, key: str, name: str) -> bool:
+        """Return whether the key could also mean another field than the one with this name."""
+        names = self._names_for(key)
+        exact = next(filter(names.__contains__, (key, self._convention.derive_name(key))), None)
+        return name != exact and not names <= {name}
+
+    def _find_exact(self, key: str, own_name: str | None) -> RecipientField | None:
         convention = self._convention
         names = (own_name, key, convention.standard_fields.get(key), convention.derive_name(key))
-        for name in names:
-            if name is not None and name in self._free_by_name:
-                return self._free_by_name[name]
-        return self._free_by_key.get(key)
+        found = (self._free_by_name.get(name) for name in names if name is not None)
+        return next(filter(None, found), None)
+
+    def _names_for(self, key: str) -> Set[str]:
+        return {str(each.origin.esp_field_name) for each in self._free_by_key.get(key, ())}
 
     def find_by_convention(self, key: str) -> EspName | None:
         """Return the name by the convention of the ESP, or None if it is set or has no form."""
@@ -455,13 +498,19 @@ class _Index:
             state=NameState.UNKNOWN,
         )
 
-    def name_of(self, counterpart: RecipientField) -> EspName:
-        """Return the name of a synced field, as the ESP name of another field."""
+    def name_of(
+        self,
+        synced: RecipientField,
+        counterpart: RecipientField | None = None,
+        *,
+        is_ambiguous: bool,
+    ) -> EspName:
+        """Return the name of the synced field."""
         return EspName(
-            name=str(counterpart.origin.esp_field_name),
-            standard=is_standard(self.esp, counterpart),
+            name=str(synced.origin.esp_field_name),
+            standard=is_standard(self.esp, synced),
             name_from=NameFrom.SYNC,
-            state=NameState.FOUND,
+            state=NameState.AMBIGUOUS if is_ambiguous else NameState.FOUND,
             counterpart=counterpart,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from attrs import evolve
 
@@ -44,7 +44,7 @@ def set_names(
     names, holders = EspNames(by_key.values(), [changed]), _holders(changed, by_key)
     for key in changes:
         with violations.collect(key):
-            _require_valid(names, by_key[key], changed, holders)
+            _require_valid(names, by_key[key], changed, holders, changes)
     if violations:
         raise InvalidNames(violations)
     return changed
@@ -99,6 +99,7 @@ def _require_valid(
     field: RecipientField,
     integration: Integration,
     holders: Mapping[SetName, list[str]],
+    changes: Container[str],
 ) -> None:
     set_name = integration.names.get(field.id)
     if set_name is None:
@@ -110,8 +111,11 @@ def _require_valid(
         raise InvalidNames(evolve(each, path=()) for each in error.violations) from None
     others = [key for key in holders[set_name] if key != field.key]
     if others:
-        message = (
-            f"The field {others[0]} has this name at the integration. Remove or change its name"
-            " first."
-        )
+        if others[0] in changes:
+            message = f"The field {others[0]} would get this name, too. Set different names."
+        else:
+            message = (
+                f"The field {others[0]} has this name at the integration. Remove or change its name"
+                " first."
+            )
         raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from ...content import WarningCode
 from ..dialects import DIALECTS
+from ..errors import NameProposal
 from .codes import FieldCode
 from .esp_names import NameState
 
@@ -17,26 +18,34 @@ _MAX_NAMES = 10
 
 @frozen
 class NameWarning:
-    """A warning about the ESP names of the fields that these keys mean."""
+    """A warning about the ESP names of the fields that these keys mean, and a name to set."""
 
     code: WarningCode
     message: str
     keys: tuple[str, ...]
+    proposal: NameProposal | None = None
 
 
 def name_warnings(codes: Mapping[str, FieldCode]) -> Iterator[NameWarning]:
     """Yield the warnings about the codes, by the keys that mean their fields at one target.
 
-    Each missing name and each other data type has a warning. All unknown names have one in common.
+    Each missing or ambiguous name, each similar name and each other data type has a warning. All
+    other unknown names have one in common.
     """
     unknown: dict[str, FieldCode] = {}
     for key, code in codes.items():
         if code.esp_name is None or code.refusal is not None:
             continue
-        if code.esp_name.state is NameState.MISSING:
-            yield NameWarning(WarningCode.MISSING_NAME, _missing(code), (key,))
-        elif code.esp_name.state is NameState.UNKNOWN:
-            unknown[key] = code
+        match code.esp_name.state:
+            case NameState.MISSING:
+                yield NameWarning(WarningCode.MISSING_NAME, _missing(code), (key,), code.proposal)
+            case NameState.AMBIGUOUS:
+                yield NameWarning(WarningCode.AMBIGUOUS_NAME, _ambiguous(code), (key,))
+            case NameState.UNKNOWN if code.similar_names:
+                message = f"{code.describe()} {_offer(code)}"
+                yield NameWarning(WarningCode.UNKNOWN_NAME, message, (key,), code.proposal)
+            case NameState.UNKNOWN:
+                unknown[key] = code
         if code.data_type is not code.field.data_type:
             yield NameWarning(WarningCode.OTHER_DATA_TYPE, _other_type(code), (key,))
     if unknown:
@@ -50,9 +59,29 @@ def name_warnings(codes: Mapping[str, FieldCode]) -> Iterator[NameWarning]:
 
 
 def _missing(code: FieldCode) -> str:
+    if code.similar_names:
+        return (
+            f"{code.describe()} {_offer(code)} Otherwise, create this field there, and sync the"
+            " integration."
+        )
     return (
         f"{code.describe()} Create this field there, or set the name of another one."
         " Then sync the integration."
+    )
+
+
+def _offer(code: FieldCode) -> str:
+    """Return a sentence about the similar names, or about the only one."""
+    found = "one of these is" if len(code.similar_names) > 1 else f"{code.similar_names[0]} is"
+    return f"If {found} this field, set its name at integration {code.integration_id}."
+
+
+def _ambiguous(code: FieldCode) -> str:
+    if code.field.origin.integration_id == code.integration_id:
+        return f"{code.describe()} Write the key of the field that you mean."
+    return (
+        f"{code.describe()} Set the name of the one that you mean at integration"
+        f" {code.integration_id}."
     )
 
 

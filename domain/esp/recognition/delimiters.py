@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from attrs import field, frozen
 
@@ -14,9 +14,6 @@ from ...spans import Spans
 from ..dialects import Esp
 from ..tags import Delimiters, Openings, unread_parts
 from .vocabulary import Syntax
-
-if TYPE_CHECKING:
-    from .expressions import Expression
 
 
 class Delimiter(Enum):
@@ -74,7 +71,7 @@ class RawTag:
     start: int
     end: int
     text: str
-    expressions: dict[object, Expression] = field(factory=dict, init=False, eq=False, repr=False)
+    expressions: dict[object, Any] = field(factory=dict, init=False, eq=False, repr=False)
 
 
 ENCLOSED: Mapping[Delimiter, Delimiters] = {

@@ -123,7 +123,8 @@ def _once_per_tag(parse: Callable[[RawTag], Expression]) -> Callable[[RawTag], E
     def parse_once(tag: RawTag) -> Expression:
         if parse not in tag.expressions:
             tag.expressions[parse] = parse(tag)
-        return tag.expressions[parse]
+        found: Expression = tag.expressions[parse]
+        return found
 
     return parse_once
 

@@ -21,6 +21,7 @@ from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
+    DIALECTS,
     EmptyReport,
     Esp,
     EspName,
@@ -359,8 +360,13 @@ def _print_lines(plan: SyncPlan) -> None:
 
 
 def _lines(plan: SyncPlan) -> Iterator[str]:
-    """Yield the table of the changed fields, and that of the changed ESP names of other fields."""
-    yield from table_lines(("CHANGE", "KEY", "ESP FIELD", "REASON"), _rows(plan))
+    """Yield the links, the table of the changed fields, and that of the changed ESP names."""
+    title = DIALECTS[plan.integration.esp].title
+    for link in plan.links:
+        yield f"linked {link.definition.key} to {link.counterpart.origin.esp_field_name} ({title})"
+    rows = _rows(plan)
+    if rows or not plan.links:
+        yield from table_lines(("CHANGE", "KEY", "ESP FIELD", "REASON"), rows)
     if plan.name_changes:
         yield ""
         yield from table_lines(
@@ -379,7 +385,7 @@ def _shown(name: EspName | None) -> str | None:
 
 
 def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
-    changes = {"created": plan.created, "updated": plan.updated, "removed": plan.removed}
+    changes = {"created": plan.standalone, "updated": plan.updated, "removed": plan.removed}
     rows: list[tuple[object, ...]] = [
         (change, field.key, field.origin.esp_field_name, None)
         for change, fields in changes.items()
@@ -393,9 +399,11 @@ def _rows(plan: SyncPlan) -> list[tuple[object, ...]]:
 def _summary(plan: SyncPlan) -> str:
     changed = len(plan.name_changes)
     names = f", {counted(changed, 'ESP name')} changed" if changed else ""
+    linked = f"{len(plan.links)} linked, " if plan.links else ""
     return (
-        f"integration {plan.integration.id}, {plan.integration.name}: {len(plan.created)} created,"
-        f" {len(plan.updated)} updated, {len(plan.removed)} removed, {plan.unchanged} unchanged,"
+        f"integration {plan.integration.id}, {plan.integration.name}:"
+        f" {linked}{len(plan.standalone)} created, {len(plan.updated)} updated,"
+        f" {len(plan.removed)} removed, {plan.unchanged} unchanged,"
         f" {len(plan.refused)} refused{names}."
     )
 

@@ -14,7 +14,7 @@ from recipient_fields.domain.esp import DIALECTS, FieldCode, FieldCodes, Integra
 from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
-from ..fields.codes import is_missing, name_cells, note_proposals
+from ..fields.codes import must_be_created, name_cells, note_advice
 from ..options import json_option, option
 from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
@@ -124,8 +124,8 @@ def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
         ("KEY", "ESP NAME", "FROM", "STATE", "REASON"),
         [(code.field.key, *name_cells(code), code.refusal) for code in codes],
     )
-    note_proposals(codes)
-    missing = sum(map(is_missing, codes))
+    note_advice(codes)
+    missing = sum(map(must_be_created, codes))
     if missing:
         count = "One name is" if missing == 1 else f"{missing:,} names are"
         note(

@@ -77,24 +77,33 @@ def print_codes(listed: ListedCodes) -> None:
             for code in listed.codes
         ],
     )
-    note_proposals(listed.codes)
+    note_advice(listed.codes)
     for code in listed.codes:
         title = DIALECTS[code.esp].title
         for prelude in code.preludes.values():
             note(f"{title} needs this code before the others: {prelude}")
-        if is_missing(code) and code.integration_id is not None and code.esp_name is not None:
+        if must_be_created(code) and code.integration_id is not None and code.esp_name is not None:
             note(
                 f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
                 f" To create it: {explain_creation(code.esp, code.esp_name.name)}"
             )
 
 
-def note_proposals(codes: Iterable[FieldCode]) -> None:
-    """Print the commands that set names for the fields without one."""
+def note_advice(codes: Iterable[FieldCode]) -> None:
+    """Print what helps if a field has no name, or if the last sync found similar ones."""
     for code in codes:
+        if code.esp_name is not None and code.similar_names:
+            advice = code.describe()
+        elif code.proposal is not None:
+            advice = f"{code.field.key} has no name at integration {code.integration_id}."
+        else:
+            continue
         if code.proposal is not None:
-            at = f"{code.field.key} has no name at integration {code.integration_id}."
-            note(f"{at} {setting_command(code.proposal)}")
+            advice += f" {setting_command(code.proposal)}"
+        elif code.integration_id != code.field.origin.integration_id:
+            command = f"integrations names {code.integration_id} --set {code.field.key}=NAME"
+            advice += f" To choose one: `{command}`."
+        note(advice)
 
 
 def name_cells(code: FieldCode) -> tuple[str | None, str | None, str | None]:
@@ -110,6 +119,7 @@ def _shown(value: object) -> str | None:
     return value if isinstance(value, str | None) else render_json(value).decode("utf-8")
 
 
-def is_missing(code: FieldCode) -> bool:
-    """Return whether the ESP lists all its fields, and not this one."""
-    return code.esp_name is not None and code.esp_name.state is NameState.MISSING
+def must_be_created(code: FieldCode) -> bool:
+    """Return whether the ESP lists all its fields, and neither this one nor a similar one."""
+    is_missing = code.esp_name is not None and code.esp_name.state is NameState.MISSING
+    return is_missing and not code.similar_names

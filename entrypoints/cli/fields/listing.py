@@ -6,13 +6,14 @@ from datetime import datetime
 
 import click
 
-from recipient_fields.domain import AllowedValues, RecipientField
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
 from recipient_fields.domain.esp import CodeWarning, field_warnings
 
 from ..command_group import Command
 from ..options import json_option, option
 from ..organization_option import open_for_organization, organization_option
-from ..output import print_json, print_table
+from ..output import note, print_json, print_table
 from ..typed_options import Instant
 
 _MAX_CELL_LENGTH = 40
@@ -27,9 +28,9 @@ _MAX_CELL_LENGTH = 40
     help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
 )
 @option(
-    "--hide-counterparts",
+    "--counterparts",
     is_flag=True,
-    help="Omit the synced fields for which another field of the list stands.",
+    help="Also list the synced fields for which another field of the list stands.",
 )
 @json_option
 @click.pass_obj
@@ -38,20 +39,22 @@ def list_(
     organization: str,
     as_of: datetime | None,
     *,
-    hide_counterparts: bool,
+    counterparts: bool,
     as_json: bool,
 ) -> None:
-    """List the fields of all sources."""
-    if hide_counterparts and as_of is not None:
-        raise click.UsageError("Use either --hide-counterparts or --as-of.")
+    """List the fields of all sources.
+
+    With --as-of, the list has all fields, also those for which another field stands now.
+    """
+    hidden = 0
     with open_for_organization(storage, organization) as (core, chosen):
-        if hide_counterparts:
-            names = core.content.read_codes(chosen.id).names
-            fields = tuple(each for each in names.fields if names.definition_of(each) is None)
-        elif as_of is None:
-            fields = core.fields.list_fields(chosen.id).fields
-        else:
+        if as_of is not None:
             fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
+        else:
+            query = FieldQuery(counterparts=counterparts)
+            fields = core.fields.find_fields(chosen.id, query).fields
+            total = core.fields.find_fields(chosen.id, FieldQuery(limit=1)).total
+            hidden = total - len(fields)
     if as_json:
         # Imported here because the table needs no documents.
         from recipient_fields.application.fields.documents import render_fields
@@ -72,6 +75,9 @@ def list_(
                 for field in fields
             ],
         )
+    if hidden > 0:  # Fields can change between both calls.
+        without = f"Without {counted(hidden, 'counterpart')} at integrations."
+        note(f"{without} To list all fields, add --counterparts.")
 
 
 @click.command(cls=Command)

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -47,6 +46,7 @@ from ..command_group import Command
 from ..failures import larger_catalogs
 from ..options import json_option, option, setting_option
 from ..output import note, one_line, print_json, print_line
+from ..output_files import complete_outputs
 from ..precedence import selects_service
 from ..prompts import confirm, yes_option
 from ..target_options import FieldTarget, open_target, target_options
@@ -145,12 +145,10 @@ def plan(
         print_json(_render(planned))
     else:
         _print(planned)
-        if planned.unplanned:
-            unplanned = counted(planned.unplanned, "API-managed field")
-            note(f"Not in the document: {unplanned}. To delete them, add --prune.")
     _require_permitted(planned)
     if out is not None:
-        _write(out, planned.save())
+        with complete_outputs() as outputs:
+            outputs.open(out).write(render_plan(planned.save()))
     ctx.exit(CHANGES_PLANNED if planned.step_count and not exit_zero else 0)
 
 
@@ -360,6 +358,9 @@ def _print(plan: CatalogPlan) -> None:
     print_line(_summary(plan))
     if plan.names != NamesPlan():
         print_line(_name_summary(plan.names))
+    if plan.unplanned:
+        unplanned = counted(plan.unplanned, "API-managed field")
+        note(f"Not in the document: {unplanned}. To delete them, add --prune.")
 
 
 def _print_step(action: PlanAction, subject: str, detail: str | None) -> None:
@@ -435,10 +436,3 @@ def _name_summary(plan: NamesPlan) -> str:
     if counts[PlanAction.REFUSED]:
         parts.append(f"{counts[PlanAction.REFUSED]:,} refused")
     return f"Names: {', '.join(parts)}, {plan.unchanged:,} unchanged."
-
-
-def _write(path: str, plan: SavedPlan) -> None:
-    try:
-        Path(path).write_bytes(render_plan(plan))
-    except OSError as error:
-        raise click.ClickException(f"Can't write {one_line(path)}: {error.strerror}.") from error

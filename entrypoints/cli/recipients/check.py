@@ -17,8 +17,9 @@ from recipient_fields.application.ports.recipients import (
     RecipientReader,
     RecipientWriter,
 )
+from recipient_fields.application.recipients.hints import Hints
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
-from recipient_fields.domain import DataType, TextFormats
+from recipient_fields.domain import TextFormats
 
 from ...service.selection import open_recipients
 from ..command_group import Command
@@ -32,17 +33,6 @@ from .options import file_options, integration_option, require_columns
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
-_ADVICE = {
-    DataType.NUMBER: "If the numbers have decimal commas, add --decimal ','.",
-    DataType.DATE: (
-        "If the dates have another format, add --date-format, for example --date-format D.M.YYYY."
-    ),
-    DataType.BOOLEAN: (
-        "If other words mean true and false, add --true and --false, for example --true ja --false"
-        " nein."
-    ),
-}
-"""What to do if the texts of a data type can't be read."""
 _OUTPUT = click.Path(dir_okay=False, writable=True)
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
@@ -110,9 +100,8 @@ def check(
     reader = ctx.with_resource(open_recipients(file, file.name, file_options))
     report = _check(RecipientList.of(reader, names, options), file, out, rejects)
     _print_report(report, file.name)
-    for data_type, advice in _ADVICE.items():
-        if data_type in report.unread_types:
-            note(advice)
+    for hint in _describe(report.hints):
+        note(hint)
     ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
 
 
@@ -152,6 +141,21 @@ def _print_report(report: CheckReport, name: str) -> None:
         rows = [(key or None, rule, number) for key, rule, number in report.table()]
         print_table(("FIELD", "RULE", "VIOLATIONS"), rows)
     note(report.summary)
+
+
+def _describe(hints: Hints) -> Iterator[str]:
+    """Yield what helps if many values can't be read, or are damaged."""
+    if hints.decimal_comma:
+        yield "If the numbers have decimal commas, add --decimal ','."
+    if hints.date_formats:
+        options = " or ".join(f"--date-format {each}" for each in hints.date_formats)
+        yield f"If the dates have another format, use {options}."
+    if hints.words:
+        yield (
+            "If other words mean true and false, add --true and --false, for example --true ja"
+            " --false nein."
+        )
+    yield from map(one_line, hints.damage())
 
 
 def _check_names(file: str, *outputs: str | None) -> None:

@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     DEFAULT_MAX_PROPOSED_VALUES,
     MAX_ALLOWED_VALUES,
     Doubt,
+    ForeignForm,
     ProposedField,
     TextFormats,
 )
@@ -35,14 +36,28 @@ _NOTES = {
     " number for amounts.",
     Doubt.DECIMAL_COMMA: "Its values look like numbers with decimal commas. To make it a number"
     " field, add --decimal ','.",
-    Doubt.DATE_FORMAT: "Its values look like dates. For a date field, write them like 2026-11-20,"
-    " or set --date-format for a CSV file; for a datetime field, like 2026-11-20T09:15:00Z.",
+    Doubt.DATE_FORMAT: "Its values look like dates. Write them like 2026-11-20 for a date field,"
+    " and like 2026-11-20T09:15:00Z for a datetime field.",
     Doubt.EMAIL: "Its values look like email addresses. Remove the field if your ESP stores the"
     " address itself.",
     Doubt.UNLISTED: "It has a few values that repeat, but one of them can't be an allowed value,"
     " for example because of white space at its end.",
     Doubt.KEY: "No valid, unused key can be derived from its name. Choose a key before you create"
     " the field: it can't be changed later.",
+}
+_FORM_NOTES = {
+    ForeignForm.SERIAL_DATE: "This can be the number of a day, as spreadsheets store dates: 44197"
+    " is 2021-01-01. For a date field, format the column as dates before you export it.",
+    ForeignForm.UNIX_TIME: "This can be a Unix time: 1700000000 is 2023-11-14T22:13:20Z. For a"
+    " datetime field, write it in this form.",
+    ForeignForm.TWO_DIGIT_YEAR: "The year has only two digits. Write it with four.",
+    ForeignForm.MONTH_NAME: "The month is a word. Write it as a number.",
+    ForeignForm.DATE_AND_TIME: "The date has a time. Remove it for a date field.",
+    ForeignForm.ZERO_DATE: "0000-00-00 stands for no date. Leave the value empty.",
+    ForeignForm.SHORTENED_NUMBER: "A spreadsheet may have left out the last digits of the number,"
+    " as in 1.23457E+11. Format the column as text before you export it.",
+    ForeignForm.DECOMPOSED: "Accents are characters of their own, so that conditions don't find the"
+    " text. Save the file in Unicode NFC.",
 }
 
 
@@ -120,11 +135,18 @@ def _notes(proposed: ProposedField, *, has_header: bool) -> Iterator[str]:
     """Yield what to review before the field is created."""
     key, exceptions = proposed.draft.key, proposed.exceptions
     yield from (_NOTES[doubt] for doubt in proposed.doubts)
+    if proposed.date_formats and Doubt.DATE_FORMAT in proposed.doubts and has_header:
+        options = " or ".join(f"--date-format {each}" for each in proposed.date_formats)
+        yield f"To make it a date field, use {options}."
     if proposed.intended_type is not None:
         s = "" if len(exceptions) == 1 else "s"
         lines = ", ".join(map(str, exceptions))
         without = f"without the value{s} in line{s} {lines}"
         yield f"Its data type would be {proposed.intended_type.value} {without}."
+    for form, rows in proposed.forms.items():
+        lines = ", ".join(map(str, rows.first))
+        more = f" and {rows.count - len(rows.first):,} more" if rows.count > len(rows.first) else ""
+        yield f"Line{'s' if rows.count > 1 else ''} {lines}{more}: {_FORM_NOTES[form]}"
     if proposed.title != key and not has_header:
         title = one_line(proposed.title)
         yield f"In JSON Lines, a recipient has keys. Rename the member {title} to {key}."

@@ -20,19 +20,27 @@ from ...http.openapi.reference_page import REFERENCE_PATH
 from ...service.advice import READABLE_FILE, SMALL_POOL
 from ...service.composition import create_service
 from ...service.hosting import create_server, run_admin_listener
-from ...service.log import BufferedHandler, is_text, start_log
+from ...service.log import BufferedHandler, start_log
 from ...service.selection import find_readable_file, storage_kind
 from ...service.settings import Settings
 from ..output import note
-from .demo import create_demonstration, create_sign_in_link, curl_commands
+from .demo import (
+    create_demonstration,
+    create_sign_in_link,
+    curl_commands,
+    delete_demonstration,
+)
 
 _log = logging.getLogger(__name__)
 
 
-def run(settings: Settings, *, demo: bool) -> None:
+def run(settings: Settings, *, demo: bool, reset: bool) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    Raises: what `create_service` and `create_server` raise.
+    `demo`: add demonstration data to an empty storage. `reset`: first delete those of earlier
+    starts.
+
+    Raises: what `create_service` and `create_server` raise, and with `reset` also OtherData.
     """
     log = start_log(settings.log_level, settings.log_format, sys.stderr)
     address = settings.admin_listen
@@ -48,13 +56,11 @@ def run(settings: Settings, *, demo: bool) -> None:
     with closing(service.storage):
         server = create_server(settings, service, drain)
         with run_admin_listener(address, service, server) as admin_url:
-            text = is_text(settings.log_format, sys.stderr)
-            if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
-                note(f"Recipient Fields is listening on {server.url}")
+            if demo:  # Before the first line of the log, which would hide the greeting.
+                if reset:
+                    delete_demonstration(service.core)
                 _demonstrate(service.core, server.url, settings)
             lifecycle.log_start(server.url, admin_url, settings)
-            if demo and text:
-                _demonstrate(service.core, server.url, settings)
             server.run()
     if service.traces is not None:
         service.traces.close()
@@ -123,18 +129,28 @@ class _LifecycleLog:
 
 
 def _demonstrate(core: Core, url: str, settings: Settings) -> None:
+    """Print how to use the service, with the console first: it needs no other program."""
     key = create_demonstration(core)
-    if key is None:
+    note(f"Recipient Fields is listening on {url}\n")
+    console = f"{settings.console_url or url}{CONSOLE}"
+    token = create_sign_in_link(core)
+    if token is None:
+        note(f"To open the console, sign in at {console}\n")
+    else:
+        note(f"To open the console, use this link, which works once:\n{link_url(console, token)}\n")
+    if key is not None:
+        note(
+            "To call the API, paste these commands into another terminal. The first one prints an"
+            " email for two ESPs, the second one creates a field, and the third one is forbidden:\n"
+        )
+        for command in curl_commands(core, url, key):
+            note(f"{command}\n")
+        note(f"The API key, shown this once: {key.reveal()}")
+    elif token is not None:
+        note("The storage has the demonstration data of an earlier start, so no API key is shown.")
+        note("To delete this data and start again with a new key, add --reset.")
+    else:
         note("The storage already has data, so no demonstration data was added.")
         note("To list the ids of the organizations: recipient-fields organizations list")
         note("To create an API key: recipient-fields keys create --organization ID --name NAME")
-    else:
-        note(f"The API key, shown this once: {key.reveal()}")
-        note("Try these commands. Their responses are 200, 201 and 403:")
-        for command in curl_commands(core, url, key):
-            note(f"\n{command}")
-    note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
-    console = f"{settings.console_url or url}{CONSOLE}"
-    token = create_sign_in_link(core)
-    link = "" if token is None else f" with this link, which works once: {link_url(console, token)}"
-    note(f"To open the console at {console}, sign in{link}")
+    note(f"To read about the API and try it in a browser, open {url}{REFERENCE_PATH}")

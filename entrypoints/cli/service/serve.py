@@ -24,13 +24,21 @@ from ..options import option, setting_option
     is_flag=True,
     help="Add demonstration data to an empty storage, and turn the console on.",
 )
+@option(
+    "--reset",
+    is_flag=True,
+    help="With --demo: first delete the demonstration data of earlier starts, and everything that"
+    " was added to it.",
+)
 @click.pass_obj
-def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None:
+def serve(storage: str, /, *, migrate: bool, demo: bool, reset: bool, **options: Any) -> None:
     """Serve the HTTP API until SIGTERM or SIGINT."""
     # Imported here, so that other commands start without Falcon and the server.
     from ...server.server import TooFewFiles
     from .process import run
 
+    if reset and not demo:
+        raise click.UsageError("--reset requires --demo.")
     passed = {name: value for name, value in options.items() if value is not None}
     settings = Settings(storage=storage, **passed)
     if demo and settings.keys != STORED_KEYS:
@@ -43,6 +51,6 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
     if migrate:
         migrate_storage(storage)
     try:
-        run(settings, demo=demo)
+        run(settings, demo=demo, reset=reset)
     except TooFewFiles as error:
         raise click.ClickException(str(error)) from error

@@ -46,6 +46,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationChanged,
     InvalidIntegration,
+    Link,
     NameChange,
     NoFieldSource,
     RefusedField,
@@ -456,6 +457,8 @@ class _Unconfirmed:
     status: HTTPStatus
     reason: str = ""
     errors: FormErrors = NO_ERRORS
+    entered: str = ""
+    """The entered name, if it is not that of the integration."""
 
     @classmethod
     def of(cls, error: SyncNotConfirmed, form: Form) -> _Unconfirmed:
@@ -467,7 +470,11 @@ class _Unconfirmed:
             return cls(status=HTTPStatus.OK, reason=f"This sync would remove {removed}.")
         message = f"Type {error.plan.integration.name}"
         wrong = FormError(_NAME_INPUT, "Name of the integration", message)
-        return cls(status=HTTPStatus.UNPROCESSABLE_ENTITY, errors=FormErrors((wrong,)))
+        return cls(
+            status=HTTPStatus.UNPROCESSABLE_ENTITY,
+            errors=FormErrors((wrong,)),
+            entered=form.text(_NAME_INPUT),
+        )
 
 
 @frozen(kw_only=True)
@@ -480,6 +487,7 @@ class _Result:
     unconfirmed: _Unconfirmed | None
     """Why it is not stored, although the administrator has pressed *Sync*."""
     digest: str
+    links: tuple[Link, ...]
     created: tuple[tuple[FieldDefinition, str], ...]
     changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
     removed: tuple[RecipientField, ...]
@@ -493,7 +501,7 @@ class _Result:
     @property
     def changes(self) -> int:
         """The number of fields that are created, changed or removed."""
-        return len(self.created) + len(self.changed) + len(self.removed)
+        return len(self.links) + len(self.created) + len(self.changed) + len(self.removed)
 
     @property
     def needs_name(self) -> bool:
@@ -503,7 +511,8 @@ class _Result:
     @property
     def reported(self) -> int:
         """The number of fields in the report."""
-        return len(self.created) + len(self.changed) + len(self.rejected) + self.unchanged
+        new = len(self.links) + len(self.created)
+        return new + len(self.changed) + len(self.rejected) + self.unchanged
 
     @classmethod
     def of(
@@ -522,7 +531,8 @@ class _Result:
             is_stored=is_stored,
             unconfirmed=unconfirmed,
             digest=plan.digest,
-            created=tuple((each, each.data_type.value) for each in plan.created),
+            links=plan.links,
+            created=tuple((each, each.data_type.value) for each in plan.standalone),
             changed=tuple((each.after, differences(each.before, each.after)) for each in updates),
             removed=plan.removed,
             rejected=plan.refused,

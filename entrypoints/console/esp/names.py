@@ -73,8 +73,8 @@ class IntegrationNames(Page):
     ) -> None:
         organization_id = visit(req).organization.id
         integration = self.core.integrations.get_integration(organization_id, integration_id)
-        names = self.core.content.read_codes(organization_id).names
-        rows = _rows(names, integration)
+        codes = self.core.content.read_codes(organization_id)
+        rows = _rows(codes.names, integration)
         self.pages.send(
             req,
             resp,
@@ -83,7 +83,7 @@ class IntegrationNames(Page):
             integration=integration,
             esp=DIALECTS[integration.esp].title,
             has_standard_names=bool(DIALECTS[integration.esp].standard),
-            rows=rows[:SHOWN_NAMES],
+            rows=[(each, codes.get(each.field, integration.id)) for each in rows[:SHOWN_NAMES]],
             others=max(len(rows) - SHOWN_NAMES, 0),
             entered=entered,
             errors=errors,
@@ -140,7 +140,10 @@ class _Row:
         return shown_state(self.name)
 
 
-_ORDER = (ShownState.MISSING, ShownState.NONE, ShownState.ASSUMED, ShownState.FOUND)
+_ORDER = (
+    *(ShownState.MISSING, ShownState.NONE, ShownState.AMBIGUOUS),
+    *(ShownState.ASSUMED, ShownState.FOUND),
+)
 """The states that need a decision come first."""
 
 

@@ -28,6 +28,7 @@ class ShownState(Enum):
     icon: str
 
     FOUND = "Found", "ok", "check"
+    AMBIGUOUS = "Ambiguous", "warn", "question"
     MISSING = "Missing", "warn", "warning"
     ASSUMED = "Assumed", "", "question"
     NONE = "No name", "warn", "warning"
@@ -41,6 +42,7 @@ class ShownState(Enum):
 
 _STATES: Mapping[NameState | None, ShownState] = {
     NameState.FOUND: ShownState.FOUND,
+    NameState.AMBIGUOUS: ShownState.AMBIGUOUS,
     NameState.MISSING: ShownState.MISSING,
     NameState.UNKNOWN: ShownState.ASSUMED,
     None: ShownState.OWN,
@@ -73,6 +75,8 @@ class CodeRow:
         name = self.code.esp_name
         if name is None or self.integration is None or self.code.name_from is NameFrom.FIELD:
             return ""
+        if self.code.similar_names:
+            return self.code.describe()
         if name.state is NameState.MISSING:
             creation = explain_creation(self.code.esp, name.name)
             return f"The last sync found no field {name.name}. {creation} Then sync again."

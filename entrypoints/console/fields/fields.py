@@ -89,8 +89,9 @@ class FieldList(Page):
         }
         filters = _Filters.parse(req, integrations)
         folded: _Folded | None = None
-        if integrations and filters.folds:
-            folded = _Folded.of(self.core.content.read_codes(organization_id).names)
+        if integrations and not filters.counterparts:
+            names = self.core.content.read_codes(organization_id).names
+            folded = _Folded.of(names, filters.query(req))
             found = folded.select(organization_id, filters.query(req))
         else:
             found = self.core.fields.find_fields(organization_id, filters.query(req))
@@ -235,11 +236,6 @@ class _Filters:
         """Whether the list can omit fields."""
         return any((self.q, self.origin, self.type, self.integration))
 
-    @property
-    def folds(self) -> bool:
-        """Whether the list shows counterparts below their definitions. A search finds each."""
-        return not (self.restrict or self.counterparts)
-
     def query(self, req: falcon.Request) -> FieldQuery:
         """Return the query for one page of the list."""
         integration_ids = {IntegrationId(int(self.integration))} if self.integration else None
@@ -332,21 +328,31 @@ def _next_path(visit: Visit, filters: _Filters, found: FieldPage) -> str | None:
 
 @frozen
 class _Folded:
-    """The fields of a list in which counterparts are shown below their definitions."""
+    """The fields of a list in which counterparts are shown below their definitions.
+
+    A counterpart has a row of its own if the list does not contain its definition.
+    """
 
     names: EspNames
+    shown: tuple[RecipientField, ...]
     count: int
     """The number of counterparts that have no row of their own."""
 
     @classmethod
-    def of(cls, names: EspNames) -> _Folded:
-        """Return the folded list of all fields."""
-        return cls(names, sum(names.definition_of(field) is not None for field in names.fields))
+    def of(cls, names: EspNames, query: FieldQuery) -> _Folded:
+        """Return the folded list of the fields that match the query."""
+
+        def has_row(field: RecipientField) -> bool:
+            definition = names.definition_of(field)
+            return definition is None or not query.matches(definition)
+
+        matching = tuple(filter(query.matches, names.fields))
+        shown = tuple(filter(has_row, matching))
+        return cls(names, shown, len(matching) - len(shown))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """Return the page of the fields that are no counterparts."""
-        shown = [each for each in self.names.fields if self.names.definition_of(each) is None]
-        return query.select(Catalog(organization_id, 0, tuple(shown)))
+        """Return the page of the fields with rows."""
+        return query.select(Catalog(organization_id, 0, self.shown))
 
     def counterparts_of(self, field: RecipientField) -> tuple[_Counterpart, ...]:
         """Return the counterparts of the field, by integration."""

@@ -16,6 +16,7 @@ from recipient_fields.application.fields.value_texts import parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    MAX_ALLOWED_VALUES,
     NULLABLE_TEXTS,
     WRITABLE_MEMBERS,
     DataType,
@@ -66,6 +67,8 @@ class FieldInputs:
     key: str = ""
     data_type: str = DataType.TEXT.value
     allowed_values: tuple[str, ...] = ()
+    pasted: str = ""
+    """Allowed values, one per line, that are not in the list yet."""
     insertable: bool = True
     custom_insertion_code: str = ""
     custom_value_expression: str = ""
@@ -79,6 +82,7 @@ class FieldInputs:
             key=form.text("key").strip(),
             data_type=form.text("data_type"),
             allowed_values=_without_blanks(form.texts("allowed_value")),
+            pasted=form.text("pasted"),
             insertable=form.text("insertable") == "yes",
             **{name: form.text(name) for name in NULLABLE_TEXTS},
             version=form.text("version"),
@@ -97,6 +101,22 @@ class FieldInputs:
             **{name: _with_line_feeds(getattr(field, name) or "") for name in NULLABLE_TEXTS},
             version=field.version_tag,
         )
+
+    def with_pasted(self) -> FieldInputs:
+        """Return these inputs with the pasted values in the list."""
+        pasted = _without_blanks(self.pasted.split("\n"))
+        return evolve(self, allowed_values=(*self.allowed_values, *pasted), pasted="")
+
+    def within_limit(self) -> FieldInputs:
+        """Return these inputs with the values that are too many for the list as pasted ones.
+
+        With an input for each value, the form could not be submitted again.
+        """
+        values = self.allowed_values
+        if len(values) <= MAX_ALLOWED_VALUES:
+            return self
+        rest = "\n".join((*values[MAX_ALLOWED_VALUES:], *self.pasted.split("\n"))).strip("\n")
+        return evolve(self, allowed_values=values[:MAX_ALLOWED_VALUES], pasted=rest)
 
     def draft(self) -> FieldDraft:
         """Return the draft of a new field. Raises: InvalidDocument."""
@@ -232,7 +252,7 @@ class FieldCreation(Page):
         if edited is not None:
             self._show(req, resp, edited, pressed=visit(req).form.text("action"))
             return
-        inputs = FieldInputs.of_form(visit(req).form)
+        inputs = FieldInputs.of_form(visit(req).form).with_pasted()
         organization_id = visit(req).organization.id
         try:
             draft = inputs.draft()
@@ -296,7 +316,7 @@ class FieldEditing(Page):
         if edited is not None:
             self._show(req, resp, field, edited, pressed=visit(req).form.text("action"))
             return
-        inputs = FieldInputs.of_form(visit(req).form)
+        inputs = FieldInputs.of_form(visit(req).form).with_pasted()
         try:
             changed = self.core.fields.by(author(req)).update_field(
                 visit(req).organization.id,
@@ -370,13 +390,12 @@ def _send_form(
         resp,
         "fields/form.html",
         status=HTTPStatus.CONFLICT if conflict else status,
-        form=inputs,
+        form=inputs.within_limit(),
         errors=errors or FieldErrors(),
         field=field,
         conflict=conflict,
         data_types=DATA_TYPES,
         pressed=pressed,
-        pasted="" if pressed == "add-pasted" else visit(req).form.text("pasted"),
         reason=decision.reason if isinstance(decision, Denied) else "",
         **values,
     )
@@ -412,7 +431,7 @@ def _edited(form: Form) -> FieldInputs | None:
         case "paste":
             pass
         case "add-pasted":
-            values = [*_without_blanks(values), *_pasted(form.text("pasted"))]
+            return inputs.with_pasted()
         case "remove" if known:
             del values[position]
         case "up" | "down" if known:
@@ -422,10 +441,6 @@ def _edited(form: Form) -> FieldInputs | None:
         case _:
             return None
     return evolve(inputs, allowed_values=tuple(values))
-
-
-def _pasted(text: str) -> list[str]:
-    return list(_without_blanks(text.split("\n")))
 
 
 def _without_blanks(values: Iterable[str]) -> tuple[str, ...]:

@@ -163,7 +163,6 @@ class RecipientListCheck(Page):
             rejects=_REJECTS,
             max_size=MAX_FILE_SIZE,
             result=result,
-            unread=[] if result is None else [each.value for each in result.report.unread_types],
             errors=errors,
         )
 

@@ -56,9 +56,11 @@ def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) 
     Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
     query = FieldQuery(**parse_members(parameters, LIST_PARAMETERS))
+    as_of = parse_as_of(parameters)
+    if as_of is not None and not query.counterparts:
+        raise invalid_value("counterparts", "omit it with `as_of`: earlier ESP names are unknown.")
     if "cursor" not in parameters:
         return query
-    as_of = parse_as_of(parameters)
     limit, after = _read_cursor(parameters["cursor"], query, organization_id, as_of)
     return evolve(query, limit=query.limit or limit, after=after)
 
@@ -122,6 +124,11 @@ LIST_PARAMETERS: Mapping[str, Parameter] = {
     ),
     "insertable": truth_value(
         "insertable", "Only fields that can (`true`) or can't (`false`) be inserted into content."
+    ),
+    "counterparts": truth_value(
+        "counterparts",
+        "`false`: without the synced fields for which another field of the list stands. The default"
+        " is `true`.",
     ),
     "q": Parameter(
         description=(
@@ -230,6 +237,8 @@ def checksum(
         query.sort.value,
         query.descending,
     ]
+    if not query.counterparts:
+        query_members.append("without counterparts")
     if as_of is not None:
         query_members.append(epoch_milliseconds(as_of))
     return sha256(json.dumps([position, query_members]).encode("ascii")).hexdigest()[:16]

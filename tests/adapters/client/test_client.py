@@ -13,6 +13,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.network import Request
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import (
+    Core,
     RecipientFields,
     RecipientFieldService,
     Storage,
@@ -23,11 +24,13 @@ from recipient_fields.domain import (
     Access,
     Batch,
     CreateField,
+    DataType,
     DeleteField,
     FieldChanges,
     FieldIdentity,
     FieldKey,
     FieldNotFound,
+    FieldQuery,
     InsufficientAccess,
     KeyRefused,
     KeyValidationUnavailable,
@@ -36,11 +39,12 @@ from recipient_fields.domain import (
     StorageUnavailable,
     UpdateField,
 )
+from recipient_fields.domain.esp import EspField
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
 from ...support.http_server import StubResponse, stub_server
 from ..postgres.examples import NOW
-from .live_server import NO_RETRIES, Keyring, application, live_server
+from .live_server import NO_RETRIES, Application, Keyring, application, live_server
 
 CITY = FieldKey("city")
 KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
@@ -154,6 +158,40 @@ def test_a_read_only_key_changes_nothing(storage, organization_id, call):
         with pytest.raises(InsufficientAccess):
             call(client, organization_id)
         assert client.get_field(organization_id, CITY).version_tag == city.version_tag
+
+
+def as_older_service(app: Application) -> Application:
+    """Return the application of a service that does not know the parameter `counterparts`."""
+
+    def older(environ, start_response):
+        environ["QUERY_STRING"] = environ["QUERY_STRING"].replace("counterparts", "unknown")
+        return app(environ, start_response)
+
+    return older
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_counterparts_can_be_left_out(storage, organization_id, is_older):
+    core = Core.over(storage)
+    core.fields.create_field(organization_id, a_draft())
+    integration = core.integrations.create_integration(organization_id, esp="braze", name="App")
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("city", "town")]
+    core.integrations.sync_fields(organization_id, integration.id, reported)
+    app = as_older_service(application(storage)) if is_older else application(storage)
+    with live_server(app) as url, client_at(url, Keyring(storage)) as client:
+        for members, keys in (
+            ({}, ["city", "city_1", "town"]),
+            ({"counterparts": False}, ["city", "town"]),
+            ({"counterparts": False, "text": "CITY"}, ["city"]),
+            ({"counterparts": False, "keys": []}, []),
+        ):
+            query = FieldQuery(**members)
+            page = client.find_fields(organization_id, query)
+            assert [each.key for each in page.fields] == keys
+            assert page.version_tag == core.fields.find_fields(organization_id, query).version_tag
+        first = client.find_fields(organization_id, FieldQuery(counterparts=False, limit=1))
+        query = FieldQuery(counterparts=False, limit=1, after=first.next)
+        assert [each.key for each in client.find_fields(organization_id, query).fields] == ["town"]
 
 
 @pytest.fixture

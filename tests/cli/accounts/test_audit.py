@@ -13,7 +13,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, parse_instant
 
 from ...support.command_line import CommandLine, Script
-from ...support.redaction import API_KEY
+from ...support.redaction import SECRET
 
 CONFIRMED = ("--organization", 1, "--yes")
 CREATE = ("create", "--name", "Backend", "--json", "--organization")
@@ -55,7 +55,7 @@ def test_every_creation_rotation_and_revocation_is_logged(
         {**common, "act": "rotated", "successor": 2},
         {**common, "act": "revoked"},
     ]
-    assert API_KEY.search(audit_log.read_text("utf-8")) is None
+    assert SECRET.search(audit_log.read_text("utf-8")) is None
 
 
 def test_a_command_that_changes_nothing_is_not_logged(
@@ -109,7 +109,7 @@ def test_a_line_that_is_written_in_part_is_reported(
 
     message = run.failure()
     assert message.startswith("The audit log can't be written: No space left on device. The")
-    assert API_KEY.search(message) is None
+    assert SECRET.search(message) is None
 
 
 def test_the_deletion_of_an_organization_is_logged(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -225,6 +226,12 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     file.write_bytes(b"\xff")
     unreadable = command(*create, environment=variables)
     file.unlink()
+    os.mkfifo(file)
+    pipe = command(*create, environment=variables)
+    file.unlink()
+    file.mkdir()
+    folder = command(*create, environment=variables)
+    file.rmdir()
     missing = command(*create, environment=variables)
 
     assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
@@ -239,6 +246,7 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     where = f"Can't read {file}, which RECIPIENT_FIELDS_STORAGE_FILE names"
     assert missing.failure() == f"{where}: No such file or directory."
     assert unreadable.failure() == f"{where}: it is not UTF-8."
+    assert pipe.failure() == folder.failure() == f"{where}: it is not a regular file."
 
 
 def test_the_credentials_of_an_esp_can_be_in_files(

@@ -135,6 +135,7 @@ class TestSync:
         run = cli("integrations", "sync", audience.id, *ACME, "--from", file, "--json")
         assert run.document() == {
             "sync": {
+                "linked": [],
                 "created": ["fname", "tier"],
                 "updated": [],
                 "removed": [],
@@ -155,16 +156,21 @@ class TestSync:
             arguments = ("integrations", "sync", audience.id, *ACME, "--from", "-", *dry_run)
             run = cli(*arguments, stdin=report(TIER))
             assert run.table() == [
-                "CHANGE   KEY     ESP FIELD  REASON",
-                "created  tier_1  TIER       -",
+                "linked tier to TIER (Mailchimp)",
                 "",
                 "KEY   INTEGRATION  ESP NAME BEFORE  ESP NAME AFTER",
                 "tier  1            TIER (unknown)   TIER (found)",
                 "shop  1            SHOP (unknown)   SHOP (missing)",
             ]
+            assert ": 1 linked, 0 created, 0 updated, 0 removed, 0 unchanged, 0 refused" in run.err
             assert run.err.endswith("0 refused, 2 ESP names changed.\n")
         sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--json")
-        document = cli(*sync, stdin=report(TIER, {"name": "SHOP", "data_type": "text"})).document()
+        more = [{"name": name, "data_type": "text"} for name in ("SHOP", "CITY")]
+        document = cli(*sync, stdin=report(TIER, *more)).document()
+        assert document["sync"]["created"] == ["city"]
+        assert document["sync"]["linked"] == [
+            {"key": "shop", "esp_field_name": "SHOP", "counterpart": "shop_1"}
+        ]
         assert document["sync"]["name_changes"] == [
             {
                 "key": "shop",

@@ -9,7 +9,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, Integration
+from recipient_fields.domain.esp import Esp, EspField, Integration, SetName
 
 from ...support.command_line import CommandLine, Run
 
@@ -67,6 +67,89 @@ def test_the_command_that_sets_a_free_name_follows_the_reason(names, cli, acme, 
     assert (compiled.status, command in compiled.err) == (3, True)
 
 
+def test_the_commands_that_set_free_names_can_be_executed_together(names, core, acme):
+    core.fields.create_field(acme, FieldDraft(name="Loyalty title", data_type=DataType.TEXT))
+    commands = [line.partition("--set ")[2].rstrip("`.") for line in names().err.splitlines()]
+    assert commands == ["loyalty_tier=LOYALTY_TI", "loyalty_title=LOYALTY_2"]
+    options = [option for each in commands for option in ("--set", each)]
+    assert names(*options).table() == [
+        "KEY            ESP NAME    FROM         STATE    REASON",
+        "loyalty_tier   LOYALTY_TI  integration  unknown  -",
+        "loyalty_title  LOYALTY_2   integration  unknown  -",
+    ]
+
+
+def test_the_same_name_for_two_fields_blames_the_command(names):
+    run = names("--set", "loyalty_tier=SHOP", "--set", "shop=SHOP")
+    assert run.err.splitlines() == [
+        "/loyalty_tier: The field shop would get this name, too. Set different names.",
+        "/shop: The field loyalty_tier would get this name, too. Set different names.",
+        "Error: Nothing was changed.",
+    ]
+
+
+def test_a_similar_name_that_the_last_sync_found_is_offered(cli, core, acme, tmp_path):
+    core.fields.create_field(acme, FieldDraft(name="First name", data_type=DataType.TEXT))
+    hubspot = core.integrations.create_integration(acme, esp=Esp.HUBSPOT, name="CRM")
+    sync(core, hubspot, "firstname", "lastname")
+    command = "To set one: `integrations names 1 --set first_name=firstname`."
+    state = "The field first_name is first_name at HubSpot (the last sync did not find it, but"
+    target = ("--organization", acme)
+    listed = cli("integrations", "names", hubspot.id, *target)
+    assert listed.err == f"{state} firstname). {command}\n"
+    codes = cli("fields", "codes", "first_name", *target)
+    assert f"{state} firstname). {command}\n" in codes.err
+    assert "To create it" not in codes.err
+    email = tmp_path / "email.txt"
+    email.write_text("{{recipient.first_name}}")
+    for options in ((), ("--allow-mistakes",)):
+        exported = cli("content", "export", *target, "--integration", 1, *options, email)
+        mistake, proposal, *_ = exported.err.splitlines()
+        assert mistake == (
+            f"Mistake: Line 1, column 1: {state} firstname). If firstname is this field, set its"
+            " name at integration 1. Otherwise, create this field there, and sync the integration."
+        )
+        assert proposal == f"    {command}"
+    compiled = cli(
+        "conditions", "compile", *target, "--integration", 1, "--then", "A", "first_name is set"
+    )
+    assert "If firstname is this field, set its name at integration 1." in compiled.err
+    _, _, option = command.rstrip("`.").partition("--set ")
+    assert cli("integrations", "names", 1, *target, "--set", option).table()[1:] == [
+        "first_name  firstname  integration  found  -"
+    ]
+
+
+def test_a_proposed_name_is_quoted_for_the_shell(cli, core, acme):
+    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
+    braze = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="App")
+    sync(core, braze, "Shop-Size;", "ShopSize $x")
+    core.integrations.set_names(acme, braze.id, {"shop_size": SetName("SHOP_SIZE_X")})
+    listed = cli("integrations", "names", braze.id, "--organization", acme)
+    assert "--set 'shop_size=ShopSize $x'`" in listed.err
+
+
+def test_names_that_differ_only_in_case_are_ambiguous(cli, core, acme, tmp_path):
+    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
+    klaviyo = core.integrations.create_integration(acme, esp=Esp.KLAVIYO, name="Store")
+    sync(core, klaviyo, "shop size", "Shop Size")
+    target = ("--organization", acme)
+    listed = cli("integrations", "names", klaviyo.id, *target)
+    assert listed.table()[1:] == ["shop_size  Shop Size  sync  ambiguous  -"]
+    state = (
+        "The field shop_size is Shop Size at Klaviyo (the last sync found it: shop_size_1, and also"
+        " shop size)."
+    )
+    command = "integrations names 1 --set shop_size=NAME"
+    assert listed.err == f"{state} To choose one: `{command}`.\n"
+    email = tmp_path / "email.txt"
+    email.write_text("{{recipient.shop_size}}{{recipient.shop_size_1_2}}")
+    exported = cli("content", "export", *target, "--integration", 1, "--surface", "text", email)
+    advice = "Set the name of the one that you mean at integration 1."
+    assert f"Caveat: Line 1, column 1: {state} {advice}\n" in exported.err
+    assert exported.err.count("column 24") == 0
+
+
 def test_names_are_set_and_removed_together(names, core, acme, audience):
     names("--set", "shop=STORE").messages()
     changed = names("--set", "loyalty_tier=TIER", "--unset", "shop")
@@ -120,6 +203,7 @@ def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, 
         "esp_field_name": "Shop",
         "name_from": "sync",
         "state": "found",
+        "similar_names": [],
         "refusal": None,
     }
 

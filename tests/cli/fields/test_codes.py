@@ -1,7 +1,8 @@
-"""The commands `fields codes`, `fields show` and `fields list --hide-counterparts`."""
+"""The commands `fields codes`, `fields show` and `fields list --counterparts`."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -62,15 +63,15 @@ def test_a_field_is_shown_with_its_members_and_its_codes(cli: CommandLine):
     assert codes == cli("fields", "codes", "shop", *ACME).out
 
 
-def test_counterparts_can_be_hidden(cli: CommandLine):
-    def keys(*options: str) -> list[str]:
-        document = cli("fields", "list", *ACME, "--json", *options).document()
-        return [each["key"] for each in document["recipient_fields"]]
+def test_the_list_has_each_field_once_unless_counterparts_are_requested(cli: CommandLine):
+    def listed(*options: str) -> tuple[list[str], str]:
+        run = cli("fields", "list", *ACME, "--json", *options)
+        return [each["key"] for each in json.loads(run.out)["recipient_fields"]], run.err
 
-    assert keys() == ["shop", "shop_1", "fname"]
-    assert keys("--hide-counterparts") == ["shop", "fname"]
-    contradictory = ("--hide-counterparts", "--as-of", "2026-11-20T09:15:00Z")
-    assert "either" in cli("fields", "list", *ACME, *contradictory).usage_error()
+    note = "Without 1 counterpart at integrations. To list all fields, add --counterparts.\n"
+    assert listed() == (["shop", "fname"], note)
+    assert listed("--counterparts") == (["shop", "shop_1", "fname"], "")
+    assert listed("--as-of", "2100-01-01T00:00:00Z") == (["shop", "shop_1", "fname"], "")
 
 
 def test_the_key_of_a_synced_field_already_works(cli: CommandLine):

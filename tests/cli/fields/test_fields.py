@@ -21,6 +21,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, EspField
 
 from ...support.command_line import CommandLine, Script
+from ...support.interruptions import delete_integrations_after_a_taken_key
 
 
 def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
@@ -211,8 +212,8 @@ def test_a_taken_key_is_reported(
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_the_key_of_a_synced_field_is_reported_with_its_esp_names(
-    cli: CommandLine, core: Core, acme: OrganizationId
+def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_exists(
+    cli: CommandLine, core: Core, acme: OrganizationId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     emails = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Emails")
     core.integrations.create_integration(acme, esp=Esp.SALESFORCE, name="Journeys")
@@ -223,6 +224,12 @@ def test_the_key_of_a_synced_field_is_reported_with_its_esp_names(
     run = cli("fields", "create", *arguments)
 
     assert run.failure().endswith("Its names there: Tier at Emails, tier at Journeys.")
+
+    delete_integrations_after_a_taken_key(monkeypatch, core, acme)
+    run = cli("fields", "create", *arguments)
+
+    assert run.failure().startswith("A synced field has this key")
+    assert stored(core, acme) == []
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,18 @@ def test_other_names_are_removed_only_with_prune(run, set_names):
     assert set_names() == {"shop": "SHOP2"}
 
 
+def test_all_names_are_removed_with_prune_if_the_document_has_none(run, set_names):
+    apply(run, DOCUMENT)
+    none = DOCUMENT.partition("    city: TOWN")[0].replace("names:", "names: {}")
+    assert apply(run, none) == NOTHING[:1]
+    assert set_names() == {"city": "TOWN", "shop": "STORE"}
+    assert apply(run, none, "--prune")[:2] == [
+        '- delete name city at Main list: "TOWN"',
+        '- delete name shop at Main list: {"name":"STORE","custom":true}',
+    ]
+    assert set_names() == {}
+
+
 def test_the_exported_document_has_the_names(run, cli, acme):
     export = ("fields", "export", "--organization", acme)
     assert "integrations" not in cli(*export).out

@@ -26,6 +26,7 @@ from recipient_fields.entrypoints.cli.fields import plans
 from ...support.command_line import NOT_CONFIRMED, Run
 
 CHANGES = 3
+NOT_DELETED = "Not in the document: 1 API-managed field. To delete them, add --prune.\n"
 DOCUMENT = """\
 fields:
   loyalty_tier:
@@ -194,7 +195,13 @@ def test_plan_shows_changed_members_and_other_fields(plan, apply, core, acme, do
         '    name: "Shoe size" → "Foot size"',
         "Plan: 0 to create, 2 to change, 0 to delete, 1 unchanged.",
     ]
-    assert run.err == "Not in the document: 1 API-managed field. To delete them, add --prune.\n"
+    assert run.err == NOT_DELETED
+
+
+def test_apply_says_what_it_does_not_delete(apply, core, acme, document):
+    create(core, acme, "old")
+    assert apply(document).err == f"{NOT_DELETED}Applied 2 changes.\n"
+    assert apply(document).err == NOT_DELETED
 
 
 def test_prune_deletes_the_fields_that_are_not_in_the_document(

@@ -30,7 +30,7 @@ INVALID = 3
 TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
 NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
-DATES = "If the dates have another format, add --date-format, for example --date-format D.M.YYYY.\n"
+DATES = "If the dates have another format, use --date-format D.M.YYYY.\n"
 BOOLEANS = (
     "If other words mean true and false, add --true and --false, for example --true ja --false"
     " nein.\n"
@@ -72,7 +72,7 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
     run: Callable[..., Run], acme: OrganizationId, tmp_path: Path
 ) -> None:
     path = tmp_path / "list.csv"
-    path.write_text(HEADER + "gold,42,1990-01-31\ngolf,,\n,big,31.01.1990\n")
+    path.write_text(HEADER + 'gold,42,1990-01-31\ngolf,,\n,"42,5",31.01.1990\n')
     checked = run(acme, "recipients", "check", path)
     assert checked.status == INVALID
     assert checked.out.replace(f"{path}:", "") == (

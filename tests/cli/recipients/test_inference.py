@@ -61,9 +61,10 @@ NOTES = [
     ),
     "umsatz: Its data type would be number without the value in line 7.",
     (
-        "seit: Its values look like dates. For a date field, write them like 2026-11-20, or"
-        " set --date-format for a CSV file; for a datetime field, like 2026-11-20T09:15:00Z."
+        "seit: Its values look like dates. Write them like 2026-11-20 for a date field, and like"
+        " 2026-11-20T09:15:00Z for a datetime field."
     ),
+    "seit: To make it a date field, use --date-format D.M.YYYY.",
     (
         "field_7: No valid, unused key can be derived from its name. Choose a key before you create"
         " the field: it can't be changed later."

@@ -263,6 +263,23 @@ def test_the_dry_run_leads_to_the_sync_which_shows_its_result(
     assert fields(console)["FNAME"].name == "Given name"
 
 
+def test_a_field_for_which_another_one_stands_is_linked(
+    console: Console,
+    dana: Browser,
+    path: str,
+    main: Integration,
+    sources: dict[Esp, EspFieldSource | Exception],
+) -> None:
+    console.add_field(key="store", name="Store")
+    sources[Esp.MAILCHIMP] = Source(AFTER)
+    dry_run = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=DRY_RUN)
+    assert "To link 1 To create 0" in dry_run.text
+    page = dana.submit(dry_run)
+    assert "Linked 1 Created 0" in page.text
+    assert "Linked store STORE to STORE (Mailchimp)" in page.text
+    assert "store_1" not in page.text
+
+
 @pytest.mark.parametrize("press", [DRY_RUN, SYNC])
 def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(
     console: Console,

@@ -38,7 +38,7 @@ def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -
     page = dana.get(
         dana.get(path.removesuffix("/names")).links["Show or set what fields are called here"]
     )
-    assert "Loyalty tier loyalty_tier None No name" in page.text
+    assert "Loyalty tier loyalty_tier None Set the name LOYALTY_TI No name" in page.text
     assert "FNAME" not in page.text.partition("State")[2]
 
     page = dana.follow(submit(dana, dana.get(f"{path}?key=loyalty_tier"), "loyalty_tier", "TIER"))
@@ -47,7 +47,7 @@ def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -
     assert "Loyalty tier loyalty_tier TIERset here Missing" in page.text
     page = dana.follow(dana.submit(page, press=("action", "remove")))
     assert "The name of loyalty_tier at Audience is no longer set." in page.text
-    assert "Loyalty tier loyalty_tier None No name" in page.text
+    assert "Loyalty tier loyalty_tier None Set the name LOYALTY_TI No name" in page.text
 
 
 def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
@@ -64,6 +64,44 @@ def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
         assert link == f"{path}?key=loyalty_tier&name=LOYALTY_TI"
     form = dict(dana.get(link).form("name").inputs)
     assert (form["key"], form["name"]) == ("loyalty_tier", "LOYALTY_TI")
+
+
+def test_a_similar_name_that_the_last_sync_found_is_offered(
+    console: Console, dana: Browser
+) -> None:
+    integrations = console.core.integrations
+    field = console.add_field(key="first_name", name="First name")
+    hubspot = integrations.create_integration(console.acme.id, esp=Esp.HUBSPOT, name="CRM")
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("firstname", "city")]
+    integrations.sync_fields(console.acme.id, hubspot.id, reported)
+    path = f"{console.settings}/integrations/{hubspot.id}/names"
+    content = dana.get(f"/console/o/{console.acme.id}/content")
+    inputs = {"content": "{{recipient.first_name}}", "target": str(hubspot.id)}
+    listed = dana.get(path)
+    assert "first_nameThe last sync found firstname" in listed.text
+    state = "is first_name at HubSpot (the last sync did not find it, but firstname)."
+    shown = [
+        dana.get(f"{console.fields}/{field.id}"),
+        dana.submit(content, inputs),
+        dana.submit(content, {**inputs, "allow_mistakes": "true"}),
+    ]
+    assert [state in each.text for each in shown] == [True] * 3
+    assert [each.status for each in shown] == [200, 422, 200]
+    for page in (listed, *shown):
+        assert page.links["Set the name firstname"] == f"{path}?key=first_name&name=firstname"
+    form = dana.get(f"{path}?key=first_name&name=firstname")
+    page = dana.follow(submit(dana, form, "first_name", "firstname"))
+    assert "First name first_name firstnameset here Found" in page.text
+
+
+def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser) -> None:
+    integrations = console.core.integrations
+    console.add_field(key="shop_size", name="Shop size")
+    klaviyo = integrations.create_integration(console.acme.id, esp=Esp.KLAVIYO, name="Store")
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("shop size", "Shop Size")]
+    integrations.sync_fields(console.acme.id, klaviyo.id, reported)
+    page = dana.get(f"{console.settings}/integrations/{klaviyo.id}/names")
+    assert "shop_size Shop SizeThe last sync found shop size Ambiguous" in page.text
 
 
 def test_a_viewer_has_no_link_to_the_form(

@@ -86,6 +86,7 @@ def test_ten_removals_require_the_name_of_the_integration(
     assert wrong.status == 422
     assert "Nothing was changed: confirm the removal of 10 fields" in wrong.text
     assert "Name of the integration: Type Main audience" in wrong.text
+    assert wrong.form("plan").value("integration_name") == typed
     assert len(stored(console)) == FIELDS
     assert "was synced" in dana.submit(wrong, {"integration_name": " Main audience "}).text
     assert len(stored(console)) == FIELDS - 10
@@ -118,8 +119,9 @@ def test_a_plan_that_has_changed_is_shown_again(
 
     assert changed.status == 409
     assert "The fields or the report have changed since the plan was shown." in changed.text
-    assert "Create f50_1 F50" in changed.text
+    assert "Link f50 F50 to F50 (Mailchimp)" in changed.text
     assert stored(console) == before
+    assert set(changed.form("plan").values("integration_name")) <= {""}  # It confirms one plan.
     assert "was synced" in dana.submit(changed, named).text
     assert "f50_1" in stored(console)
 

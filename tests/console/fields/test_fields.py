@@ -118,13 +118,19 @@ def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
 
 
 @pytest.mark.parametrize("sort", ["name", "-updated_at"])
-def test_pages_have_every_field_once(console: Console, dana: Browser, sort: str) -> None:
+def test_pages_have_every_field_that_matches_the_filters_once(
+    console: Console, dana: Browser, sort: str
+) -> None:
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
         # A third of the names is equal, so that the order also depends on the ids.
-        console.add_field(name=f"&?=/ {number % 30:02}", key=f"field_{number:03}")
+        name = f"&?=/ {number % 30:02}"
+        console.add_field(name=name, key=f"field_{number:03}")
+        if number % PAGE_SIZE == 0:
+            console.add_field(API, name=name, key=f"of_the_api_{number}")
+            console.add_field(name=name, key=f"number_{number}", data_type=DataType.NUMBER)
 
-    paths, found = [f"{console.fields}?sort={sort}&origin=manual"], []
+    paths, found = [f"{console.fields}?sort={sort}&origin=manual&type=text"], []
     while paths:
         page = dana.get(paths.pop())
         found += [a["href"] for tag, a in page.tags if _is_field(tag, a.get("href"), console)]
@@ -273,8 +279,24 @@ def test_the_list_folds_counterparts_below_their_definitions(
     assert "4 fields" in everything.text
     assert "At Braze" not in everything.text
     assert "2 fields, and 2" in dana.get(everything.links["fold counterparts"]).text
-    assert "3 fields" in dana.get(f"{console.fields}?q=tier").text
-    assert "2 fields" in dana.get(f"{console.fields}?integration=1").text
+    searched = dana.get(f"{console.fields}?q=tier")
+    assert "1 field, and 2 counterparts below them" in searched.text
+    assert "3 fields" in dana.get(searched.links["show all"]).text
+
+
+def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
+    console: Console, dana: Browser
+) -> None:
+    console.add_field(key="loyalty_tier", name="Loyalty tier")
+    braze = add_integration(console, Esp.BRAZE, "Emails", "loyalty_tier", "City")
+    shop = add_integration(console, Esp.MAILCHIMP, "Shop", "LEVEL")
+    changes = {"loyalty_tier": SetName("LEVEL")}
+    console.core.integrations.set_names(console.acme.id, shop.id, changes)
+
+    assert "2 fields" in dana.get(f"{console.fields}?integration={braze.id}").text
+    found = dana.get(f"{console.fields}?q=level")
+    assert names(found, console) == ["LEVEL"]
+    assert "1 field" in found.text
 
 
 def test_example_conditions_are_shown_for_the_integrations(console: Console, dana: Browser) -> None:

@@ -9,6 +9,7 @@ import pytest
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    AllowedValues,
     Author,
     DataType,
     FieldChanges,
@@ -19,6 +20,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField
 
+from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..browser import Browser, Response
 from ..conftest import Console
 from ..hostile_texts import HOSTILE
@@ -130,8 +132,8 @@ def test_a_taken_key_links_to_its_field(console: Console, dana: Browser) -> None
     assert page.form().value("name") == "City"
 
 
-def test_the_key_of_a_synced_field_is_shown_with_its_esp_names(
-    console: Console, dana: Browser
+def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exists(
+    console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     integrations = console.core.integrations
     emails = integrations.create_integration(console.acme.id, esp=Esp.BRAZE, name="Emails")
@@ -144,6 +146,13 @@ def test_the_key_of_a_synced_field_is_shown_with_its_esp_names(
     assert page.status == 422
     assert "Its names there: City at Emails." in page.text
     assert "Open the field with this key" in page.links
+
+    delete_integrations_after_a_taken_key(monkeypatch, console.core, console.acme.id)
+    page = dana.submit(page)
+
+    assert page.status == 422
+    assert "A synced field has this key" in page.text
+    assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
 @pytest.mark.parametrize(
@@ -258,13 +267,50 @@ def test_a_thousand_values_fit_into_a_form(console: Console, dana: Browser) -> N
     page = new(console, dana)
 
     refused = dana.submit(page, {"name": "City", "allowed_value": values})
-    dana.submit(refused, {"allowed_value": values[:1_000]})
+    dana.submit(refused, {"pasted": ""})
 
     assert refused.status == 422
     assert "List at most 1,000 values." in refused.text
+    assert refused.form().values("allowed_value") == values[:1_000]
+    assert refused.form().value("pasted") == "Value 1000"
     (field,) = stored(console)
     assert field.allowed_values is not None
     assert len(field.allowed_values.values) == 1_000
+
+
+@pytest.mark.parametrize("press", [None, ("action", "add-pasted")], ids=["save", "add"])
+def test_a_pasted_list_that_is_too_long_is_kept(
+    console: Console, dana: Browser, press: tuple[str, str] | None
+) -> None:
+    values = [f"Value {number}" for number in range(5_000)]
+    page = dana.submit(new(console, dana), {"name": "City"}, press=("action", "paste"))
+
+    page = dana.submit(page, {"pasted": "\r\n".join(values)}, press=press)
+    again = dana.submit(page)
+
+    for each in (page, again):
+        kept = [*each.form().values("allowed_value"), *each.form().value("pasted").split("\r\n")]
+        assert kept == values
+    assert again.status == 422
+    assert dana.submit(again, {"pasted": ""}).status == 303
+
+
+@pytest.mark.parametrize("page", ["/new", "/1/edit"])
+def test_pasted_values_are_saved_with_those_of_the_list(
+    console: Console, dana: Browser, page: str
+) -> None:
+    console.add_field(allowed_values=["a"])
+    form = dana.submit(dana.get(f"{console.fields}{page}"), press=("action", "paste"))
+    entered = {"name": "City", "allowed_value": ["a"], "pasted": "b\r\n\r\nc "}
+
+    refused = dana.submit(form, {**entered, "pasted": "b\r\nb"})
+    dana.submit(form, entered)
+
+    assert refused.form().values("allowed_value") == ["a", "b", "b"]
+    assert "pasted" not in dict(refused.form().inputs)
+    saved = stored(console)[-1]
+    assert saved.name == "City"
+    assert saved.allowed_values == AllowedValues(DataType.TEXT, ["a", "b", "c"])
 
 
 def test_a_form_without_its_own_token_is_rejected(console: Console, dana: Browser) -> None:

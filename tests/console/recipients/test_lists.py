@@ -149,8 +149,19 @@ def test_other_dates_and_words_are_suggested(console: Console, upload: Upload) -
 
     page = upload("born;vip\n20.11.1990;ja\n")
 
-    assert "If the dates have another format, choose it under Dates below" in page.text
+    assert "If the dates have another format, choose Like 20.11.2026 under Dates below" in page.text
     assert "If other words mean true and false, enter them under Words for true" in page.text
+
+
+def test_damaged_texts_are_named_also_if_all_recipients_are_valid(
+    console: Console, upload: Upload
+) -> None:
+    console.add_field(name="Number", data_type=DataType.TEXT)
+
+    page = upload("number\n1.23457E+11\n123456789012\n1.23458E+11\n")
+
+    assert "All recipients are valid" in page.text
+    assert "number: 2 numbers, first in line 2: A spreadsheet may have left out" in page.text
 
 
 def test_a_header_can_contain_the_names_of_an_esp(console: Console, upload: Upload) -> None:

@@ -132,6 +132,27 @@ def test_every_condition_is_listed_for_every_esp():
     assert set(VECTORS) == {(esp, condition) for esp in Esp for condition in conditions}
 
 
+def test_no_condition_for_hubspot_applies_a_filter_to_a_personalization_token():
+    codes = [lines[0] for (esp, _), lines in VECTORS.items() if esp is Esp.HUBSPOT]
+    assert any("contact." in code for code in codes)
+    assert not any("|" in code for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_documented"),
+    [
+        ("tier is set", True),
+        ("born is set", True),
+        ("tier is not set", True),
+        ("tier is set and born is set", False),
+        ("visits is set", False),
+    ],
+)
+def test_brevo_documents_a_condition_without_operators(condition, is_documented):
+    caveat = "Only secondary sources establish the operators of Brevo."
+    assert (caveat in compiled(Esp.BREVO, condition).caveats) is not is_documented
+
+
 @pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 def test_the_texts_are_copied_verbatim(esp):
     text = "  <b>\u00e9 'quoted' \"quoted\"</b>\n"
@@ -389,10 +410,10 @@ def test_nested_blocks_contain_at_most_32_copies():
 
 def test_a_condition_has_at_most_100_tests():
     assert compiled(Esp.HUBSPOT, f"tier in ({texts(100)})").code.count("==") == 100
-    guarded = f"tier in ({texts(98)}) or visits is set"
+    guarded = f"tier in ({texts(98)}) or tier is set"
     assert compiled(Esp.HUBSPOT, guarded).code.count("==") == 98
     with pytest.raises(NotExpressible, match="more than 100 tests"):
-        compiled(Esp.HUBSPOT, f"tier in ({texts(99)}) or visits is set")
+        compiled(Esp.HUBSPOT, f"tier in ({texts(99)}) or tier is set")
 
 
 @pytest.mark.parametrize("esp", [Esp.BRAZE, Esp.CUSTOMER_IO])

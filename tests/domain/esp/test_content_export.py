@@ -143,11 +143,21 @@ def messages(exported: ExportedContent) -> list[str]:
 def test_a_key_of_another_integration_means_its_counterpart(synced):
     first, second = synced(Esp.BRAZE, "tier", by=1), synced(Esp.BRAZE, "tier_7", "tier", by=7)
     content = parse_content('{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}')
-    for fields in ([first, second], [second]):
-        exported = export_content(content, codes_of(Esp.BRAZE, fields), SEVEN)
-        assert exported.content.startswith("{{custom_attribute.${tier}}}{% if ")
-        assert exported.keys == ("tier_7",)
-        assert exported.resolved == {"tier": "tier_7"}
+    exported = export_content(content, codes_of(Esp.BRAZE, [first, second]), SEVEN)
+    assert exported.content.startswith("{{custom_attribute.${tier}}}{% if ")
+    assert exported.keys == ("tier_7",)
+    assert exported.resolved == {"tier": "tier_7"}
+
+
+def test_a_key_that_no_field_has_is_refused_although_a_synced_field_is_for_it(synced):
+    content = parse_content('{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}')
+    codes = codes_of(Esp.BRAZE, [synced(Esp.BRAZE, "tier_7", "tier", by=7)])
+    with pytest.raises(InvalidContent) as refused:
+        export_content(content, codes, SEVEN)
+    reasons = [each.reason for each in refused.value.violations]
+    assert len(reasons) == 2
+    help_ = "Create it, or write the key of a synced field: tier_7 (integration 7, Main)."
+    assert set(reasons) == {f"There is no field with the key tier. {help_}"}
 
 
 def test_a_key_means_the_field_with_another_spelling_of_the_name(synced):
@@ -822,8 +832,7 @@ def test_a_block_is_exported_with_its_branches(export):
     )
     assert export(Esp.HUBSPOT, source).content == (
         '{% if contact.tier == "gold" %}{{ contact.tier }}{% else %}'
-        '{% if contact.visits is not none and contact.visits|string != "" %}b'
-        '{% if contact.visits is not none and contact.visits|string != "" %}n{% endif %}'
+        '{% if contact.visits ~ "" != "" %}b{% if contact.visits ~ "" != "" %}n{% endif %}'
         "{% else %}c{% endif %}{% endif %}"
     )
 

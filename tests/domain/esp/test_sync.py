@@ -339,15 +339,33 @@ class TestTheKeyOfANewField:
         account.sync(taken)
         assert account.keys == {taken: "n" * 60 + "_7"}
 
-    def test_belongs_to_the_first_of_several_names(self):
+    @given(st.permutations(["First name", "first-name", "FIRST NAME", "first_name"]))
+    def test_belongs_to_the_name_that_is_the_key_in_any_order(self, names):
         account = Account(Esp.KLAVIYO)
-        account.sync("First name", "first-name", "FIRST NAME", "first_name")
+        account.sync(*names)
         assert account.keys == {
-            "First name": "first_name",
-            "first-name": "first_name_7",
-            "FIRST NAME": "first_name_7_2",
-            "first_name": "first_name_7_3",
+            "first_name": "first_name",
+            "FIRST NAME": "first_name_7",
+            "First name": "first_name_7_2",
+            "first-name": "first_name_7_3",
         }
+
+    @given(st.permutations(["City 1", "CITY", "city", "city_7"]))
+    def test_with_a_suffix_belongs_to_the_name_that_is_this_key(self, names):
+        account = Account(Esp.KLAVIYO)
+        account.sync(*names)
+        assert account.keys == {
+            "city": "city",
+            "city_7": "city_7",
+            "CITY": "city_7_2",
+            "City 1": "city_1",
+        }
+
+    def test_belongs_to_the_standard_field_of_two_with_the_same_name(self):
+        account = Account(Esp.KLAVIYO)
+        account.sync("email", reported("email", standard=True))
+        keys = {field.custom_value_expression: field.key for field in account.fields}
+        assert keys == {"email": "email", "person|lookup:'email'": "email_7"}
 
     def test_does_not_depend_on_the_order_of_later_reports(self):
         account = Account(Esp.KLAVIYO)
@@ -597,12 +615,13 @@ EMPTY = "Choice 1 is empty: it means that no value is set."
 class TestSalesforceVariables:
     """`First Name` and `first_name` are both `@first_name` in AMPscript."""
 
-    def test_belong_to_the_first_of_several_new_names(self):
+    @given(st.permutations(["First Name", "first_name", "First-Name", "City"]))
+    def test_belong_to_the_new_name_that_is_the_key_in_any_order(self, names):
         account = Account(Esp.SALESFORCE)
-        plan = account.sync("First Name", "first_name", "First-Name", "City")
-        assert account.keys == {"First Name": "first_name", "City": "city"}
-        reason = "The field First Name already has the variable @First_Name."
-        assert refusals(plan) == {"first_name": reason, "First-Name": reason}
+        plan = account.sync(*names)
+        assert account.keys == {"first_name": "first_name", "City": "city"}
+        reason = "The field first_name already has the variable @first_name."
+        assert refusals(plan) == {"First Name": reason, "First-Name": reason}
 
     def test_belong_to_the_stored_name_in_any_order(self):
         account = Account(Esp.SALESFORCE)

@@ -27,6 +27,7 @@ def a_field(key: str, data_type: DataType, allowed: list[object] | None = None) 
     return draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
 
 
+DAY = "It looks like the number of a day in a spreadsheet."
 FIELDS = [
     a_field("name", DataType.TEXT),
     a_field("tier", DataType.TEXT, ["gold", "silver"]),
@@ -98,7 +99,12 @@ def test_a_permitted_value_is_returned_in_canonical_form(
         ),
         ("born", "20.11.2026", Rule.FORMAT, "Write a date like 2026-11-20."),
         ("born", "2026-02-30", Rule.FORMAT, "There is no such date."),
-        ("born", "0000-00-00", Rule.FORMAT, "There is no such date."),
+        (
+            *("born", "0000-00-00", Rule.FORMAT),
+            "There is no such date. If it stands for no date, leave it empty.",
+        ),
+        ("born", 44197, Rule.TYPE, f"{DAY} A date field requires a text in quotes."),
+        ("born", 10**400, Rule.TYPE, "A date field requires a text in quotes."),
         (
             *("born", datetime(2026, 11, 20, tzinfo=UTC), Rule.TYPE),
             "A date field requires a text in quotes.",
@@ -109,7 +115,7 @@ def test_a_permitted_value_is_returned_in_canonical_form(
             *("seen", datetime(2026, 11, 20), Rule.FORMAT),  # noqa: DTZ001
             "Write a datetime like 2026-11-20T09:15:00.123Z.",
         ),
-        ("seen", "2026-11-20", Rule.FORMAT, "Write a datetime like 2026-11-20T09:15:00.123Z."),
+        ("seen", "never", Rule.FORMAT, "Write a datetime like 2026-11-20T09:15:00.123Z."),
         ("event", "2026-11-20T09:15:00.001Z", Rule.UNKNOWN_VALUE, None),
     ],
 )

@@ -88,7 +88,7 @@ def test_dates_can_have_another_format(date_format: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["5.11.2026", "05/11/2026", "05.11.26", "05.11.2026 "],
+    ["5.11.2026", "05/11/2026", "05.11.2026 "],
 )
 def test_other_texts_are_no_dates(text: str) -> None:
     checked = check_with(TextFormats(date_format="DD.MM.YYYY"), DataType.DATE, text)

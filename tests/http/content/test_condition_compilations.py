@@ -80,7 +80,7 @@ def test_a_caveat_has_a_kind_a_code_and_the_places_of_its_comparisons(reader: Ap
         )
     ]
     assert response.json["caveats"] == [
-        "Salesforce Marketing Cloud compares texts without regard to case.",
+        "Salesforce Marketing Cloud compares and searches texts without regard to case.",
         "The content must set @plan before this code.",
     ]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from ..api import CONTENT_PREVIEWS, RECIPIENT_CHECKS, Api, ApiResponse
+from ..conftest import Clock
 
 CITY = {"name": "City", "data_type": "text"}
 VISITS = {"name": "Visits", "data_type": "number"}
@@ -51,6 +53,18 @@ def test_a_value_is_escaped_in_html_only(reader: Api) -> None:
         "subject": "O'Fallon <b>&\"",
     }
     assert preview(reader, "{{recipient.city}}", recipient).json["surface"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("now", "year"),
+    [
+        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "2026"),
+        (datetime(2027, 1, 1, tzinfo=UTC), "2027"),
+    ],
+)
+def test_the_year_is_that_of_utc(reader: Api, clock: Clock, now: datetime, year: str) -> None:
+    clock.now = now
+    assert preview(reader, "{{today.year}}", {}).json["content"] == year
 
 
 def test_look_alikes_are_warnings(reader: Api) -> None:

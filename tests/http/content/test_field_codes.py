@@ -80,6 +80,7 @@ def test_a_name_by_convention_has_all_codes(reader: Api, klaviyo: IntegrationId)
         "esp_field_name": "loyalty_tier",
         "name_from": "convention",
         "state": "unknown",
+        "similar_names": [],
         "insertion_code": "{{ person|lookup:'loyalty_tier' }}",
         "insertion_code_with_default": "{{ person|lookup:'loyalty_tier'|default:'DEFAULT' }}",
         "value_expression": "person|lookup:'loyalty_tier'",
@@ -93,6 +94,7 @@ def test_a_name_by_convention_has_all_codes(reader: Api, klaviyo: IntegrationId)
         "esp_field_name",
         "name_from",
         "state",
+        "similar_names",
         "insertion_code",
         "insertion_code_with_default",
         "value_expression",
@@ -121,6 +123,25 @@ def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(
     assert "LOYALTY_TIER" in entry["refusal"]
     advice = f"Set a name for this field at integration {mailchimp}, such as LOYALTY_TI."
     assert entry["refusal"].endswith(advice)
+
+
+def test_similar_names_are_those_that_the_last_sync_found(
+    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
+):
+    hubspot = create_integration(harness, bakery, Esp.HUBSPOT, "CRM")
+    for integration, names in (
+        (klaviyo, ["loyalty tier", "LOYALTY TIER"]),
+        (hubspot, ["loyaltytier", "tier"]),
+    ):
+        reported = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+        harness.core.integrations.sync_fields(bakery, integration, reported)
+    found = [
+        (each["esp_field_name"], each["state"], each["similar_names"]) for each in codes(reader)[:2]
+    ]
+    assert found == [
+        ("LOYALTY TIER", "ambiguous", ["loyalty tier"]),
+        ("loyalty_tier", "missing", ["loyaltytier"]),
+    ]
 
 
 def test_names_say_where_they_come_from_and_whether_the_esp_has_them(

@@ -66,6 +66,26 @@ def test_a_footer_has_the_links_the_sender_and_the_year_of_the_esp(
     assert ("caveat", "secondary_sources") in warnings(response)
 
 
+@pytest.mark.parametrize(
+    ("esp", "value"),
+    [
+        ("mailchimp", "today.year"),
+        ("mailchimp", "sender.name"),
+        ("hubspot", "sender.name"),
+        ("hubspot", "sender.address"),
+    ],
+)
+def test_a_code_in_the_vendor_s_footer_has_no_caveat(reader: Api, esp: str, value: str):
+    assert export(reader, f"&copy; {{{{{value}}}}}", esp).json["warnings"] == []
+
+
+def test_the_year_of_hubspot_has_a_caveat_about_its_filter(reader: Api):
+    response = export(reader, "{{today.year}}", "hubspot")
+    assert response.json["content"] == "{{ local_dt|format_datetime('yyyy') }}"
+    messages = [each["message"] for each in response.json["warnings"]]
+    assert any("applies no filters to personalization tokens" in each for each in messages)
+
+
 def test_what_an_esp_does_not_have_is_refused_with_the_reason(reader: Api):
     response = export(reader, EMAIL, "braze")
     assert response.status_and_code == (422, "validation_failed")

@@ -7,6 +7,7 @@ import pytest
 from recipient_fields.domain import DataType, FieldKey, OrganizationId, RecipientField
 from recipient_fields.domain.esp import Esp, EspField
 
+from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..api import Api
 from ..conftest import CHANNELS, Harness
 
@@ -112,6 +113,19 @@ def test_the_key_of_a_synced_field_is_a_conflict_with_its_esp_names(
     assert response.messages == [message, message]
     (detail,) = response.error["details"]
     assert (detail["existing_id"], detail["existing_key"]) == (synced.id, "loyalty_tier")
+
+
+def test_a_taken_key_is_a_conflict_also_if_its_field_is_deleted_at_once(
+    harness: Harness,
+    api: Api,
+    bakery: OrganizationId,
+    synced: RecipientField,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    delete_integrations_after_a_taken_key(monkeypatch, harness.core, bakery)
+    response = api.post({"name": "Loyalty tier", "data_type": "text"})
+    assert response.status_and_code == (409, "key_already_exists")
+    assert api.get(synced.id).status == 404
 
 
 def test_the_names_of_ten_integrations_are_shown(

@@ -9,7 +9,14 @@ from urllib.parse import quote
 
 import pytest
 
-from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
+from recipient_fields.domain import (
+    DataType,
+    FieldQuery,
+    IntegrationId,
+    OrganizationId,
+    SortKey,
+)
+from recipient_fields.domain.esp import Esp, EspField, SetName
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS, checksum
 
 from ..api import FIELDS, Api, ApiResponse
@@ -47,6 +54,61 @@ def cursor_of(response: ApiResponse) -> str:
     match = re.search("cursor=[^&]+", next_of(response) or "")
     assert match is not None
     return match[0]
+
+
+@pytest.fixture
+def counterparts(harness: Harness, bakery: OrganizationId, five_fields: None) -> None:
+    """Sync the counterpart of `city` at two integrations, and fields of their own."""
+    for esp, names in ((Esp.BRAZE, ["city", "shoe size"]), (Esp.KLAVIYO, ["Street", "city"])):
+        integration = harness.core.integrations.create_integration(bakery, esp=esp, name="Emails")
+        fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+        harness.core.integrations.sync_fields(bakery, integration.id, fields)
+
+
+ALL_KEYS = ["city", "size", "first", "zip", "town", "city_1", "shoe_size", "city_2", "street"]
+WITHOUT_COUNTERPARTS = ["city", "size", "first", "zip", "town", "shoe_size", "street"]
+
+
+@pytest.mark.usefixtures("counterparts")
+class TestCounterparts:
+    def test_are_a_part_of_the_list_unless_they_are_left_out(self, api: Api):
+        assert get_list(api, "").keys == ALL_KEYS
+        assert get_list(api, "counterparts=TRUE").keys == ALL_KEYS
+        response = get_list(api, "counterparts=false")
+        assert (response.keys, response.headers["total-count"]) == (WITHOUT_COUNTERPARTS, "7")
+
+    def test_are_left_out_of_what_other_filters_select(self, api: Api):
+        assert get_list(api, "counterparts=False&q=CITY").keys == ["city"]
+        assert get_list(api, "counterparts=false&source=integration&sort=-key").keys == [
+            "street",
+            "shoe_size",
+            "first",
+        ]
+
+    def test_are_left_out_of_each_page(self, api: Api):
+        keys, query = [], "counterparts=false&limit=3"
+        while query:
+            response = get_list(api, query)
+            keys += response.keys
+            query = next_of(response) or ""
+        assert keys == WITHOUT_COUNTERPARTS
+
+    def test_a_cursor_is_valid_only_with_the_same_counterparts(self, api: Api):
+        cursor = cursor_of(get_list(api, "counterparts=false&limit=3"))
+        assert get_list(api, f"{cursor}&limit=3").status_and_code == BAD_REQUEST
+        assert get_list(api, f"{cursor}&counterparts=false").status == 200
+
+    def test_a_name_that_is_set_changes_the_list_and_its_version(
+        self, api: Api, harness: Harness, bakery: OrganizationId
+    ):
+        before = get_list(api, "counterparts=false")
+        names = {"town": SetName("shoe size")}
+        harness.core.integrations.set_names(bakery, IntegrationId(1), names)
+        after = get_list(api, "counterparts=false", If_None_Match=before.headers["etag"])
+        assert after.status == 200
+        assert after.keys == [key for key in WITHOUT_COUNTERPARTS if key != "shoe_size"]
+        unchanged = get_list(api, "counterparts=false", If_None_Match=after.headers["etag"])
+        assert unchanged.status == 304
 
 
 @pytest.fixture
@@ -126,6 +188,9 @@ class TestFilters:
             )),
             *(("insertable", f"insertable={value}") for value in (
                 "", "1", "yes", "true&insertable=true",
+            )),
+            *(("counterparts", f"counterparts={value}") for value in (
+                "", "0", "no", "false&counterparts=false", "false&as_of=2026-11-20T09:15:00.123Z",
             )),
             *(("limit", f"limit={value}") for value in (
                 "", "0", "1001", "-1", "01", "1&limit=2",

@@ -20,7 +20,7 @@ from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.command_line import environment_with
 from ...support.postgres import PostgresServer, new_database
-from ...support.redaction import log_lines_with_keys
+from ...support.redaction import log_lines_with_secrets
 from ...support.service import StreamReader
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_FULL_DISK" in os.environ else ["test_full_disk.py"]
@@ -96,4 +96,4 @@ def serving(database: str, *options: str) -> Iterator[str]:
     assert process.returncode == 0
     assert "Traceback" not in log.text
     assert "s3cret" not in log.text
-    assert log_lines_with_keys(log.text) == []
+    assert log_lines_with_secrets(log.text) == []

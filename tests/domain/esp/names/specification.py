@@ -96,17 +96,39 @@ def convention(esp, key):
     return key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
 
 
-def rule_2(integration, fields, key, field=None):
-    """Return the synced field of the integration with the ESP name of the key."""
+def free_fields(integration, fields, field=None):
+    """Return the synced fields of the integration whose names are not set for others."""
     taken = names_set_for_others(integration, fields, field)
-    free = [
+    return [
         each
         for each in synced(integration, fields)
         if (name(each), in_standard_form(integration.esp, each)) not in taken
     ]
+
+
+def names_of_key(integration, fields, key, field=None):
+    free = free_fields(integration, fields, field)
+    return {name(each) for each in free if derive_key(name(each)) == key}
+
+
+def has_rivals(integration, fields, field):
+    """Return whether the key of a synced field could mean another one of its integration."""
+    key = key_of(field)
+    if field.key != key:
+        return False
+    others = names_of_key(integration, fields, key)
+    for exact in (key, convention(integration.esp, key)):
+        if exact in others:
+            return name(field) != exact
+    return bool(others - {name(field)})
+
+
+def rule_2(integration, fields, key, field):
+    """Return the synced field of the integration with the ESP name of the key, and its state."""
+    free = free_fields(integration, fields, field)
     free.sort(key=lambda each: not in_standard_form(integration.esp, each))
     wanted = [
-        name(field) if field is not None and name(field) is not None else None,
+        name(field),
         key,
         CONVENTIONS[integration.esp].standard_fields.get(key),
         convention(integration.esp, key),
@@ -114,9 +136,12 @@ def rule_2(integration, fields, key, field=None):
     for each in wanted:
         for candidate in free:
             if name(candidate) == each:
-                return candidate
+                return candidate, "found"
     same_key = [each for each in free if derive_key(name(each)) == key]
-    return min(same_key, key=lambda each: each.id) if same_key else None
+    if not same_key:
+        return None, None
+    is_choice = len(names_of_key(integration, fields, key, field)) > 1
+    return min(same_key, key=lambda each: each.id), "ambiguous" if is_choice else "found"
 
 
 def state(integration, fields, esp_name, standard, counterpart):
@@ -153,7 +178,8 @@ def rule_3(esp, integration, fields, key, field):
 def esp_name(field, esp, integration, fields):
     """Return (name, is standard, from, state, id of the counterpart), or None."""
     if integration is not None and field.origin.integration_id == integration.id:
-        return name(field), in_standard_form(esp, field), "sync", "found", None
+        known = "ambiguous" if has_rivals(integration, fields, field) else "found"
+        return name(field), in_standard_form(esp, field), "sync", known, None
     if integration is not None:
         chosen = set_name(integration, fields, field)
         if chosen is not None:
@@ -161,9 +187,9 @@ def esp_name(field, esp, integration, fields):
             counterpart_id = None if counterpart is None else counterpart.id
             known = state(integration, fields, text, standard, counterpart)
             return text, standard, "integration", known, counterpart_id
-        found = rule_2(integration, fields, key_of(field), field)
+        found, known = rule_2(integration, fields, key_of(field), field)
         if found is not None:
-            return name(found), in_standard_form(esp, found), "sync", "found", found.id
+            return name(found), in_standard_form(esp, found), "sync", known, found.id
     derived = rule_3(esp, integration, fields, key_of(field), field)
     if derived is None:
         return None
@@ -202,11 +228,32 @@ def counterparts(field, integrations, fields):
     return {place: counterpart for place, counterpart in found.items() if counterpart in members}
 
 
-def find_field(key, integration, fields):
-    for each in fields:
-        if each.key == key:
-            return each
-    return None if integration is None else rule_2(integration, fields, key)
+def find_field(key, fields):
+    return next((each for each in fields if each.key == key), None)
+
+
+def letters(text):
+    return derive_key(text).replace("_", "")
+
+
+def similar_names(field, esp, integration, fields, integrations):
+    """Return the names that the last sync found, and that the field could have instead."""
+    found = esp_name(field, esp, integration, fields)
+    if found is None or found[3] == "found" or integration is None:
+        return set()
+    defined = [each for each in fields if each.origin.integration_id is None]
+    in_use = {
+        counterpart
+        for each in defined
+        for counterpart in all_counterparts(each, integrations, fields).values()
+    }
+    return {
+        name(each)
+        for each in free_fields(integration, fields)
+        if letters(name(each)) == letters(found[0])
+        and name(each) != found[0]
+        and (found[3] == "ambiguous" or each.id not in in_use)
+    }
 
 
 def code(field, esp, integration, fields):

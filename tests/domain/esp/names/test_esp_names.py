@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import AbsentName, Esp, EspField, NameProposal, RefusedField
+from recipient_fields.domain.esp import Esp, EspField, RefusedField
 
 from .catalogs import Organization
 
@@ -53,11 +53,10 @@ class TestTheSyncedField:
         organization.sync(TWO, "TIER")
         assert found(organization, "tier", TWO) == ("TIER", "sync", "found")
 
-    def test_has_a_name_from_which_the_key_is_derived_with_the_lowest_id(self):
+    def test_has_a_name_from_which_the_key_is_derived(self):
         organization = Organization(Esp.KLAVIYO)
         organization.define("loyalty_tier")
         organization.sync(ONE, "Loyalty-Tier")
-        organization.sync(ONE, "Loyalty Tier", "Loyalty-Tier")
         assert found(organization, "loyalty_tier", ONE) == ("Loyalty-Tier", "sync", "found")
 
     def test_is_found_for_the_key_without_the_suffix(self):
@@ -104,37 +103,14 @@ class TestTheConvention:
 
     def test_skips_a_name_that_is_set_for_another_field(self):
         organization = Organization(Esp.BRAZE)
-        field = organization.define("tier")
+        organization.define("tier")
         organization.set_name(ONE, organization.define("level"), "tier")
         assert found(organization, "tier", ONE) is None
-        assert organization.names.explain_absence(field, ONE) == AbsentName(
-            "At this integration, the name tier is set for another field. Set a name for this"
-            " field at integration 1, such as tier_2.",
-            NameProposal(ONE, field.key, "tier_2"),
-        )
 
     def test_has_no_name_without_a_safe_form(self):
         organization = Organization(Esp.MAILCHIMP)
-        field = organization.define("loyalty_tier")
+        organization.define("loyalty_tier")
         assert found(organization, "loyalty_tier", ONE) is None
-        rule = (
-            "Mailchimp has no safe form for the name LOYALTY_TIER. A Mailchimp tag is 1 to 10"
-            " capital letters, digits and underscores, and begins with a letter."
-        )
-        assert organization.names.explain_absence(field, ONE) == AbsentName(
-            f"{rule} Set a name for this field at integration 1, such as LOYALTY_TI.",
-            NameProposal(ONE, field.key, "LOYALTY_TI"),
-        )
-        assert organization.names.explain_absence(field, Esp.MAILCHIMP) == AbsentName(
-            f"{rule} Create an integration with Mailchimp, and set a name such as LOYALTY_TI."
-        )
-
-    def test_the_message_says_that_the_last_sync_did_not_find_the_field(self):
-        organization = Organization(Esp.MAILCHIMP)
-        field = organization.define("loyalty_tier")
-        organization.sync(ONE, "FNAME")
-        sentences = organization.names.explain_absence(field, ONE).reason
-        assert sentences.startswith("The last sync found no field for the key loyalty_tier.")
 
 
 class TestTheState:
@@ -185,15 +161,110 @@ def test_of_two_fields_with_one_name_both_can_be_set():
     assert names.find(first, ONE).counterpart != names.find(second, ONE).counterpart
 
 
-def test_a_key_that_no_field_has_means_the_synced_field_that_would_be_the_counterpart():
-    organization = Organization(Esp.BRAZE, Esp.KLAVIYO)
-    organization.define("loyalty_tier_2")
-    organization.sync(TWO, "Loyalty Tier")
-    organization.replace(organization.get("loyalty_tier"), key="old_key")
+def test_a_key_that_no_field_has_is_explained_by_the_synced_fields_for_it():
+    organization = Organization(Esp.BRAZE, Esp.KLAVIYO, Esp.MAILCHIMP)
+    definition = organization.define("first_name")
+    organization.sync(TWO, "First Name")
+    organization.sync(THREE, "FNAME")
+    organization.delete(definition)
     names = organization.names
-    assert names.find_field("loyalty_tier", TWO) == organization.get("old_key")
-    assert names.find_field("loyalty_tier", ONE) is None
-    assert names.find_field("loyalty_tier", Esp.KLAVIYO) is None
+    assert names.explain_key("first_name") == (
+        "Create it, or write the key of a synced field: first_name_2 (integration 2, Main), fname"
+        " (integration 3, Main)."
+    )
+    assert names.explain_key("town") is None
+
+
+class TestNamesThatDifferOnlyInCase:
+    def test_an_exact_name_wins(self):
+        organization = Organization(Esp.KLAVIYO)
+        organization.define("shop")
+        organization.sync(ONE, "Shop", "SHOP", "shop")
+        assert found(organization, "shop", ONE) == ("shop", "sync", "found")
+
+    def test_the_key_of_a_synced_field_belongs_to_the_exact_name(self):
+        organization = Organization(Esp.BRAZE)
+        organization.sync(ONE, "Town", "TOWN", "town")
+        assert found(organization, "town", ONE) == ("town", "sync", "found")
+        assert found(organization, "town_1", ONE) == ("TOWN", "sync", "found")
+        assert found(organization, "town_1_2", ONE) == ("Town", "sync", "found")
+
+    def test_without_an_exact_name_the_choice_is_ambiguous(self):
+        organization = Organization(Esp.KLAVIYO)
+        field = organization.define("shop_size")
+        organization.sync(ONE, "shop size", "Shop Size")
+        assert found(organization, "shop_size", ONE) == ("Shop Size", "sync", "ambiguous")
+        assert organization.names.find_similar(field, ONE) == ("shop size",)
+
+    def test_a_field_that_the_esp_adds_later_makes_the_choice_ambiguous_and_does_not_change_it(
+        self,
+    ):
+        organization = Organization(Esp.KLAVIYO)
+        organization.define("shop_size")
+        organization.sync(ONE, "shop size")
+        assert found(organization, "shop_size", ONE) == ("shop size", "sync", "found")
+        organization.sync(ONE, "Shop Size", "shop size")
+        assert found(organization, "shop_size", ONE) == ("shop size", "sync", "ambiguous")
+
+    def test_the_key_of_a_synced_field_is_ambiguous_if_the_exact_name_came_later(self):
+        organization = Organization(Esp.BRAZE)
+        organization.sync(ONE, "Town")
+        assert found(organization, "town", ONE) == ("Town", "sync", "found")
+        organization.sync(ONE, "Town", "town")
+        assert found(organization, "town", ONE) == ("Town", "sync", "ambiguous")
+        assert organization.names.find_similar(organization.get("town"), ONE) == ("town",)
+        assert found(organization, "town_1", ONE) == ("town", "sync", "found")
+
+    def test_a_set_name_ends_the_ambiguity(self):
+        organization = Organization(Esp.KLAVIYO)
+        field, other = organization.define("shop_size"), organization.define("other")
+        organization.sync(ONE, "Shop Size", "shop size")
+        organization.set_name(ONE, field, "shop size")
+        assert found(organization, "shop_size", ONE) == ("shop size", "integration", "found")
+        organization.set_name(ONE, field, "Shop Size")
+        organization.set_name(ONE, other, "shop size")
+        assert found(organization, "shop_size", ONE) == ("Shop Size", "integration", "found")
+
+
+class TestSimilarNames:
+    @pytest.mark.parametrize(
+        "name", ["firstname", "firstName", "FIRSTNAME", "First-name", "first  name"]
+    )
+    def test_differ_in_case_spaces_and_punctuation_only(self, name):
+        organization = Organization(Esp.ITERABLE)
+        field = organization.define("first_name")
+        organization.set_name(ONE, field, "the_first_name", custom=True)
+        organization.sync(ONE, name, "lastName", "firstNames")
+        assert organization.names.find_similar(field, ONE) == ()
+        organization.set_name(ONE, field, "First_name")
+        assert organization.names.find_similar(field, ONE) == (name,)
+
+    def test_are_none_before_a_sync(self):
+        organization = Organization(Esp.HUBSPOT)
+        assert organization.names.find_similar(organization.define("first_name"), ONE) == ()
+
+    def test_are_not_those_that_other_api_or_manual_fields_have(self):
+        organization = Organization(Esp.HUBSPOT)
+        field = organization.define("first_name")
+        organization.sync(ONE, "firstname")
+        assert organization.names.find_similar(field, ONE) == ("firstname",)
+        organization.delete(organization.get("firstname"))
+        organization.define("firstname")
+        organization.sync(ONE, "firstname")
+        assert organization.names.find_similar(field, ONE) == ()
+
+    def test_are_not_those_that_are_set_for_another_field(self):
+        organization = Organization(Esp.HUBSPOT)
+        field = organization.define("first_name")
+        organization.sync(ONE, "firstname")
+        organization.set_name(ONE, organization.define("greeting"), "firstname")
+        assert organization.names.find_similar(field, ONE) == ()
+
+    def test_are_at_most_ten(self):
+        organization = Organization(Esp.ITERABLE)
+        field = organization.define("a_b_c_d_e_f")
+        organization.sync(ONE, *(f"ab{' ' * n}cdef" for n in range(12)))
+        assert len(organization.names.find_similar(field, ONE)) == 10
 
 
 class TestTheDefinition:

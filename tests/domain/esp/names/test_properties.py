@@ -15,12 +15,15 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportOptions,
     FieldCodes,
+    NameState,
     NotExpressible,
+    SetName,
     check_condition_for,
     compile_condition,
     export_content,
 )
 from recipient_fields.domain.esp.names.conventions import has_safe_form
+from recipient_fields.domain.esp.names.setting import set_names
 
 from . import specification
 from .catalogs import NAMES, organizations, reports
@@ -62,7 +65,7 @@ def test_each_key_has_the_specified_codes_at_each_target(organization):
     for target, esp, integration in targets(organization):
         for key in {*organization.theme.keys, *(field.key for field in fields)}:
             code = codes.find(key, target)
-            expected = specification.find_field(key, integration, fields)
+            expected = specification.find_field(key, fields)
             assert (code and code.field) == expected
             if code is not None:
                 found = code.insertion_code, code.value_expression
@@ -117,7 +120,7 @@ def test_content_and_conditions_have_the_codes_of_each_key(organization):
         if target is None:
             continue
         for key in keys_of(organization):
-            field = specification.find_field(key, integration, fields)
+            field = specification.find_field(key, fields)
             content, condition = exported(codes, key, target), compiled(codes, key, target)
             inserted_expression = exported(codes, key, target, " | expression")
             if field is None:
@@ -242,52 +245,103 @@ def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
             for each in organization.integrations.values()
             for field in fields
             for found in [specification.esp_name(field, each.esp, each, fields)]
-            if field.origin.integration_id != each.id
         }
 
-    planned = plan.name_changes
     before = shown()
     organization.store(plan)
     after = shown()
-    changed = {place for place in before.keys() & after.keys() if before[place] != after[place]}
-    assert {(each.field.id, each.integration_id) for each in planned} == changed
-    for each in planned:
-        place = each.field.id, each.integration_id
-        assert shown_name(each.before) == before[place]
-        assert shown_name(each.after) == after[place]
+    by_id = {field.id: field for field in organization.fields}
+    expected = {
+        (by_id[field_id].key, each): (before.get((field_id, each)), name)
+        for (field_id, each), name in after.items()
+        if (field_id, each) in before
+        or (by_id[field_id].origin.integration_id == each and name[2] == "ambiguous")
+        if before.get((field_id, each)) != name
+    }
+    planned = {
+        (each.field.key, each.integration_id): (shown_name(each.before), shown_name(each.after))
+        for each in plan.name_changes
+    }
+    assert planned == expected
+
+
+@THOROUGHLY
+@given(organizations(), st.data())
+def test_a_sync_links_the_new_fields_for_which_others_stand(organization, data):
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    plan = organization.store(
+        organization.plan(integration_id, *data.draw(reports(organization.theme)))
+    )
+    standing = {
+        (names.definition_of(field).key, field.key)
+        for names in [organization.names]
+        for field in names.fields
+        if field.key in {each.key for each in plan.created}
+        if names.definition_of(field) is not None
+    }
+    assert {(each.definition.key, each.counterpart.key) for each in plan.links} == standing
+    alone = [each.key for each in plan.standalone]
+    assert sorted([*alone, *(key for _, key in standing)]) == sorted(e.key for e in plan.created)
+
+
+@THOROUGHLY
+@given(organizations(), st.data(), st.randoms(use_true_random=False))
+def test_the_order_of_the_report_does_not_matter(organization, data, random):
+    """Also of names that differ only in case."""
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    report = data.draw(reports(organization.theme))
+    shuffled = random.sample(report, len(report))
+    plan = organization.plan(integration_id, *report)
+    other = organization.plan(integration_id, *shuffled)
+    assert (other.changes, other.name_changes) == (plan.changes, plan.name_changes)
+    assert (other.digest, other.links) == (plan.digest, plan.links)
+    assert set(other.refused) == set(plan.refused)
 
 
 @THOROUGHLY
 @given(organizations(Esp.MAILCHIMP), st.data())
-def test_the_proposed_name_serves_a_field_that_has_none(organization, data):
-    organization.define("loyalty_tier_of_last_year")
-    names = organization.names
-    without = [
-        (field, each.id)
-        for each in organization.integrations.values()
+def test_all_proposed_names_can_be_set_at_once(organization, data):
+    for key in ("loyalty_tier_of_last_year", "loyalty_tier_of_this_year", "loyalty_tiers"):
+        organization.define(key)
+    integration_id = data.draw(st.sampled_from(sorted(organization.integrations)))
+    integration = organization.integrations[integration_id]
+    codes = {
+        field.key: FieldCodes(organization.names).get(field, integration_id)
         for field in organization.fields
-        if names.find(field, each.id) is None
-    ]
-    field, integration_id = data.draw(st.sampled_from(without))
-    proposal = names.explain_absence(field, integration_id).proposal
-    assert (proposal.integration_id, proposal.key) == (integration_id, field.key)
-    proposed = proposal.name
-    others = {
-        each.id: summary(names.find(each, integration_id))
-        for each in organization.fields
-        if each.id != field.id
     }
-    organization.set_name(integration_id, field, proposed)
-    after = organization.names
-    code = FieldCodes(after).get(field, integration_id)
-    assert code.value_expression is not None
-    if field.insertable:
-        assert exported(FieldCodes(after), field.key, integration_id) is not None
-    assert others == {
-        each.id: summary(after.find(each, integration_id))
-        for each in organization.fields
-        if each.id != field.id
-    }
+    proposed = {key: code.proposal for key, code in codes.items() if code.proposal is not None}
+    for key, code in codes.items():
+        has_no_name = code.esp_name is None and code.name_from is None
+        assert (key in proposed) or not has_no_name
+        if key in proposed:
+            assert (proposed[key].integration_id, proposed[key].key) == (integration_id, key)
+            assert has_no_name or proposed[key].name in code.similar_names
+    changes = {key: SetName(each.name) for key, each in proposed.items()}
+    changed = set_names(integration, organization.fields, changes)
+    organization.integrations[integration_id] = changed
+    after = FieldCodes(organization.names)
+    for field in organization.fields:
+        if field.key in proposed:
+            code = after.get(field, integration_id)
+            assert code.value_expression is not None
+            assert not field.insertable or exported(after, field.key, integration_id) is not None
+        elif field.origin.integration_id is None:  # no definition loses its name
+            before = codes[field.key]
+            assert after.get(field, integration_id).esp_name == before.esp_name
+
+
+@THOROUGHLY
+@given(organizations())
+def test_the_similar_names_are_those_that_the_last_sync_found(organization):
+    names, fields = organization.names, organization.fields
+    integrations = organization.integrations.values()
+    for target, esp, integration in targets(organization):
+        for field in fields:
+            expected = specification.similar_names(field, esp, integration, fields, integrations)
+            name = names.find(field, target)
+            if name is None or name.state is NameState.FOUND:
+                continue
+            assert names.find_similar(field, target) == tuple(sorted(expected))
 
 
 @THOROUGHLY
