@@ -13,6 +13,8 @@ from recipient_fields.domain import (
     FieldId,
     FieldReference,
     HistoryRecord,
+    HistorySize,
+    OldRecord,
     Organization,
     OrganizationId,
     RecipientField,
@@ -21,7 +23,7 @@ from recipient_fields.domain import (
     Source,
 )
 
-from .history_counter import HistoryCounter
+from ..shared_values import shared_record
 
 
 class StoredCatalog:
@@ -134,3 +136,50 @@ class StoredCatalog:
 
     def _sort(self) -> None:
         self._by_id = dict(sorted(self._by_id.items()))
+
+
+class HistoryCounter:
+    """Counts the bytes that the records of a history would have in a database.
+
+    It counts new records when the size is needed, because the documents of a record take as long as
+    a change in memory. Callers hold the lock.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[int, tuple[int, dict[str, int]]] = {}
+        """By ascending sequence, the size of a record and the sizes of its shared values."""
+        self._inherited = 0
+
+    def size(self, history: Sequence[HistoryRecord]) -> HistorySize:
+        """Return the size of the history."""
+        return HistorySize(sum(each.bytes for each in self.oldest(history)), self._inherited)
+
+    def inherit(self, history: Sequence[HistoryRecord]) -> None:
+        """Count a history that another storage has recorded."""
+        self._inherited = self.size(history).bytes
+
+    def oldest(self, history: Sequence[HistoryRecord]) -> list[OldRecord]:
+        """Return all records, with the bytes that their removal frees."""
+        last = next(reversed(self._counted), 0)
+        for record in history[_index_after(history, last) :]:
+            shared = shared_record(record)
+            values = {digest: len(value.encode()) for digest, value in shared.values.items()}
+            self._counted[record.sequence] = shared.bytes, values
+        freed: dict[int, int] = {}
+        last_uses: dict[str, tuple[int, int]] = {}
+        for sequence, (size, values) in self._counted.items():
+            freed[sequence] = size
+            last_uses.update((each, (sequence, values[each])) for each in values)
+        for sequence, size in last_uses.values():
+            freed[sequence] += size
+        return [OldRecord(r.sequence, r.occurred_at, freed[r.sequence]) for r in history]
+
+    def remove(self, records: Sequence[OldRecord]) -> None:
+        """Forget these records, which are the oldest ones."""
+        for record in records:
+            del self._counted[record.sequence]
+
+
+def _index_after(history: Sequence[HistoryRecord], sequence: int) -> int:
+    """Return the index of the first record after this sequence. Sequences have no gaps."""
+    return max(0, sequence + 1 - history[0].sequence) if history else 0

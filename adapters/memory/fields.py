@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     Catalog,
     CatalogChanges,
     CatalogView,
-    FieldDefinition,
     FieldId,
     FieldNotFound,
     FieldPage,
@@ -60,7 +59,7 @@ class MemoryFieldRepository(FieldRepository):
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         with self._lock:
-            field = self.find(organization_id, reference)
+            field = self.view(organization_id).find(reference)
         if field is None:
             raise FieldNotFound
         return field
@@ -99,7 +98,9 @@ class MemoryFieldRepository(FieldRepository):
         """Return the changes with the ids of the new fields, under the lock. Store nothing."""
         if changes.created:
             self.catalog(organization_id)  # If there is no such organization, no id is used.
-        created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
+        created = tuple(
+            each.with_id(FieldId(self._ids.assign()), organization_id) for each in changes.created
+        )
         return AppliedChanges(changes, created)
 
     def store_applied(
@@ -116,24 +117,9 @@ class MemoryFieldRepository(FieldRepository):
             catalog = self.catalog(organization_id)
             catalog.apply(tuple(applied.recorded()), author=author, at=changes.recorded_at(at))
 
-    def find(
-        self, organization_id: OrganizationId, reference: FieldReference
-    ) -> RecipientField | None:
-        """Return the field, or None, under the lock."""
-        catalog = self._catalogs.get(organization_id)
-        return None if catalog is None else catalog.find(reference)
-
-    def find_deleted(
-        self, organization_id: OrganizationId, field_id: FieldId
-    ) -> RecipientField | None:
-        """Return the field as it was before its last deletion, or None, under the lock."""
-        catalog = self._catalogs.get(organization_id)
-        return None if catalog is None else catalog.find_deleted(field_id)
-
-    def removed_records(self, organization_id: OrganizationId) -> int:
-        """Return the number of records that were removed, or 0, under the lock."""
-        catalog = self._catalogs.get(organization_id)
-        return 0 if catalog is None else catalog.removed_records
+    def find_catalog(self, organization_id: OrganizationId) -> StoredCatalog | None:
+        """Return the organization's catalog under the lock, or None if it was never used."""
+        return self._catalogs.get(organization_id)
 
     def catalog(self, organization_id: OrganizationId) -> StoredCatalog:
         """Return the organization's catalog, under the lock.
@@ -186,11 +172,6 @@ class MemoryFieldRepository(FieldRepository):
         self._ids.skip_to(last_id)
         self._catalogs = catalogs
 
-    def _with_new_id(
-        self, definition: FieldDefinition, organization_id: OrganizationId
-    ) -> RecipientField:
-        return definition.with_id(FieldId(self._ids.assign()), organization_id)
-
 
 @frozen
 class _CatalogView(CatalogView):
@@ -200,7 +181,8 @@ class _CatalogView(CatalogView):
     _organization_id: OrganizationId
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
-        return self._fields.find(self._organization_id, reference)
+        catalog = self._fields.find_catalog(self._organization_id)
+        return None if catalog is None else catalog.find(reference)
 
     def count(self, source: Source, /) -> int:
         return self._fields.catalog(self._organization_id).count(source)
@@ -212,10 +194,12 @@ class _CatalogView(CatalogView):
         return self._fields.next_id()
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
-        return self._fields.find_deleted(self._organization_id, field_id)
+        catalog = self._fields.find_catalog(self._organization_id)
+        return None if catalog is None else catalog.find_deleted(field_id)
 
     def removed_records(self) -> int:
-        return self._fields.removed_records(self._organization_id)
+        catalog = self._fields.find_catalog(self._organization_id)
+        return 0 if catalog is None else catalog.removed_records
 
     def all(self) -> Catalog:
         return self._fields.all(self._organization_id)

@@ -17,17 +17,20 @@ from recipient_fields.application import (
     Snapshot,
 )
 from recipient_fields.domain import (
+    Administrator,
+    AdministratorId,
     InvalidStorageUrl,
     StorageNotEmpty,
 )
 
-from .administrators import MemoryAdministratorRepository, MemorySessionRepository
+from .administrators import MemoryAdministratorRepository
 from .api_keys import MemoryApiKeyRepository
 from .fields import MemoryFieldRepository
 from .history import MemoryHistoryRepository
 from .integrations import MemoryIntegrationRepository
 from .organizations import MemoryOrganizationRepository
 from .records import Organizations
+from .sessions import MemorySessionRepository
 
 
 def open_storage(url: str) -> MemoryStorage:
@@ -49,7 +52,11 @@ class MemoryStorage:
         self._fields = MemoryFieldRepository(lock, self._organizations)
         self._integrations = MemoryIntegrationRepository(lock, self._organizations, self._fields)
         self._api_keys = MemoryApiKeyRepository(lock, self._organizations, self._fields)
-        self._administrators = MemoryAdministratorRepository(lock, self._organizations)
+        accounts: dict[AdministratorId, Administrator] = {}
+        sessions = MemorySessionRepository(lock, accounts)
+        self._administrators = MemoryAdministratorRepository(
+            lock, self._organizations, accounts, sessions.delete_all
+        )
         self.organizations: OrganizationRepository = MemoryOrganizationRepository(
             lock,
             self._organizations,
@@ -63,7 +70,7 @@ class MemoryStorage:
         self.integrations: IntegrationRepository = self._integrations
         self.api_keys: ApiKeyRepository = self._api_keys
         self.administrators: AdministratorRepository = self._administrators
-        self.sessions: SessionRepository = MemorySessionRepository(lock, self._administrators)
+        self.sessions: SessionRepository = sessions
 
     def check(self) -> None:
         """Do nothing: memory is always available."""

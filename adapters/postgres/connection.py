@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import select
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
@@ -18,11 +19,21 @@ from recipient_fields.domain import StorageUnavailable
 
 from ..url_options import take_options
 from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker, CircuitOpen
+from .errors import every_error_translated
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Connection[Any])
 
 Parameters: TypeAlias = Mapping[str, Any]
 """The parameters of libpq for a connection. They include the password: never log or show them."""
+
+CHECK_TIMEOUT = 0.5
+"""Seconds for the readiness check. If the storage has not responded then, `/readyz` is 503."""
+LOCK_TIMEOUT = "1s"
+"""The time for which a statement waits for a lock, in the syntax of PostgreSQL.
+
+It is shorter than the call, so that PostgreSQL reports the lock as the cause.
+"""
 
 _OPTIONS = ("pool_size", "prepare")
 """The options of this adapter in a URL. All others are libpq's."""
@@ -35,8 +46,6 @@ _CONNECT_TIMEOUT = 2
 _IDLE_CHECK_TIMEOUT = 0.5
 """Seconds, for statements without a deadline: the pool checks idle connections with them."""
 _CANCEL_TIMEOUT = 0.5
-_ROUND_TRIP_TIMEOUT = 30.0
-"""Seconds. Long enough for PostgreSQL to commit a million rows."""
 
 
 class ResponseTimeout(OperationalError):
@@ -113,14 +122,39 @@ class DeadlineConnection(Connection[TupleRow]):
 class LongRunningConnection(DeadlineConnection):
     """A connection for long work, such as a copy: each round trip may take 30 s."""
 
+    round_trip_timeout: float = 30.0
+    """Seconds. Long enough for PostgreSQL to commit a million rows."""
     deadline: float | None
 
     def wait(
         self, gen: PQGen[T], interval: float = CHECK_INTERVAL, timeout: float | None = None
     ) -> T:
         """Run the generator with a new deadline."""
-        self.deadline = monotonic() + _ROUND_TRIP_TIMEOUT
+        self.deadline = monotonic() + self.round_trip_timeout
         return super().wait(gen, interval, timeout)
+
+
+@contextmanager
+def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
+    """Open a connection outside the pool, and translate every error of the driver."""
+    with (
+        every_error_translated(),
+        kind.connect(**parameters, autocommit=True, prepare_threshold=None) as connection,
+    ):
+        yield connection
+
+
+def read_clock(url: str) -> datetime:
+    """Return the time of the server of the database.
+
+    Raises: StorageUnavailable if the URL is malformed or the server does not respond.
+    """
+    # As a number, because psycopg can't read times in the style of some servers.
+    with connected(DeadlineConnection, parse_url(url)) as connection:
+        [(seconds,)] = connection.execute(
+            "SELECT extract(epoch FROM clock_timestamp())::float8"
+        ).fetchall()
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def parse_url(url: str) -> Parameters:

@@ -12,13 +12,13 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
-from ..relational.database import Database, Row, RowLock, Work
+from ..relational.database import CALL_TIMEOUT, Database, Row, RowLock, Work
 from .citus.schema import is_distributed
+from .connection import CHECK_TIMEOUT, LOCK_TIMEOUT
 from .dialect import PostgresConnection, lock_statement
 from .errors import every_error_translated, retry_once
-from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
-from .repositories import PostgresRepositories
 from .schema import apply_migrations, require_sufficient
+from .storage import PostgresRepositories
 
 T = TypeVar("T")
 

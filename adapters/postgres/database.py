@@ -12,13 +12,12 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
 
+from ..relational.database import CALL_TIMEOUT, RowLock
 from ..relational.database import Database as RelationalDatabase
-from ..relational.database import RowLock
 from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker
-from .connection import Parameters
+from .connection import LOCK_TIMEOUT, Parameters
 from .dialect import PostgresConnection, lock_statement
 from .errors import retry_once
-from .limits import CALL_TIMEOUT, LOCK_TIMEOUT
 from .monitor import Monitor
 from .primary import HostObserver, PositionedConnection, PrimaryTracker
 

@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 
 from ..relational import statements
 from ..relational.database import NO_VALUES, Connection, Row, RowLock, Values
-from ..relational.dialect import Dialect
+from ..relational.dialect import SHARED, Dialect
 from ..relational.statements import Statement
 from ..row_mapping import FIELD_COLUMNS, LARGE_MEMBERS
 
@@ -40,24 +40,16 @@ _TYPES_OF_KINDS = {
 """The type of a column by the kind of its member. Others are texts."""
 _TYPES = {
     **{each.name: _TYPES_OF_KINDS.get(each.kind, "text") for each in FIELD_MEMBERS},
-    "folded_name": "text",
-    "folded_esp_field_name": "text",
-    "version": "bigint",
-    "id": "bigint",
-    "organization_id": "bigint",
-    "sequence": "bigint",
-    "last_sequence": "bigint",
-    "field_id": "bigint",
-    "bytes": "bigint",
+    **dict.fromkeys(("id", "organization_id", "version"), "bigint"),
+    **dict.fromkeys(("folded_name", "folded_esp_field_name"), "text"),
+    **dict.fromkeys(("sequence", "last_sequence", "field_id", "bytes"), "bigint"),
+    **dict.fromkeys(("author", "before", "after"), "json"),
+    **dict.fromkeys(("operation", "digest", "value"), "text"),
     "occurred_at": "timestamptz",
-    "author": "json",
-    "before": "json",
-    "after": "json",
-    "operation": "text",
-    "digest": "text",
-    "value": "text",
 }
 """The type of each column of the rows that statements store."""
+_TRANSPORTED = {"json": "text", "timestamptz": "bigint"}
+"""The types in which a statement gets the values of these types: times in milliseconds."""
 
 _LAST_FIELD_ID = """
     SELECT coalesce(last_value, 0) FROM pg_sequences
@@ -67,7 +59,7 @@ _LAST_FIELD_ID = """
 """
 """Select the last assigned id. There is no row if the role may not read it."""
 
-_encode = JSONEncoder(check_circular=False, default=datetime.isoformat).encode
+_encode = JSONEncoder(check_circular=False).encode
 
 
 @frozen
@@ -124,7 +116,7 @@ class PostgresDialect(Dialect):
     def values(self, *columns: str) -> str:
         if not self._many:
             return f"VALUES ({', '.join(map(_value, columns))})"
-        selected = (_value(each) if each.startswith(":") else _from_json(each) for each in columns)
+        selected = (_value(each) if each in SHARED else _from_json(each) for each in columns)
         return f"SELECT {', '.join(selected)} FROM {_recordset(columns)}"
 
     def rows(self, *columns: str) -> str:
@@ -154,20 +146,27 @@ def _instant(column: str) -> str:
 
 def _value(column: str) -> str:
     """Return the placeholder of a column's value, with its type."""
-    name = column.removeprefix(":")
-    return f":{name}::{_TYPES[name]}"
+    kind = _TYPES[column]
+    return _converted(f":{column}::{_TRANSPORTED.get(kind, kind)}", kind)
 
 
 def _recordset(columns: Sequence[str]) -> str:
-    """Return the table of the JSON document `rows`, with those columns that are no placeholders."""
-    types = ((each, _TYPES[each]) for each in columns if not each.startswith(":"))
-    members = (f"{each} {'text' if kind == 'json' else kind}" for each, kind in types)
+    """Return the table of the JSON document `rows`, with those columns that are not shared."""
+    types = ((each, _TYPES[each]) for each in columns if each not in SHARED)
+    members = (f"{each} {_TRANSPORTED.get(kind, kind)}" for each, kind in types)
     return f"json_to_recordset(:rows::json) AS row ({', '.join(members)})"
 
 
 def _from_json(column: str) -> str:
-    """Return the value of a column in `_recordset`. A JSON document is a text in it."""
-    return f"{column}::json" if _TYPES[column] == "json" else column
+    """Return the value of a column in `_recordset`."""
+    return _converted(column, _TYPES[column])
+
+
+def _converted(value: str, kind: str) -> str:
+    """Return a value as this type."""
+    if kind == "timestamptz":
+        return f"to_timestamp({value} / 1000.0)"
+    return f"{value}::json" if kind == "json" else value
 
 
 POSTGRES = PostgresDialect()

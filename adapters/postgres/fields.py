@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from time import time_ns
 
-from attrs import frozen
+from attrs import fields, frozen
 from psycopg.errors import UniqueViolation
 
 from recipient_fields.application import CatalogPlanner, PublishedCatalog
@@ -35,18 +35,16 @@ from recipient_fields.domain import (
     plan_creation,
 )
 
-from ..relational.changes import PlannedChanges, UpdateFields, changed_columns
-from ..relational.counters import Counters
-from ..relational.database import Connection, Values, storable_id
+from ..relational.catalogs import reference_values
+from ..relational.changes import Counters, PlannedChanges, UpdateFields, changed_columns, field_row
+from ..relational.database import Connection, id_values, storable_id
 from ..relational.fields import RelationalFieldRepository
-from ..relational.reading import reference_values
-from ..relational.rows import field_row
 from ..relational.statements import SQL, Statements
 from ..row_mapping import read_field
 
 POSTGRES_SQL = Statements(__package__, SQL)
-_COUNTERS = 9
-"""The number of counters."""
+_COUNTERS = len(fields(Counters))
+_ID_SIZE = id_size(MAX_SAFE_INTEGER)
 
 
 class LockRequired(Exception):
@@ -62,7 +60,7 @@ class PostgresFieldRepository(RelationalFieldRepository):
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         """Return the catalog as PostgreSQL renders it: 30 times as fast as Python would."""
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         row = self._database.read(lambda c: c.one(POSTGRES_SQL.select_published, values))
         if row is None:
             raise OrganizationNotFound
@@ -83,8 +81,11 @@ class PostgresFieldRepository(RelationalFieldRepository):
 
         if self._is_fast:
             planned = PlannedChanges.of(CatalogChanges(created=(definition,)), author)
-            values = {"limit": limit, "max_fields_size": _room(definition, size_limit)}
-            field = self._database.read(lambda c: try_creation(c, organization_id, planned, values))
+            field = self._database.read(
+                lambda c: try_creation(
+                    c, organization_id, planned, limit=limit, size_limit=size_limit
+                )
+            )
             if field is not None:
                 return field
         at = definition.created_at
@@ -115,14 +116,18 @@ class ReadCatalog(CatalogView):
         self._organization_id = organization_id
         self._counters: Counters | None = None
 
+    @property
+    def counters(self) -> Counters:
+        """The counters that were read with the field."""
+        if self._counters is None:
+            raise LockRequired
+        return self._counters
+
     def find(self, reference: FieldReference, /) -> RecipientField | None:
         if self._counters is not None:
             raise LockRequired
-        statement = (
-            POSTGRES_SQL.find_field_by_key
-            if isinstance(reference, str)
-            else POSTGRES_SQL.find_field_by_id
-        )
+        by_key = isinstance(reference, str)
+        statement = POSTGRES_SQL.find_by_key if by_key else POSTGRES_SQL.find_by_id
         values = reference_values(self._organization_id, reference)
         row = self._connection.one(statement, values)
         if row is None:
@@ -132,14 +137,10 @@ class ReadCatalog(CatalogView):
         return None if field[0] is None else read_field(field)
 
     def count(self, source: Source, /) -> int:
-        if self._counters is None or source is not Source.API:
-            raise LockRequired
-        return _known(self._counters.api_field_count)
+        return _known(self.counters.api_field_count if source is Source.API else None)
 
     def fields_size(self) -> int:
-        if self._counters is None:
-            raise LockRequired
-        return _known(self._counters.fields_size)
+        return _known(self.counters.fields_size)
 
     def next_id(self) -> FieldId:
         [(field_id,)] = self._connection.all(SQL.select_next_id)
@@ -163,21 +164,23 @@ class ReadCatalog(CatalogView):
         if changes == CatalogChanges():
             return AppliedChanges(changes, ())
         planned = PlannedChanges.of(changes, author)
-        if self._counters is None or len(planned.records) > 1 or planned.values or changes.restored:
+        if len(planned.records) > 1 or planned.values or changes.restored:
             raise LockRequired
-        revision = {"read_revision": self._counters.revision}
+        counters, revision = self.counters, self.counters.revision
         if changes.created:
-            field = try_creation(self._connection, self._organization_id, planned, revision)
+            field = try_creation(
+                self._connection, self._organization_id, planned, read_revision=revision
+            )
             if field is None:
                 raise LockRequired
             return AppliedChanges(changes, (field,))
         applied = AppliedChanges(changes, ())
-        [row] = planned.rows(applied, first_sequence=self._counters.last_sequence + 1)
-        occurred_at = self._counters.apply(planned, applied, at)
+        [row] = planned.rows(applied, first_sequence=counters.last_sequence + 1)
+        occurred_at = counters.apply(planned, applied, at)
         values = {
-            **self._counters.values(self._organization_id),
-            **revision,
+            **counters.values(self._organization_id),
             **row,
+            "read_revision": revision,
             "author": planned.author,
             "occurred_at": occurred_at,
         }
@@ -200,38 +203,39 @@ def _known(counter: int | None) -> int:
 
 
 def try_creation(
-    connection: Connection, organization_id: OrganizationId, planned: PlannedChanges, limits: Values
+    connection: Connection,
+    organization_id: OrganizationId,
+    planned: PlannedChanges,
+    *,
+    limit: int | None = None,
+    size_limit: int | None = None,
+    read_revision: int | None = None,
 ) -> RecipientField | None:
     """Create and record the field of these changes, or return None if a plan has to decide that.
 
-    The history shares some values. These must be stored first, so a plan decides then, too.
+    `read_revision` is the revision that the catalog must have. If the history shares values of the
+    field, these must be stored first, so a plan decides then, too.
     """
     [definition], [record] = planned.changes.created, planned.records
     if record.values:
         return None
+    added_size = definition.size_without_id
+    # The size of the other fields with which the field has room, with any id.
+    room = None if size_limit is None else size_limit - list_size(added_size + _ID_SIZE)
     values = {
-        "read_revision": None,
-        "limit": None,
-        "max_fields_size": None,
-        **limits,
         **record.row,
         **field_row(definition),
         "organization_id": storable_id(organization_id),
+        "limit": limit,
+        "max_fields_size": room,
+        "read_revision": read_revision,
         "author": planned.author,
         "now": time_ns() // 1_000_000,
-        "at": definition.created_at,
         "added_api_fields": planned.added(Source.API),
-        "added_size": definition.size_without_id,
+        "added_size": added_size,
         "bytes": planned.bytes,
     }
     with suppress(UniqueViolation):
         row = connection.one(POSTGRES_SQL.create_field, values)
         return None if row is None else definition.with_id(FieldId(row[0]), organization_id)
     return None
-
-
-def _room(definition: FieldDefinition, size_limit: int | None) -> int | None:
-    """Return the size of the other fields with which the field has room, with any id."""
-    if size_limit is None:
-        return None
-    return size_limit - list_size(definition.size_without_id + id_size(MAX_SAFE_INTEGER))

@@ -34,7 +34,7 @@ WITH holder AS (
         record_bytes = record_bytes + CASE WHEN sized_sequence = last_sequence THEN :bytes ELSE 0 END,
         sized_sequence = sized_sequence + (sized_sequence = last_sequence)::int,
         last_sequence = last_sequence + 1,
-        last_change_at = greatest(:at, last_change_at + interval '1 millisecond')
+        last_change_at = greatest({typed(created_at)}, last_change_at + interval '1 millisecond')
     FROM added WHERE organizations.id = :organization_id
     RETURNING last_sequence, last_change_at
 ), recorded AS (
@@ -49,33 +49,22 @@ WITH holder AS (
 )
 SELECT id FROM added
 
--- find_field_by_id: Select the counters of a catalog, and the field with this id.
+-- find_by_id: Select the counters of a catalog, and the field with this id.
 SELECT {counter_columns}, field.*
 FROM organizations LEFT JOIN ({select_field_by_id}) AS field ON true
 WHERE organizations.id = :organization_id
 
--- find_field_by_key: Select the counters of a catalog, and the field with this key.
+-- find_by_key: Select the counters of a catalog, and the field with this key.
 SELECT {counter_columns}, field.*
 FROM organizations LEFT JOIN ({select_field_by_key}) AS field ON true
 WHERE organizations.id = :organization_id
 
 -- catalog_as_read: Store the counters of a catalog, if it still has the revision that was read.
-catalog AS (
-    {store_counters} AND revision = :read_revision
-    RETURNING id
-)
+catalog AS ({store_counters} AND revision = :read_revision RETURNING id)
 
 -- recorded: Insert the record of the change of a field, if the counters were stored.
 recorded AS (
-    INSERT INTO recipient_field_changes (
-        organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
-        after, bytes
-    )
-    SELECT {typed(
-        organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
-        after, bytes
-    )}
-    FROM catalog
+    INSERT INTO recipient_field_changes ({record_row}) SELECT {typed({record_row})} FROM catalog
 )
 
 -- update_field: Update and record a field, if its catalog still has the revision that was read.

@@ -1,35 +1,37 @@
-"""The migrations of the database schema."""
+"""The migrations of the database schema.
+
+An index is built before its migration, because building one in it would block writers.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from attrs import frozen
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
+from psycopg.sql import SQL, Identifier
 
 from recipient_fields.domain import StorageUnavailable
 
 from ..relational.catalogs import measure_catalogs
+from ..relational.repositories import TABLES
+from ..relational.statements import read_scripts
 from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
 from .connection import (
+    LOCK_TIMEOUT,
     DeadlineConnection,
     LongRunningConnection,
     Parameters,
+    connected,
     parse_url,
     require_compiled_driver,
 )
 from .dialect import PostgresConnection
-from .errors import every_error_translated
-from .indexes import Index
-from .limits import LOCK_TIMEOUT
-
-C = TypeVar("C", bound=Connection[Any])
 
 _OLDEST_SERVER = 140000
 _START_TIMEOUT = 5.0  # seconds
@@ -50,22 +52,15 @@ _CREATE_TABLE = """
 _LACKS_TABLE = "SELECT to_regclass('schema_migrations') IS NULL"
 _SELECT_APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
-_TABLES = [
-    "organizations",
-    "recipient_fields",
-    "recipient_field_changes",
-    "recipient_field_values",
-    "api_keys",
-    "integrations",
-    "administrators",
-    "administrator_memberships",
-    "administrator_links",
-    "administrator_sessions",
-    "administrator_forms",
-    "administrator_invitations",
-    "sign_in_attempts",
-]
 _END_OF_STATEMENT = re.compile(r"(?<=;)\n+")
+_INDEX_LOCK = int.from_bytes(b"indexes", "big")
+"""The id of the advisory lock that a process takes to build. It must be unique per database."""
+_POLL_INTERVAL = 0.1  # seconds
+_CREATE_INDEX = re.compile(r"^CREATE( UNIQUE)? INDEX IF NOT EXISTS (?P<name>\w+)", re.MULTILINE)
+_BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
+# Without parameters, because a portal would keep its snapshot until the next statement.
+_ACQUIRE = f"SELECT pg_try_advisory_xact_lock({_INDEX_LOCK})"
+_SELECT_VALIDITY = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _RECORD = "INSERT INTO schema_migrations (name) VALUES (%s)"
 
 
@@ -184,7 +179,7 @@ def require_sufficient(connection: Connection[Any]) -> None:
         raise StorageUnavailable(
             "The PostgreSQL schema is behind this version. Run recipient-fields migrate."
         )
-    missing = connection.execute(_SELECT_MISSING, (_TABLES,)).fetchall()
+    missing = connection.execute(_SELECT_MISSING, ([*TABLES],)).fetchall()
     if missing:
         raise StorageUnavailable(f"The PostgreSQL schema lacks the table {missing[0][0]}.")
 
@@ -201,16 +196,6 @@ def _refuse_newer(applied: set[str]) -> None:
         raise StorageUnavailable(
             "The PostgreSQL schema belongs to a newer version of Recipient Fields. Upgrade first."
         )
-
-
-@contextmanager
-def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
-    """Open a connection outside the pool, and translate every error of the driver."""
-    with (
-        every_error_translated(),
-        kind.connect(**parameters, autocommit=True, prepare_threshold=None) as connection,
-    ):
-        yield connection
 
 
 def _apply(connection: Connection[Any], migration: Migration) -> bool:
@@ -256,14 +241,64 @@ def _require_usable(connection: Connection[Any]) -> None:
 
 
 def _load_migrations() -> tuple[Migration, ...]:
-    folder = files(__package__) / "migrations"
-    return tuple(
-        Migration(file.name.removesuffix(".sql"), _split(file.read_text("utf-8")))
-        for file in sorted(folder.iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".sql")
-    )
+    scripts = read_scripts(__package__, "migrations")
+    return tuple(Migration(name, _split(script)) for name, script in scripts.items())
 
 
 def _split(sql: str) -> tuple[str, ...]:
     """Return the statements of a file. Each ends with a semicolon at the end of a line."""
     return tuple(_END_OF_STATEMENT.split(sql.strip()))
+
+
+@frozen
+class Index:
+    """An index that a migration creates IF NOT EXISTS."""
+
+    name: str
+    statement: str
+
+    @classmethod
+    def created_by(cls, statement: str) -> Self | None:
+        """Return the index that the statement creates, or None if it does something else."""
+        found = _CREATE_INDEX.search(statement)
+        return None if found is None else cls(found["name"], statement)
+
+    def build(
+        self, connection: Connection[Any], second: Connection[Any], is_needed: Callable[[], bool]
+    ) -> None:
+        """Build the index without blocking writers, unless it exists or is no longer needed.
+
+        Neither connection may be in a transaction. `second` holds a lock during the work.
+        """
+        with _exclusively(second):
+            validity = connection.execute(_SELECT_VALIDITY, (self.name,)).fetchall()
+            if validity == [(True,)] or not is_needed():
+                return
+            if validity:  # A process was killed while it built the index.
+                drop = SQL("DROP INDEX CONCURRENTLY {}").format(Identifier(self.name))
+                connection.execute(drop)
+            concurrently = self.statement.replace("INDEX", "INDEX CONCURRENTLY", 1)
+            connection.execute(concurrently.encode())
+
+
+@contextmanager
+def _exclusively(connection: Connection[Any]) -> Iterator[None]:
+    """Run the block while no other process runs it.
+
+    The build waits until each older snapshot has ended. So no process may wait for the lock in a
+    statement, and the transaction of the lock is on its own connection, without a snapshot.
+    """
+    try:
+        while not _acquire(connection):
+            sleep(_POLL_INTERVAL)
+        yield
+    finally:
+        connection.rollback()
+
+
+def _acquire(connection: Connection[Any]) -> bool:
+    connection.execute(_BEGIN)
+    [(acquired,)] = connection.execute(_ACQUIRE).fetchall()
+    if not acquired:
+        connection.rollback()
+    return bool(acquired)

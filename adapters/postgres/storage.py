@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 
 from recipient_fields.application import Snapshot
 
-from ..relational.tables import API_KEYS
+from ..relational.database import Database as RelationalDatabase
+from ..relational.repositories import API_KEYS, RelationalRepositories
 from ..url_options import boolean, integer
-from .citus.api_keys import OWNED_KEYS
-from .connection import parse_options, parse_url, require_compiled_driver
+from .citus.api_keys import OWNED_KEYS, PostgresApiKeyRepository
+from .connection import CHECK_TIMEOUT, parse_options, parse_url, require_compiled_driver
 from .database import Database
-from .limits import CHECK_TIMEOUT
-from .repositories import PostgresRepositories
+from .fields import PostgresFieldRepository
 from .schema import require_current, require_sufficient
 from .transfer import Transfer
 
 _MAX_POOL_SIZE = 1_000
+
+
+class PostgresRepositories(RelationalRepositories):
+    """The repositories of a PostgreSQL database.
+
+    `is_distributed` returns whether Citus distributes the tables. `is_fast`: whether one statement
+    is one transaction of the storage, with the storage's settings.
+    """
+
+    def __init__(
+        self,
+        database: RelationalDatabase,
+        *,
+        is_distributed: Callable[[], bool],
+        is_fast: bool = False,
+    ) -> None:
+        super().__init__(database)
+        self.fields = PostgresFieldRepository(database, is_fast)
+        self.api_keys = PostgresApiKeyRepository(database, is_distributed)
 
 
 class PostgresStorage(PostgresRepositories):

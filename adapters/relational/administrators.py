@@ -7,7 +7,6 @@ no two changes can deadlock.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from attrs import frozen
 
@@ -36,7 +35,16 @@ from ..row_mapping import (
     stored_administrator,
     stored_invitation,
 )
-from .database import Connection, Database, Row, lock_catalog, require_locked, storable_id
+from .database import (
+    Connection,
+    Database,
+    Row,
+    id_values,
+    lock_catalog,
+    require_locked,
+    storable_id,
+    with_instants,
+)
 from .organizations import require_organization
 from .statements import SQL
 
@@ -79,7 +87,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
         return self._database.write(invite, lock=lock_catalog(organization_id))
 
     def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
 
         def read(connection: Connection) -> tuple[Invitation, ...]:
             require_organization(connection, organization_id)
@@ -93,10 +101,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
     def withdraw_invitation(
         self, organization_id: OrganizationId, invitation_id: InvitationId, /
     ) -> Invitation:
-        values = {
-            "organization_id": storable_id(organization_id),
-            "invitation_id": storable_id(invitation_id),
-        }
+        values = id_values(organization_id=organization_id, invitation_id=invitation_id)
         row = self._database.write(lambda c: c.one(SQL.withdraw_invitation, values))
         if row is None:
             raise InvitationNotFound
@@ -147,10 +152,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
         check: AdministratorsCheck,
         /,
     ) -> Administrator:
-        member = {
-            "organization_id": storable_id(organization_id),
-            "administrator_id": storable_id(administrator_id),
-        }
+        member = id_values(organization_id=organization_id, administrator_id=administrator_id)
 
         def change_role(connection: Connection) -> Administrator:
             administrator = _get(connection, organization_id, administrator_id)
@@ -168,7 +170,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
         check: AdministratorsCheck,
         /,
     ) -> Administrator:
-        account = {"administrator_id": storable_id(administrator_id)}
+        account = id_values(administrator_id=administrator_id)
 
         def revoke(connection: Connection) -> Administrator:
             connection.one(SQL.lock_account, account)
@@ -190,7 +192,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
         self._database.write(lambda c: c.execute(SQL.replace_password_hash, values))
 
     def add_link(self, link: Link, /) -> Administrator:
-        account = {"administrator_id": storable_id(link.administrator_id)}
+        account = id_values(administrator_id=link.administrator_id)
         values = {
             **account,
             "purpose": link.purpose.value,
@@ -235,24 +237,18 @@ class RelationalAdministratorRepository(AdministratorRepository):
 
 def read_administrator(row: Row) -> Administrator:
     """Return the administrator in a row of `administrator_columns`."""
-    *plain, created_at = row
-    with RowMapping("administrators", row[0]):
-        values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(created_at))
-    return stored_administrator(*values)
+    return stored_administrator(*with_instants("administrators", row, 4))
 
 
 def _all(connection: Connection, organization_id: OrganizationId) -> tuple[Administrator, ...]:
-    rows = connection.all(SQL.select_members, {"organization_id": storable_id(organization_id)})
+    rows = connection.all(SQL.select_members, id_values(organization_id=organization_id))
     return tuple(read_administrator(row) for row in rows)
 
 
 def _get(
     connection: Connection, organization_id: OrganizationId, administrator_id: AdministratorId
 ) -> Administrator:
-    values = {
-        "administrator_id": storable_id(administrator_id),
-        "organization_id": storable_id(organization_id),
-    }
+    values = id_values(administrator_id=administrator_id, organization_id=organization_id)
     row = connection.one(SQL.select_member, values)
     if row is None:
         raise AdministratorNotFound
@@ -266,14 +262,7 @@ def _find_invitation(connection: Connection, digest: bytes, at: datetime) -> Inv
 
 def _read_invitation(row: Row) -> Invitation:
     """Return the invitation in a row of `invitation_columns`."""
-    *plain, created_at, expires_at = row
-    with RowMapping("administrator_invitations", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            from_epoch_milliseconds(expires_at),
-        )
-    return stored_invitation(*values)
+    return stored_invitation(*with_instants("administrator_invitations", row, 5, 6))
 
 
 def _find_link(connection: Connection, digest: bytes, at: datetime) -> FoundLink | None:

@@ -54,8 +54,7 @@ DELETE FROM administrator_memberships
 WHERE organization_id = :organization_id AND administrator_id = :administrator_id
 
 -- replace_password_hash: Replace the password hash of an account, if it is the old one.
-UPDATE administrators SET password_hash = :new
-WHERE id = :administrator_id AND password_hash = :old
+UPDATE administrators SET password_hash = :new WHERE id = :administrator_id AND password_hash = :old
 
 -- set_password_hash: Store the password hash of an account.
 UPDATE administrators SET password_hash = :new WHERE id = :administrator_id

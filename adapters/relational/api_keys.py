@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from recipient_fields.application import ApiKeyRepository, KeyChange, KeySuccession
 from recipient_fields.domain import (
@@ -16,18 +15,18 @@ from recipient_fields.domain import (
     KeyGrant,
     OrganizationId,
     OrganizationNotFound,
-    from_epoch_milliseconds,
 )
 
-from ..row_mapping import RowMapping, found_key, stored_key
+from ..row_mapping import found_key, stored_key
 from .database import (
     Connection,
     Database,
     Row,
     Values,
+    id_values,
     keep_organization,
-    optional_instant,
     storable_id,
+    with_instants,
 )
 from .statements import SQL, NamedStatement
 
@@ -42,7 +41,7 @@ class RelationalApiKeyRepository(ApiKeyRepository):
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         rows = self._database.read(lambda c: c.all(SQL.select_keys, values))
         if not rows:
             raise OrganizationNotFound
@@ -53,7 +52,7 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         row = self._database.read(lambda c: self._look_up(c, digest))
-        return None if row is None else _found(row)
+        return None if row is None else found_key(*with_instants("api_keys", row, 4, 5, 6))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         return self._database.write(
@@ -93,15 +92,11 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
     def _add(self, connection: Connection, grant: KeyGrant) -> ApiKey:
         """Insert a key in a transaction that has locked its organization."""
+        organization_id = storable_id(grant.organization_id)
         values = {
-            "organization_id": storable_id(grant.organization_id),
-            "name": grant.name,
+            **asdict(grant),
+            "organization_id": organization_id,
             "access": grant.access.value,
-            "digest": grant.digest,
-            "display": grant.display,
-            "created_by": grant.created_by,
-            "created_at": grant.created_at,
-            "expires_at": grant.expires_at,
         }
         row = connection.one(SQL.insert_key, values)
         if row is None:
@@ -111,24 +106,11 @@ class RelationalApiKeyRepository(ApiKeyRepository):
 
 def read_api_key(row: Row) -> ApiKey:
     """Return the API key in a row of `key_columns`."""
-    plain, created_at, optional_instants = row[:7], row[7], row[8:]
-    with RowMapping("api_keys", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            *map(optional_instant, optional_instants),
-        )
-    return stored_key(*values)
-
-
-def _found(row: Row) -> FoundKey:
-    with RowMapping("api_keys", row[0]):
-        values: tuple[Any, ...] = (*row[:4], *map(optional_instant, row[4:7]), row[7])
-        return found_key(*values)
+    return stored_key(*with_instants("api_keys", row, 7, 8, 9, 10))
 
 
 def _ids(organization_id: OrganizationId, key_id: ApiKeyId) -> Values:
-    return {"id": storable_id(key_id), "organization_id": storable_id(organization_id)}
+    return id_values(id=key_id, organization_id=organization_id)
 
 
 def _get(

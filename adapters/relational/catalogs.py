@@ -18,17 +18,15 @@ from recipient_fields.domain import (
     FieldId,
     FieldReference,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
     Source,
 )
 
 from ..row_mapping import UnreadableRow, read_field
-from .changes import PlannedChanges
-from .counters import Counters
-from .database import Connection, storable_id
-from .reading import find_field, read_catalog
+from .changes import Counters, PlannedChanges, field_row
+from .database import Connection, Values, id_values, storable_id
 from .records import count_removed, find_deleted_field
-from .rows import field_row
 from .statements import SQL
 
 _FIELDS_AT_ONCE = 100
@@ -41,7 +39,7 @@ class LockedCatalog(CatalogView):
     def __init__(self, connection: Connection, organization_id: OrganizationId) -> None:
         self._connection = connection
         self._organization_id = organization_id
-        self._ids = {"organization_id": storable_id(organization_id)}
+        self._ids = id_values(organization_id=organization_id)
 
     @cached_property
     def counters(self) -> Counters:
@@ -144,6 +142,34 @@ class LockedCatalog(CatalogView):
         new = [{"digest": each, "value": values[each]} for each in values if each not in known]
         self._connection.store(SQL.insert_values, new, last)
         self.counters.shared_value_bytes += sum(len(each["value"].encode()) for each in new)
+
+
+def read_catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
+    """Return the organization's fields by ascending id, with the revision of their catalog.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
+    rows = connection.all(SQL.select_catalog, id_values(organization_id=organization_id))
+    if not rows:
+        raise OrganizationNotFound
+    revision: int = rows[0][0]
+    fields = tuple(read_field(row[1:]) for row in rows if row[1] is not None)
+    return Catalog(organization_id, revision, fields)
+
+
+def find_field(
+    connection: Connection, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField | None:
+    """Return the field with this id or key, or None if the organization has no such field."""
+    statement = SQL.select_field_by_key if isinstance(reference, str) else SQL.select_field_by_id
+    row = connection.one(statement, reference_values(organization_id, reference))
+    return None if row is None else read_field(row)
+
+
+def reference_values(organization_id: OrganizationId, reference: FieldReference) -> Values:
+    """Return the values of a statement that selects this field."""
+    by = {"key": reference} if isinstance(reference, str) else id_values(id=reference)
+    return {"organization_id": storable_id(organization_id), **by}
 
 
 def measure_catalogs(connection: Connection) -> None:

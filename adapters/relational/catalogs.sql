@@ -20,8 +20,7 @@ UPDATE organizations SET
 WHERE id = :organization_id
 
 -- count_fields_of_source: Count the fields of an organization with this source.
-SELECT count(*) FROM recipient_fields
-WHERE organization_id = :organization_id AND source = :source
+SELECT count(*) FROM recipient_fields WHERE organization_id = :organization_id AND source = :source
 
 -- select_next_id: Select the id of the next field.
 SELECT {next_field_id()}
@@ -41,22 +40,19 @@ DELETE FROM recipient_fields WHERE organization_id = :organization_id AND {any(i
 
 -- insert_fields: Insert new fields, and return their ids and keys.
 INSERT INTO recipient_fields (organization_id, {field_row()})
-{values(:organization_id, {field_row()})}
+{values(organization_id, {field_row()})}
 RETURNING id, key
 
 -- restore_fields: Insert deleted fields again, with their ids.
 INSERT INTO recipient_fields (organization_id, id, {field_row()}) {overriding()}
-{values(:organization_id, id, {field_row()})}
+{values(organization_id, id, {field_row()})}
+
+-- record_row: The columns of a record that a statement inserts.
+organization_id, sequence, occurred_at, operation, field_id, key, source, author, before, after,
+bytes
 
 -- insert_records: Insert the records of changes.
-INSERT INTO recipient_field_changes (
-    organization_id, sequence, occurred_at, operation, field_id, key, source, author, before, after,
-    bytes
-)
-{values(
-    :organization_id, sequence, :occurred_at, operation, field_id, key, source, :author, before,
-    after, bytes
-)}
+INSERT INTO recipient_field_changes ({record_row}) {values({record_row})}
 
 -- select_known_values: Select those of the digests whose shared values are stored.
 SELECT digest FROM recipient_field_values
@@ -68,7 +64,7 @@ WHERE organization_id = :organization_id AND {any(digest, :digests)}
 
 -- insert_values: Insert shared values that a new record uses.
 INSERT INTO recipient_field_values (organization_id, digest, value, last_sequence)
-{values(:organization_id, digest, value, :last_sequence)}
+{values(organization_id, digest, value, last_sequence)}
 
 -- update_fields: Store the columns of fields that a change has changed: `columns` stands for them.
 UPDATE recipient_fields AS field SET {assignments(columns)}

@@ -1,11 +1,19 @@
-"""Changes of fields as rows: the rows of fields, the records of the changes, and shared values."""
+"""Changes of fields as rows: those of fields and records, shared values, and the counters.
+
+The counters are in the row of the organization. A process of an earlier version changes the
+revision without some of them, and they are not known then. It also stores records without their
+size.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain, groupby
+from time import time_ns
 
-from attrs import frozen
+from attrs import define, fields_dict, frozen
 
 from recipient_fields.domain import (
     AppliedChanges,
@@ -13,16 +21,22 @@ from recipient_fields.domain import (
     CatalogChanges,
     FieldDefinition,
     FieldUpdate,
+    HistorySize,
+    OrganizationId,
+    OrganizationNotFound,
     RecipientField,
     RecordedOperation,
     Source,
+    epoch_milliseconds,
+    fold_case,
 )
 
-from ..row_mapping import CHANGING_COLUMNS, author_document
+from ..row_mapping import CHANGING_COLUMNS, author_document, plain_values
 from ..shared_values import share_values
-from .database import Values
-from .rows import field_row
+from .database import Connection, Row, Values, id_values, optional_instant
 from .statements import SQL, NamedStatement, Statement
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @frozen
@@ -31,7 +45,7 @@ class ChangeRecord:
 
     row: Values
     bytes: int
-    """The size of the documents of the field."""
+    """The size of its documents."""
     values: Mapping[str, str]
     """By digest."""
 
@@ -41,6 +55,7 @@ class ChangeRecord:
         operation: RecordedOperation,
         before: RecipientField | None,
         after: FieldDefinition | None,
+        author_bytes: int,
     ) -> ChangeRecord:
         """Return the record of a change. One of the states is not None. A new field has no id."""
         states = {"before": before, "after": after}
@@ -53,9 +68,9 @@ class ChangeRecord:
             "source": field.origin.source.value,
             **{name: documents[name].text if name in documents else None for name in states},
         }
-        size = sum(len(each.text.encode()) for each in documents.values())
+        size = author_bytes + sum(len(each.text.encode()) for each in documents.values())
         values = {d: value for each in documents.values() for d, value in each.values.items()}
-        return cls(row, size, values)
+        return cls({**row, "bytes": size}, size, values)
 
 
 @frozen
@@ -71,7 +86,8 @@ class PlannedChanges:
     @classmethod
     def of(cls, changes: CatalogChanges, author: Author) -> PlannedChanges:
         """Return the changes with their records."""
-        return cls(changes, author_document(author), tuple(_records(changes)))
+        document = author_document(author)
+        return cls(changes, document, tuple(_records(changes, len(document.encode()))))
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -80,24 +96,18 @@ class PlannedChanges:
 
     @property
     def bytes(self) -> int:
-        """The size of all records, with the author in each."""
-        return sum(self.sizes)
-
-    @property
-    def sizes(self) -> list[int]:
-        """The size of each record."""
-        author_bytes = len(self.author.encode())
-        return [each.bytes + author_bytes for each in self.records]
+        """The size of all records."""
+        return sum(each.bytes for each in self.records)
 
     def rows(self, applied: AppliedChanges, *, first_sequence: int) -> Sequence[Values]:
         """Return the rows of the records. The created fields of the applied changes have ids."""
         others = len(self.records) - len(applied.created)
-        ids = [each.row["field_id"] for each in self.records[:others]]
-        ids += [each.id for each in applied.created]
+        field_ids = [each.row["field_id"] for each in self.records[:others]]
+        field_ids += [each.id for each in applied.created]
         return [
-            {**each.row, "field_id": field_id, "sequence": sequence, "bytes": size}
-            for sequence, (each, field_id, size) in enumerate(
-                zip(self.records, ids, self.sizes, strict=True), first_sequence
+            {**each.row, "field_id": field_id, "sequence": sequence}
+            for sequence, (each, field_id) in enumerate(
+                zip(self.records, field_ids, strict=True), first_sequence
             )
         ]
 
@@ -117,15 +127,15 @@ def _count(fields: Iterable[FieldDefinition], source: Source) -> int:
     return sum(each.origin.source is source for each in fields)
 
 
-def _records(changes: CatalogChanges) -> Iterator[ChangeRecord]:
+def _records(changes: CatalogChanges, author_bytes: int) -> Iterator[ChangeRecord]:
     for field in changes.deleted:
-        yield ChangeRecord.of(RecordedOperation.DELETED, field, None)
+        yield ChangeRecord.of(RecordedOperation.DELETED, field, None, author_bytes)
     for update in changes.updated:
-        yield ChangeRecord.of(RecordedOperation.UPDATED, update.before, update.after)
+        yield ChangeRecord.of(RecordedOperation.UPDATED, update.before, update.after, author_bytes)
     for field in changes.restored:
-        yield ChangeRecord.of(RecordedOperation.RESTORED, None, field)
+        yield ChangeRecord.of(RecordedOperation.RESTORED, None, field, author_bytes)
     for definition in changes.created:
-        yield ChangeRecord.of(RecordedOperation.CREATED, None, definition)
+        yield ChangeRecord.of(RecordedOperation.CREATED, None, definition, author_bytes)
 
 
 @frozen
@@ -149,4 +159,114 @@ def changed_columns(update: FieldUpdate) -> Values:
     return {"id": update.after.id, **changed}
 
 
+def field_row(field: FieldDefinition) -> dict[str, object]:
+    """Return the values of a field's row by column, except the organization.
+
+    Times are in milliseconds. A definition has the values of the new field, which has no id yet.
+    The folded columns are those of databases that can't fold as `fold_case` does.
+    """
+    allowed, created_at = field.allowed_values, epoch_milliseconds(field.created_at)
+    row = {
+        **plain_values(field),
+        "folded_name": fold_case(field.name),
+        "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
+        "allowed_values": None if allowed is None else _encode(allowed.values),
+        "created_at": created_at,
+        "updated_at": created_at,
+        "version": 1,
+    }
+    if isinstance(field, RecipientField):
+        updated_at = epoch_milliseconds(field.updated_at)
+        row |= {"id": field.id, "updated_at": updated_at, "version": field.version}
+    return row
+
+
 _CHANGING = (*CHANGING_COLUMNS, "folded_name")
+
+
+@define
+class Counters:
+    """The counters, in the order of `counter_columns`."""
+
+    revision: int
+    last_sequence: int
+    last_change_at: int | None
+    """In milliseconds since 1970."""
+    api_field_count: int | None
+    """The number of API-managed fields, or None if it is not known."""
+    fields_size: int | None
+    """The sum of the sizes of the fields, or None if it is not known."""
+    record_bytes: int
+    """The size of the records up to `sized_sequence`."""
+    shared_value_bytes: int
+    inherited_bytes: int
+    """The size of the history when it was first counted."""
+    sized_sequence: int
+
+    @classmethod
+    def of(cls, row: Row | None) -> Counters:
+        """Return the counters in a row. Raises: OrganizationNotFound if there is no row."""
+        if row is None:
+            raise OrganizationNotFound
+        return cls(*row)
+
+    @property
+    def records_are_sized(self) -> bool:
+        """Whether `record_bytes` is the size of all records."""
+        return self.sized_sequence == self.last_sequence
+
+    @property
+    def history_size(self) -> HistorySize:
+        """The size of the history."""
+        return HistorySize(self.record_bytes + self.shared_value_bytes, self.inherited_bytes)
+
+    def advance(self) -> None:
+        """Increase the revision, at least to the current time in milliseconds.
+
+        A failover or a restored backup can lose revisions that clients have seen, and these must
+        not be reused.
+        """
+        self.revision = max(self.revision + 1, time_ns() // 1_000_000)
+
+    def apply(self, planned: PlannedChanges, applied: AppliedChanges, at: datetime) -> int:
+        """Count changes that are made at this time, and return the time of their records.
+
+        It is in milliseconds since 1970.
+        """
+        self.advance()
+        if self.api_field_count is not None:
+            self.api_field_count += planned.added(Source.API)
+        if self.fields_size is not None:
+            self.fields_size += applied.added_size()
+        if self.records_are_sized:
+            self.record_bytes += planned.bytes
+            self.sized_sequence += len(planned.records)
+        self.last_sequence += len(planned.records)
+        occurred_at = epoch_milliseconds(planned.changes.recorded_at(at))
+        if self.last_change_at is not None:
+            occurred_at = max(occurred_at, self.last_change_at + 1)
+        self.last_change_at = occurred_at
+        return occurred_at
+
+    def count_records(self, size: int, last_sequence: int) -> None:
+        """Add the size of older records, up to this one, to that of the history."""
+        if self.sized_sequence == 0:
+            self.inherited_bytes = size + self.shared_value_bytes
+        self.record_bytes += size
+        self.sized_sequence = last_sequence
+
+    def values(self, organization_id: OrganizationId) -> Values:
+        """Return the values of `store_counters`, for a catalog that is locked."""
+        last_change_at = optional_instant(self.last_change_at)
+        ids = id_values(organization_id=organization_id)
+        counters = {name: getattr(self, name) for name in _NAMES}
+        return {**counters, **ids, "last_change_at": last_change_at}
+
+
+_NAMES = tuple(fields_dict(Counters))
+
+
+def read_counters(connection: Connection, organization_id: OrganizationId) -> Counters:
+    """Return the counters. Raises: OrganizationNotFound if the organization does not exist."""
+    values = id_values(organization_id=organization_id)
+    return Counters.of(connection.one(SQL.select_counters, values))

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from recipient_fields.domain import OrganizationId, OrganizationNotFound, from_epoch_milliseconds
 
-from ..row_mapping import UnreadableRow
+from ..row_mapping import RowMapping, UnreadableRow
 from .statements import SQL, NamedStatement, Statement
 
 T = TypeVar("T")
@@ -30,6 +30,11 @@ _NO_ID = -1
 def storable_id(identifier: int) -> int:
     """Return the id, or -1, which no row has, if a database can't store such an integer."""
     return identifier if 0 < identifier <= _MAX_INTEGER else _NO_ID
+
+
+def id_values(**values: int) -> dict[str, object]:
+    """Return these ids as values of a statement."""
+    return {name: storable_id(value) for name, value in values.items()}
 
 
 @frozen
@@ -155,6 +160,13 @@ def read_unchanged(
         with suppress(Overtaken):
             return database.read(work, seconds=seconds)
     return database.write(work, lock=lock_catalog(organization_id), seconds=seconds)
+
+
+def with_instants(table: str, row: Row, *places: int) -> Row:
+    """Return the row of this table with times at these places, which are in milliseconds."""
+    with RowMapping(table, row[0]):
+        times = {place: optional_instant(row[place]) for place in places}
+    return tuple(times.get(place, value) for place, value in enumerate(row))
 
 
 def optional_instant(milliseconds: int | None) -> datetime | None:

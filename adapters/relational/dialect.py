@@ -13,6 +13,9 @@ from recipient_fields.domain import FIELD_MEMBERS
 
 from ..row_mapping import FIELD_COLUMNS, LARGE_MEMBERS
 
+SHARED = frozenset({"organization_id", "author", "occurred_at", "last_sequence"})
+"""The columns that have one value in all rows of a change."""
+
 
 class Dialect(Protocol):
     """The SQL of one database."""
@@ -65,7 +68,7 @@ class Dialect(Protocol):
     def values(self, *columns: str) -> str:
         """Return what an INSERT inserts for each row of `Connection.store`: these columns.
 
-        One with a colon is a value that the rows share.
+        Those of SHARED are values that the rows share.
         """
 
     def rows(self, *columns: str) -> str:

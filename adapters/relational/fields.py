@@ -26,9 +26,8 @@ from recipient_fields.domain import (
 )
 
 from ..row_mapping import read_field
-from .catalogs import LockedCatalog
+from .catalogs import LockedCatalog, find_field, read_catalog
 from .database import Connection, Database, Values, lock_catalog, storable_id
-from .reading import find_field, read_catalog
 from .statements import Statement
 
 

@@ -35,12 +35,13 @@ from recipient_fields.domain import (
 
 from ..row_mapping import read_document, read_field
 from ..shared_values import insert_values
-from .counters import Counters, read_counters
+from .changes import Counters, read_counters
 from .database import (
     Connection,
     Database,
     Overtaken,
     Values,
+    id_values,
     lock_catalog,
     read_unchanged,
     storable_id,
@@ -111,19 +112,18 @@ class RelationalHistoryRepository(HistoryRepository):
         while True:
             counters = self._database.read(lambda c: read_counters(c, organization_id))
             if counters.records_are_sized:
-                return _size(counters)
+                return counters.history_size
             self._count(organization_id, counters)
 
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         return self._remove(organization_id, lambda oldest, _: records_before(oldest, before))
 
     def prune_to_size(self, organization_id: OrganizationId, max_bytes: int, /) -> int:
-        def choose(oldest: Sequence[OldRecord], size: HistorySize) -> Iterable[OldRecord]:
-            return records_to_free(oldest, size.bytes - max_bytes)
-
         if self.size(organization_id).bytes <= max_bytes:
             return 0
-        return self._remove(organization_id, choose)
+        return self._remove(
+            organization_id, lambda oldest, size: records_to_free(oldest, size.bytes - max_bytes)
+        )
 
     def _remove(self, organization_id: OrganizationId, choose: Choice) -> int:
         """Remove the records that `choose` returns, in several transactions."""
@@ -154,20 +154,13 @@ class RelationalHistoryRepository(HistoryRepository):
         self._database.write(store, lock=lock_catalog(organization_id), seconds=_COUNT_TIMEOUT)
 
 
-def _size(counters: Counters) -> HistorySize:
-    return HistorySize(counters.history_bytes, counters.inherited_bytes)
-
-
 def _count_bytes(
     connection: Connection, organization_id: OrganizationId, counters: Counters
 ) -> int:
     """Return the bytes of the records that have no size yet."""
-    values = {
-        "organization_id": storable_id(organization_id),
-        "after": counters.sized_sequence,
-        "last": counters.last_sequence,
-    }
-    [(counted,)] = connection.all(SQL.count_bytes, values)
+    bounds = {"after": counters.sized_sequence, "last": counters.last_sequence}
+    ids = id_values(organization_id=organization_id)
+    [(counted,)] = connection.all(SQL.count_bytes, {**ids, **bounds})
     return int(counted)
 
 
@@ -189,13 +182,13 @@ def remove_oldest(
 
     Raises: OrganizationNotFound if the organization does not exist.
     """
-    values: Values = {"organization_id": storable_id(organization_id)}
+    values = id_values(organization_id=organization_id)
     counters = Counters.of(connection.locked())
     if not counters.records_are_sized:
         _count_rest(connection, organization_id, counters)
     rows = connection.all(SQL.select_oldest, {**values, "row_limit": limit})
     oldest = [OldRecord(row[0], from_epoch_milliseconds(row[1]), row[2] + row[3]) for row in rows]
-    chosen = list(choose(oldest, _size(counters)))
+    chosen = list(choose(oldest, counters.history_size))
     if not chosen:
         return 0, False
     totals = accumulate(record.bytes for record in chosen)
@@ -228,7 +221,7 @@ class _PastCatalog:
         cls, connection: Connection, organization_id: OrganizationId, at: datetime
     ) -> _PastCatalog:
         """Return the catalog at this time. Raises: OrganizationNotFound, BeforeHistory."""
-        values = {"organization_id": storable_id(organization_id), "at": at}
+        values = {**id_values(organization_id=organization_id), "at": at}
         row = connection.one(SQL.select_last_until, values)
         if row is None:
             raise OrganizationNotFound
@@ -245,7 +238,7 @@ class _PastCatalog:
     ) -> dict[FieldId, RecipientField]:
         """Return the fields that these statements select, by id. Raises: Overtaken."""
         organization_id = self._organization_id
-        values = {"organization_id": storable_id(organization_id), "last": self.last, "ids": [*ids]}
+        values = {**id_values(organization_id=organization_id), "last": self.last, "ids": [*ids]}
         # In this order: a field that changes in between is in both results, and never in none.
         rows = self._connection.all(select_unchanged, values)
         changed = self._connection.all(select_changed, values)

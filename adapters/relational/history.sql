@@ -30,9 +30,11 @@ WHERE {any(organization_id, :organization_ids)} AND {any(digest, :digests)}
 UPDATE recipient_field_values SET last_sequence = :last_sequence
 WHERE organization_id = :organization_id AND digest = :digest
 
--- add_value_bytes: Add the size of copied shared values to that of the history.
-UPDATE organizations SET shared_value_bytes = shared_value_bytes + :bytes
-WHERE id = :organization_id
+-- store_value_bytes: Store the sizes of the shared values of all histories.
+UPDATE organizations SET shared_value_bytes = (
+    SELECT coalesce(sum({text_bytes(value)}), 0) FROM recipient_field_values
+    WHERE organization_id = organizations.id
+)
 
 -- record_bytes: The size of a record, or that of its documents: earlier versions do not store it.
 coalesce(
@@ -58,8 +60,7 @@ SELECT coalesce(sum({text_bytes(value)}), 0) FROM recipient_field_values
 WHERE organization_id = :organization_id AND last_sequence <= :last
 
 -- delete_records: Delete the records up to this one.
-DELETE FROM recipient_field_changes
-WHERE organization_id = :organization_id AND sequence <= :last
+DELETE FROM recipient_field_changes WHERE organization_id = :organization_id AND sequence <= :last
 
 -- delete_unused_values: Delete the shared values that no record after this one uses.
 DELETE FROM recipient_field_values

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from recipient_fields.application import (
     CatalogPlanner,
@@ -26,7 +26,6 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
-    from_epoch_milliseconds,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -36,12 +35,11 @@ from recipient_fields.domain.esp import (
 )
 
 from ..row_mapping import (
-    RowMapping,
     names_document,
     refused_names_document,
     stored_integration,
 )
-from .catalogs import LockedCatalog
+from .catalogs import LockedCatalog, read_catalog
 from .changes import PlannedChanges
 from .database import (
     CALL_TIMEOUT,
@@ -51,13 +49,12 @@ from .database import (
     Row,
     Values,
     Work,
+    id_values,
     lock_catalog,
-    optional_instant,
     read_unchanged,
     require_locked,
-    storable_id,
+    with_instants,
 )
-from .reading import read_catalog
 from .statements import SQL
 
 T = TypeVar("T")
@@ -90,7 +87,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         )
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         rows = self._database.read(lambda c: c.all(SQL.count_fields, values))
         if not rows:
             raise OrganizationNotFound
@@ -100,12 +97,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         return self._database.read(lambda c: _get(c, organization_id, integration_id))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        values = {
-            "organization_id": organization_id,
-            "esp": draft.esp.value,
-            "name": draft.name,
-            "created_at": draft.created_at,
-        }
+        values = {**asdict(draft), "organization_id": organization_id, "esp": draft.esp.value}
 
         def add(connection: Connection) -> Integration:
             require_locked(connection)
@@ -120,12 +112,8 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> Integration:
         def rename(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
-            renamed = integration.renamed(name)
-            if renamed != integration:
-                values = {**_ids(organization_id, integration_id), "name": renamed.name}
-                connection.execute(SQL.rename_integration, values)
-                LockedCatalog(connection, organization_id).advance()
-            return renamed
+            catalog = LockedCatalog(connection, organization_id)
+            return _replace(connection, catalog, integration, integration.renamed(name))
 
         return self._write(organization_id, rename)
 
@@ -138,12 +126,10 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> Integration:
         def change(connection: Connection) -> Integration:
             integration = _get(connection, organization_id, integration_id)
-            planned = planner(integration, read_catalog(connection, organization_id).fields)
+            catalog = LockedCatalog(connection, organization_id)
+            planned = planner(integration, catalog.all().fields)
             changed = evolve(integration, names=planned.names)
-            if changed != integration:
-                _store_names(connection, changed)
-                LockedCatalog(connection, organization_id).advance()
-            return changed
+            return _replace(connection, catalog, integration, changed)
 
         return self._write(organization_id, change)
 
@@ -160,13 +146,11 @@ class RelationalIntegrationRepository(IntegrationRepository):
         def change(connection: Connection) -> AppliedChanges:
             catalog = LockedCatalog(connection, organization_id)
             applied = catalog.change(plan, author=author, at=at)
-            read, stored = _read_catalog(connection, organization_id)
-            names = {each.id: each.names for each in stored}
-            changed = [each for each in name(stored, read.fields) if each.names != names[each.id]]
-            for integration in changed:
-                _store_names(connection, integration)
-            if changed:
-                catalog.advance()
+            read, integrations = _read_catalog(connection, organization_id)
+            stored = {each.id: each for each in integrations}
+            for named in name(integrations, read.fields):
+                integration = stored[named.id]
+                _replace(connection, catalog, integration, evolve(integration, names=named.names))
             return applied
 
         return self._write(organization_id, change)
@@ -205,13 +189,14 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> SyncPlan:
         run = _SyncRun(organization_id, integration_id, planner, author, at)
         for _ in range(_PLANS_WITHOUT_LOCK):
-            seen = read_unchanged(self._database, organization_id, run.read, seconds=_SYNC_TIMEOUT)
-            store = partial(run.store_unless_changed, run.plan(seen))
-            stored = self._write(organization_id, store, seconds=_SYNC_TIMEOUT)
-            if stored is not None:
-                return stored
+            planned = read_unchanged(
+                self._database, organization_id, run.plan, seconds=_SYNC_TIMEOUT
+            )
+            store = partial(run.store_unless_changed, planned)
+            if self._write(organization_id, store, seconds=_SYNC_TIMEOUT):
+                return planned.plan
         return self._write(
-            organization_id, lambda c: run.store(run.plan(run.read(c)), c), seconds=_SYNC_TIMEOUT
+            organization_id, lambda c: run.store(run.plan(c), c).plan, seconds=_SYNC_TIMEOUT
         )
 
     def _write(
@@ -221,19 +206,11 @@ class RelationalIntegrationRepository(IntegrationRepository):
 
 
 @frozen
-class _Seen:
-    """What the planner of a sync receives, of one revision."""
+class _PlannedSync:
+    """The plan of a sync for an integration and a revision, and its changes with their records."""
 
     integration: Integration
-    catalog: Catalog
-    integrations: tuple[Integration, ...]
-
-
-@frozen
-class _PlannedSync:
-    """The plan of a sync for what was seen, and its changes with their records."""
-
-    seen: _Seen
+    revision: int
     plan: SyncPlan
     changes: PlannedChanges
 
@@ -248,38 +225,35 @@ class _SyncRun:
     _author: Author
     _at: datetime
 
-    def read(self, connection: Connection) -> _Seen:
+    def plan(self, connection: Connection) -> _PlannedSync:
         integration = _get(connection, self._organization_id, self._integration_id)
-        return _Seen(integration, *_read_catalog(connection, self._organization_id))
+        catalog, integrations = _read_catalog(connection, self._organization_id)
+        plan = self._planner(integration, catalog.fields, integrations)
+        changes = PlannedChanges.of(plan.changes, self._author)
+        return _PlannedSync(integration, catalog.revision, plan, changes)
 
-    def plan(self, seen: _Seen) -> _PlannedSync:
-        plan = self._planner(seen.integration, seen.catalog.fields, seen.integrations)
-        return _PlannedSync(seen, plan, PlannedChanges.of(plan.changes, self._author))
-
-    def store(self, planned: _PlannedSync, connection: Connection) -> SyncPlan:
+    def store(self, planned: _PlannedSync, connection: Connection) -> _PlannedSync:
         """Store the plan in the locked catalog."""
-        catalog = LockedCatalog(connection, self._organization_id)
+        catalog, synced = LockedCatalog(connection, self._organization_id), planned.plan.integration
         catalog.store(planned.changes, at=self._at)
         values = {
             **_ids(self._organization_id, self._integration_id),
-            "last_synced_at": planned.plan.integration.last_synced_at,
-            "refused_names": refused_names_document(planned.plan.integration),
+            "last_synced_at": synced.last_synced_at,
+            "refused_names": refused_names_document(synced),
         }
         connection.execute(SQL.update_last_sync, values)
         if planned.plan.changes_catalog:
             catalog.advance()
-        return planned.plan
+        return planned
 
-    def store_unless_changed(
-        self, planned: _PlannedSync, connection: Connection
-    ) -> SyncPlan | None:
-        """Store the plan, or nothing if the integration or the catalog has changed meanwhile."""
-        seen = planned.seen
+    def store_unless_changed(self, planned: _PlannedSync, connection: Connection) -> bool:
+        """Store the plan and return True, unless the integration or the catalog has changed."""
         integration = _get(connection, self._organization_id, self._integration_id)
         revision = LockedCatalog(connection, self._organization_id).counters.revision
-        if integration != seen.integration or revision != seen.catalog.revision:
-            return None
-        return self.store(planned, connection)
+        if integration != planned.integration or revision != planned.revision:
+            return False
+        self.store(planned, connection)
+        return True
 
 
 def _read_catalog(
@@ -297,7 +271,7 @@ def _read_all(
     connection: Connection, organization_id: OrganizationId
 ) -> tuple[int, tuple[Integration, ...]]:
     """Return the revision of the catalog, and the organization's integrations by ascending id."""
-    values = {"organization_id": storable_id(organization_id)}
+    values = id_values(organization_id=organization_id)
     rows = connection.all(SQL.select_integrations, values)
     if not rows:
         raise OrganizationNotFound
@@ -313,24 +287,22 @@ def _get(
     return read_integration(row)
 
 
-def _store_names(connection: Connection, integration: Integration) -> None:
-    ids = _ids(integration.organization_id, integration.id)
-    connection.execute(SQL.update_names, {**ids, "names": names_document(integration)})
+def _replace(
+    connection: Connection, catalog: LockedCatalog, integration: Integration, changed: Integration
+) -> Integration:
+    """Store and return the integration with another name, or other names of fields."""
+    if changed != integration:
+        ids = _ids(changed.organization_id, changed.id)
+        values = {**ids, "name": changed.name, "names": names_document(changed)}
+        connection.execute(SQL.update_integration, values)
+        catalog.advance()
+    return changed
 
 
 def _ids(organization_id: OrganizationId, integration_id: IntegrationId) -> Values:
-    return {"id": storable_id(integration_id), "organization_id": storable_id(organization_id)}
+    return id_values(id=integration_id, organization_id=organization_id)
 
 
 def read_integration(row: Row) -> Integration:
     """Return the integration in a row of `integration_columns`."""
-    *plain, created_at, last_synced_at, refused_names, names = row
-    with RowMapping("integrations", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            optional_instant(last_synced_at),
-            refused_names,
-            names,
-        )
-    return stored_integration(*values)
+    return stored_integration(*with_instants("integrations", row, 4, 5))

@@ -10,8 +10,7 @@ FROM organizations LEFT JOIN (
 WHERE organizations.id = :organization_id ORDER BY integration.id
 
 -- select_integration: Select an integration of an organization.
-SELECT {integration_columns} FROM integrations
-WHERE organization_id = :organization_id AND id = :id
+SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id AND id = :id
 
 -- count_fields: Select the ids of an organization's integrations, with the numbers of their fields.
 SELECT field.integration_id, field.count
@@ -27,15 +26,13 @@ INSERT INTO integrations (organization_id, esp, name, created_at)
 VALUES (:organization_id, :esp, :name, :created_at)
 RETURNING id
 
--- rename_integration: Store the new name of an integration.
-UPDATE integrations SET name = :name WHERE organization_id = :organization_id AND id = :id
-
 -- update_last_sync: Store the time of the last sync of an integration, and the names it refused.
 UPDATE integrations SET last_synced_at = :last_synced_at, refused_names = :refused_names
 WHERE organization_id = :organization_id AND id = :id
 
--- update_names: Store the names that were set for fields at an integration.
-UPDATE integrations SET names = :names WHERE organization_id = :organization_id AND id = :id
+-- update_integration: Store the name of an integration, and the names of fields at it.
+UPDATE integrations SET name = :name, names = :names
+WHERE organization_id = :organization_id AND id = :id
 
 -- delete_integration: Delete an integration.
 DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from attrs import frozen
@@ -26,23 +27,13 @@ from .database import (
     Connection,
     Database,
     Row,
+    id_values,
     lock_organization,
-    optional_instant,
     require_locked,
     storable_id,
+    with_instants,
 )
 from .statements import SQL, Statement
-
-OWNED_TABLES = (
-    "recipient_fields",
-    "recipient_field_changes",
-    "recipient_field_values",
-    "api_keys",
-    "integrations",
-    "administrator_memberships",
-    "administrator_invitations",
-)
-"""The tables whose rows belong to an organization."""
 
 _DELETION_TIMEOUT = 30.0
 """Seconds, because a history can have a million records."""
@@ -50,16 +41,17 @@ _DELETION_TIMEOUT = 30.0
 
 @frozen
 class RelationalOrganizationRepository(OrganizationRepository):
-    """The organizations in one database."""
+    """The organizations in one database. `owned` are the tables with their rows."""
 
     _database: Database
+    _owned: Collection[str]
 
     def all(self) -> tuple[Organization, ...]:
         rows = self._database.read(lambda connection: connection.all(SQL.select_organizations))
         return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
         return _found(self._database.read(lambda c: c.one(SQL.select_organization, values)))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
@@ -80,12 +72,12 @@ class RelationalOrganizationRepository(OrganizationRepository):
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        values = {"organization_id": storable_id(organization_id)}
+        values = id_values(organization_id=organization_id)
 
         def delete(connection: Connection) -> OrganizationContents:
             require_locked(connection)
             accounts = [row[0] for row in connection.all(SQL.lock_accounts, values)]
-            deleted = {t: connection.execute(DeleteRows(t), values) for t in OWNED_TABLES}
+            deleted = {t: connection.execute(DeleteRows(t), values) for t in self._owned}
             contents = OrganizationContents(
                 fields=deleted["recipient_fields"],
                 api_keys=deleted["api_keys"],
@@ -116,7 +108,7 @@ class DeleteRows(Statement):
 
 def require_organization(connection: Connection, organization_id: OrganizationId) -> None:
     """Raise OrganizationNotFound if the organization does not exist."""
-    values = {"organization_id": storable_id(organization_id)}
+    values = id_values(organization_id=organization_id)
     if connection.one(SQL.select_organization, values) is None:
         raise OrganizationNotFound
 
@@ -134,14 +126,8 @@ def read_organization(row: Row) -> Organization:
 
 def read_organization_record(row: Row) -> OrganizationRecord:
     """Return the organization and its catalog's state in a row of `organization_record_columns`."""
-    *organization, revision, last_sequence, last_change_at = row
-    with RowMapping("organizations", row[0]):
-        return OrganizationRecord(
-            read_organization(tuple(organization)),
-            revision,
-            last_sequence,
-            optional_instant(last_change_at),
-        )
+    state = with_instants("organizations", row, 5)[3:]
+    return OrganizationRecord(read_organization(row[:3]), *state)
 
 
 def _found(row: Row | None) -> Organization:

@@ -18,8 +18,7 @@ VALUES (:name, :revision, :created_at, 0, :revision, 0, :revision)
 RETURNING {organization_columns}
 
 -- rename_organization: Store the new name of an organization, and return its row.
-UPDATE organizations SET name = :name WHERE id = :organization_id
-RETURNING {organization_columns}
+UPDATE organizations SET name = :name WHERE id = :organization_id RETURNING {organization_columns}
 
 -- delete_organization: Delete an organization, which has no other rows any more.
 DELETE FROM organizations WHERE id = :organization_id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from attrs import frozen
 
@@ -22,9 +21,9 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
-from ..row_mapping import RowMapping, stored_session
+from ..row_mapping import stored_session
 from .administrators import read_administrator
-from .database import Connection, Database, Row, storable_id
+from .database import Connection, Database, Row, id_values, storable_id, with_instants
 from .statements import SQL
 
 _COLUMN_COUNT = 6
@@ -59,7 +58,7 @@ class RelationalSessionRepository(SessionRepository):
         return SignedInAdministrator(_read_session(row[:_COLUMN_COUNT]), administrator)
 
     def all(self, administrator_id: AdministratorId, /) -> tuple[Session, ...]:
-        values = {"administrator_id": storable_id(administrator_id)}
+        values = id_values(administrator_id=administrator_id)
         rows = self._database.read(lambda c: c.all(SQL.select_sessions, values))
         return tuple(_read_session(row) for row in rows)
 
@@ -68,14 +67,11 @@ class RelationalSessionRepository(SessionRepository):
         self._database.write(lambda c: c.execute(SQL.record_session_use, values))
 
     def delete(self, administrator_id: AdministratorId, session_id: SessionId, /) -> bool:
-        values = {
-            "session_id": storable_id(session_id),
-            "administrator_id": storable_id(administrator_id),
-        }
+        values = id_values(session_id=session_id, administrator_id=administrator_id)
         return self._database.write(lambda c: c.execute(SQL.delete_session, values)) == 1
 
     def delete_all(self, administrator_id: AdministratorId, /) -> int:
-        values = {"administrator_id": storable_id(administrator_id)}
+        values = id_values(administrator_id=administrator_id)
 
         def delete_all(connection: Connection) -> int:
             connection.all(SQL.lock_account, values)
@@ -126,11 +122,4 @@ class RelationalSessionRepository(SessionRepository):
 
 def _read_session(row: Row) -> Session:
     """Return the session in a row of `session_columns`."""
-    *plain, created_at, last_used_at = row
-    with RowMapping("administrator_sessions", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_epoch_milliseconds(created_at),
-            from_epoch_milliseconds(last_used_at),
-        )
-    return stored_session(*values)
+    return stored_session(*with_instants("administrator_sessions", row, 4, 5))

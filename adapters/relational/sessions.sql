@@ -22,12 +22,10 @@ WHERE id = :administrator_id AND coalesce(password_hash, '') = coalesce(:passwor
 RETURNING {session_columns}
 
 -- record_session_use: Store the time of the last use of a session, unless a later one is stored.
-UPDATE administrator_sessions SET last_used_at = :at
-WHERE id = :session_id AND last_used_at < :at
+UPDATE administrator_sessions SET last_used_at = :at WHERE id = :session_id AND last_used_at < :at
 
 -- delete_session: Delete a session of an account.
-DELETE FROM administrator_sessions
-WHERE id = :session_id AND administrator_id = :administrator_id
+DELETE FROM administrator_sessions WHERE id = :session_id AND administrator_id = :administrator_id
 
 -- delete_sessions: Delete the sessions of an account.
 DELETE FROM administrator_sessions WHERE administrator_id = :administrator_id

@@ -21,6 +21,13 @@ _NAME = re.compile(r"\{(\w+)\}")
 _CALL = re.compile(r"\{(\w+)\(\s*([^{}]*?)\s*\)\}")
 
 
+def read_scripts(package: str, folder: str = "") -> Mapping[str, str]:
+    """Return the texts of the `.sql` files in a folder of a package by name, in their order."""
+    paths = sorted(files(package).joinpath(folder).iterdir(), key=lambda path: path.name)
+    scripts = (each for each in paths if each.name.endswith(".sql"))
+    return {each.name.removesuffix(".sql"): each.read_text("utf-8") for each in scripts}
+
+
 class Statement(Hashable, Protocol):
     """A statement. Equal ones have the same text."""
 
@@ -49,8 +56,8 @@ class Statements:
     @cached_property
     def by_name(self) -> Mapping[str, NamedStatement]:
         """The texts by name."""
-        paths = (each for each in files(self._package).iterdir() if each.name.endswith(".sql"))
-        parts = [part for path in paths for part in _TITLE.split(path.read_text("utf-8"))[1:]]
+        scripts = read_scripts(self._package).values()
+        parts = [part for each in scripts for part in _TITLE.split(each)[1:]]
         texts = dict(zip(parts[::3], map(str.strip, parts[2::3]), strict=True))
 
         def text_of(found: re.Match[str]) -> str:

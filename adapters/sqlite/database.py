@@ -7,7 +7,6 @@ import sqlite3
 import stat
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -18,6 +17,8 @@ from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavail
 from ..relational.catalogs import measure_catalogs
 from ..relational.database import CALL_TIMEOUT, NO_VALUES, RowLock, Values, Work
 from ..relational.database import Database as RelationalDatabase
+from ..relational.repositories import TABLES
+from ..relational.statements import read_scripts
 from .dialect import SqliteConnection, provide_functions, stored
 
 T = TypeVar("T")
@@ -28,11 +29,6 @@ OLDEST_SQLITE = (3, 37, 0)
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
 _DIGEST_TAKEN = "UNIQUE constraint failed: api_keys.digest"
 """SQLite's message if an API key already has the digest."""
-_TABLES = (
-    "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
-    " recipient_field_values, administrators, administrator_memberships, administrator_links,"
-    " administrator_sessions, administrator_forms, administrator_invitations, sign_in_attempts"
-)
 
 
 class Database(RelationalDatabase):
@@ -49,7 +45,7 @@ class Database(RelationalDatabase):
         self._writer = Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
-        self._migrations = _load_migrations()
+        self._migrations = [*read_scripts(__package__, "migrations").items()]
 
     def read(
         self,
@@ -129,7 +125,7 @@ class Database(RelationalDatabase):
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
                 raise StorageUnavailable("The schema is not current. Open the file again.")
-            connection.execute(f"SELECT 1 FROM {_TABLES} LIMIT 0")
+            connection.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")
 
     def close(self) -> None:
         """Close every connection. One that is in use is closed when its transaction ends."""
@@ -293,13 +289,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _load_migrations() -> tuple[tuple[str, str], ...]:
-    """Return the names and the statements of the migrations, in order."""
-    folder = files(__package__) / "migrations"
-    return tuple(
-        (step.name.removesuffix(".sql"), step.read_text("utf-8"))
-        for step in sorted(folder.iterdir(), key=lambda step: step.name)
-        if step.name.endswith(".sql")
-    )

@@ -61,8 +61,7 @@ class SqliteDialect(Dialect):
         return ", ".join(FIELD_COLUMNS[2:])
 
     def values(self, *columns: str) -> str:
-        places = ", ".join(":" + each.removeprefix(":") for each in columns)
-        return f"VALUES ({places})"
+        return f"VALUES ({', '.join(f':{each}' for each in columns)})"
 
     def rows(self, *columns: str) -> str:
         named = ", ".join(f":{each} AS {each}" for each in columns)

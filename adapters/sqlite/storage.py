@@ -9,27 +9,15 @@ from functools import partial
 from pathlib import Path
 from time import sleep
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    OrganizationRepository,
-    SessionRepository,
-    Snapshot,
-)
-from recipient_fields.domain import StorageUnavailable
+from recipient_fields.application import Snapshot
+from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
 
-from ..relational.administrators import RelationalAdministratorRepository
-from ..relational.api_keys import RelationalApiKeyRepository
-from ..relational.fields import RelationalFieldRepository
+from ..relational.copies import read_snapshot, write_snapshot
 from ..relational.history import RelationalHistoryRepository
-from ..relational.integrations import RelationalIntegrationRepository
-from ..relational.organizations import RelationalOrganizationRepository
-from ..relational.sessions import RelationalSessionRepository
+from ..relational.repositories import RelationalRepositories
+from ..relational.statements import SQL
 from .database import OLDEST_SQLITE, Database
-from .transfer import read_snapshot, write_snapshot
+from .transfer import SqliteCopyConnection
 
 _ROWS_PER_REMOVAL = 10_000
 """Few enough that other writers wait for a transaction for less than their timeout."""
@@ -37,7 +25,7 @@ _PAUSE = 0.1
 """Seconds between two deletions. SQLite does not queue writers: they try again after 0.1 s."""
 
 
-class SqliteStorage:
+class SqliteStorage(RelationalRepositories):
     """The repositories of one SQLite file, which is created if it does not exist.
 
     Several processes can use the file at the same time.
@@ -68,16 +56,10 @@ class SqliteStorage:
         except BaseException:
             self._database.close()
             raise
-        database = self._database
-        self.organizations: OrganizationRepository = RelationalOrganizationRepository(database)
-        self.fields: FieldRepository = RelationalFieldRepository(database)
-        self.history: HistoryRepository = RelationalHistoryRepository(
-            database, rows_per_removal=_ROWS_PER_REMOVAL, pause=partial(sleep, _PAUSE)
+        super().__init__(self._database)
+        self.history = RelationalHistoryRepository(
+            self._database, rows_per_removal=_ROWS_PER_REMOVAL, pause=partial(sleep, _PAUSE)
         )
-        self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
-        self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
-        self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
-        self.sessions: SessionRepository = RelationalSessionRepository(database)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""
@@ -91,12 +73,15 @@ class SqliteStorage:
     def snapshot(self) -> Iterator[Snapshot]:
         """Yield the content of the file in one read transaction."""
         with self._database.reading() as connection:
-            yield read_snapshot(self._database, connection)
+            yield read_snapshot(SqliteCopyConnection(self._database, connection))
 
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         """Store everything in the snapshot in one transaction."""
         with self._database.writing() as connection:
-            write_snapshot(connection, snapshot)
+            copied = SqliteCopyConnection(self._database, connection)
+            if copied.shared.one(SQL.select_organizations) is not None:
+                raise StorageNotEmpty
+            write_snapshot(copied, snapshot)
 
     def close(self) -> None:
         """Close every connection. A second call does nothing."""

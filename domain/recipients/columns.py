@@ -9,7 +9,7 @@ from ..arguments import require_type
 from ..errors import InvalidField
 from ..fields.field import RecipientField
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
-from ..text import clean_line
+from ..text import clean_line, normalize_nfc
 
 __all__ = ["find_columns", "match_columns", "propose_keys"]
 
@@ -24,13 +24,15 @@ def find_columns(
 
     A title is an ESP name, or else the key of a field, or else the name of API and manual fields,
     or else that of synced fields: a sync does not change what a title means. `esp_names` are keys
-    by ESP name. `definitions` are the keys of the fields that stand for others, by the keys of
-    these: their names mean the field that stands for them.
+    by ESP name. Titles and names are compared in Unicode NFC. `definitions` are the keys of the
+    fields that stand for others, by the keys of these: their names mean the field that stands for
+    them.
     """
     require_type(Iterable, titles=titles)
     require_type(Collection, fields=fields)
     require_type(Mapping | None, definitions=definitions, esp_names=esp_names)
     definitions, esp_names = definitions or {}, esp_names or {}
+    by_esp_name = {normalize_nfc(name): key for name, key in esp_names.items()} | dict(esp_names)
     by_key = {str(field.key): field.key for field in fields}
     defined: dict[str, dict[FieldKey, None]] = {}
     synced: dict[str, dict[FieldKey, None]] = {}
@@ -40,7 +42,7 @@ def find_columns(
         by_name.setdefault(clean_line(field.name), {})[key] = None
 
     def find(title: str) -> Sequence[FieldKey]:
-        key = esp_names.get(title, title)
+        key = by_esp_name.get(title) or by_esp_name.get(normalize_nfc(title), title)
         if key in by_key:
             return [by_key[key]]
         name = clean_line(title)

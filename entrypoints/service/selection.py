@@ -256,7 +256,7 @@ def read_clock(url: str) -> datetime | None:
     """
     if storage_kind(url) != "postgresql":
         return None
-    from recipient_fields.adapters.postgres.clock import read_clock
+    from recipient_fields.adapters.postgres.connection import read_clock
 
     return read_clock(url)
 

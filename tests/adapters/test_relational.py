@@ -13,13 +13,14 @@ import pytest
 
 from recipient_fields import adapters
 from recipient_fields.adapters.postgres import dialect as postgres_dialect
-from recipient_fields.adapters.postgres.citus.statements import CITUS_SQL
+from recipient_fields.adapters.postgres.citus.api_keys import CITUS_SQL
 from recipient_fields.adapters.postgres.dialect import MANY, POSTGRES, PostgresDialect
 from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
 from recipient_fields.adapters.relational.changes import UpdateFields
 from recipient_fields.adapters.relational.fields import SelectPage
 from recipient_fields.adapters.relational.history import SelectRecords
-from recipient_fields.adapters.relational.organizations import OWNED_TABLES, DeleteRows
+from recipient_fields.adapters.relational.organizations import DeleteRows
+from recipient_fields.adapters.relational.repositories import COPIED, OWNED
 from recipient_fields.adapters.relational.statements import SQL, Statement, Statements, render
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite.dialect import SQLITE, provide_functions
@@ -51,7 +52,8 @@ def built() -> Iterator[Statement]:
     for flag in (False, True):
         yield SelectRecords(tuple((column, flag) for column in columns), flag, True, flag)
     yield SelectRecords((), False, False, True)
-    yield from map(DeleteRows, OWNED_TABLES)
+    yield from map(DeleteRows, OWNED)
+    yield from COPIED.values()
     yield UpdateFields(SQL.update_fields, ("id", *(each.name for each in FIELD_MEMBERS[1:])))
 
 

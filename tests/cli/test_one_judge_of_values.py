@@ -19,6 +19,7 @@ from recipient_fields.domain import (
     RecipientSchema,
 )
 from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.esp import Esp, EspField
 
 from ..support.command_line import CommandLine, Run
 
@@ -91,6 +92,20 @@ def test_a_preview_warns_of_a_value_that_is_not_allowed(preview):
         "The preview shows what a recipient with these values reads.",
     ]
     assert preview(content, {"sport": "sports"}).messages() == ""
+
+
+def test_the_key_of_a_counterpart_means_the_same_field(core: Core, acme, preview, check):
+    core.fields.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
+    integration = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main")
+    town = EspField(name="TOWN", data_type=DataType.TEXT)
+    core.integrations.sync_fields(acme, integration.id, [town])
+    content = '{{recipient.town}}{{#if recipient.town_1 = "Rome"}}!{{/if}}'
+    for key in ("town", "town_1"):
+        assert preview(content, {key: "Rome"}).out == "Rome!"
+    twice = {"town": "Rome", "town_1": "Oslo"}
+    message = "town_1: This is the same field as town. Remove one of both."
+    assert message in preview(content, twice).err
+    assert message in check(twice).out
 
 
 VALUES = st.one_of(

@@ -13,8 +13,10 @@ from recipient_fields.domain import ApiKey, KeyGrant
 
 from ...relational.api_keys import RelationalApiKeyRepository
 from ...relational.database import Connection, Row, Values
-from ...relational.tables import API_KEYS
-from .statements import CITUS_SQL
+from ...relational.repositories import API_KEYS
+from ...relational.statements import SQL, Statements
+
+CITUS_SQL = Statements(__package__, SQL)
 
 
 @frozen

@@ -9,17 +9,16 @@ from psycopg import Connection
 
 from recipient_fields.domain import StorageUnavailable
 
+from ...relational.repositories import OWNED
 from ..dialect import render
-from .statements import CITUS_SQL
+from .api_keys import CITUS_SQL
 
 _IS_LOCAL = "SELECT NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = %s::regclass)"
 _IS_DISTRIBUTED = "SELECT to_regclass('api_key_owners') IS NOT NULL"
 _HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
-_NEW_TABLE = "recipient_field_values"
-"""The table that a migration has added after the first schemas were distributed."""
-_OF_ORGANIZATION = (
-    *("recipient_fields", "recipient_field_changes", _NEW_TABLE, "integrations", "api_keys"),
-)
+_DISTRIBUTED = tuple(each for each in OWNED if not each.startswith("administrator_"))
+_FIRST = ("recipient_fields", "recipient_field_changes", "integrations", "api_keys")
+"""The tables that every process deletes with an organization. Migrations have added the others."""
 _LOCK_TIMEOUT = """
     SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
 """
@@ -58,15 +57,16 @@ def distribute(connection: Connection[Any], lock_timeout: str) -> None:
 
 def distribute_new_tables(connection: Connection[Any]) -> None:
     """Distribute the tables that migrations have added after the schema was distributed."""
-    [(is_local,)] = connection.execute(_IS_LOCAL, (_NEW_TABLE,)).fetchall()
-    if is_local:
-        for statement in _distribution(_NEW_TABLE):
-            connection.execute(statement.encode())
+    for table in _DISTRIBUTED:
+        [(is_local,)] = connection.execute(_IS_LOCAL, (table,)).fetchall()
+        if is_local:
+            for statement in _distribution(table):
+                connection.execute(statement.encode())
 
 
 def _distribution(table: str) -> Iterable[str]:
     """Return the statements that distribute a table by organization."""
-    deletion = "ON DELETE CASCADE" if table == _NEW_TABLE else ""
+    deletion = "" if table in _FIRST else "ON DELETE CASCADE"
     yield (
         f"SELECT create_distributed_table('{table}', 'organization_id',"
         " colocate_with => 'organizations')"
@@ -79,14 +79,14 @@ def _distribution(table: str) -> Iterable[str]:
 
 def _conversion() -> Iterable[str]:
     """Return the statements that distribute the schema."""
-    for table in (*_OF_ORGANIZATION, "administrator_memberships"):
+    for table in (*_DISTRIBUTED, "administrator_memberships"):
         yield f"ALTER TABLE {table} DROP CONSTRAINT {table}_organization"
     yield """
         ALTER TABLE api_keys DROP CONSTRAINT api_keys_digest_once,
         ADD CONSTRAINT api_keys_digest_once UNIQUE (organization_id, digest)
     """
     yield "SELECT create_distributed_table('organizations', 'id')"
-    for table in _OF_ORGANIZATION:
+    for table in _DISTRIBUTED:
         yield from _distribution(table)
     yield """
         CREATE TABLE api_key_owners (

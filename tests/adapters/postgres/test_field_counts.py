@@ -234,7 +234,7 @@ def test_a_creation_does_not_read_the_other_fields(
     with psycopg.connect(database) as connection, connection.transaction():
         fields = PostgresConnectionStorage(lambda: connection).fields
         town = PlannedChanges.of(CatalogChanges(created=(a_definition("town"),)), AUTHOR)
-        assert try_creation(PostgresConnection(connection), ours, town, {"limit": 502})
+        assert try_creation(PostgresConnection(connection), ours, town, limit=502)
         add_field(fields, ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
             add_field(fields, ours, a_definition("village"), limit=502, author=AUTHOR)

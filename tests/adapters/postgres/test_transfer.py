@@ -12,13 +12,9 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.adapters.postgres import (
-    PostgresStorage,
-    connection,
-    migrate,
-    migrate_new,
-    transfer,
-)
+from recipient_fields.adapters.postgres import PostgresStorage, migrate, migrate_new
+from recipient_fields.adapters.postgres.connection import LongRunningConnection, parse_url
+from recipient_fields.adapters.postgres.transfer import Transfer
 from recipient_fields.application import copy_storage
 from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
 from recipient_fields.testing.examples import NOW
@@ -43,13 +39,21 @@ def fragile(server: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture(params=["kill", "terminate_backends", "freeze"])
-def outage(
-    request: pytest.FixtureRequest, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], None]:
+def outage(request: pytest.FixtureRequest, server: PostgresServer) -> Callable[[], None]:
     """Break the server, or the connections to it, when the result is called."""
-    monkeypatch.setattr(connection, "_ROUND_TRIP_TIMEOUT", 0.5)
     broken: Callable[[], None] = getattr(server, request.param)
     return broken
+
+
+class ImpatientConnection(LongRunningConnection):
+    round_trip_timeout = 0.5
+
+
+def impatient(url: str, *, rows_per_batch: int = 5_000) -> Transfer:
+    """Return copies of a database whose round trips may take 0.5 s."""
+    return Transfer(
+        parse_url(url), rows_per_batch=rows_per_batch, connection_type=ImpatientConnection
+    )
 
 
 def at(moment: int, act: Callable[[], None]) -> Callable[[int], None]:
@@ -65,14 +69,11 @@ def test_a_copy_to_a_server_that_fails_ends_with_an_error_and_stores_nothing(
     server: PostgresServer,
     fragile: str,
     outage: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(transfer, "_ROWS_PER_BATCH", 10)
-    with closing(PostgresStorage(fragile)) as storage:
-        with pytest.raises(StorageUnavailable, match=r"^PostgreSQL: "):
-            storage.store_snapshot(snapshot_of(100, at(50, outage)))
-        server.bring_back()
+    with pytest.raises(StorageUnavailable, match=r"^PostgreSQL: "):
+        impatient(fragile, rows_per_batch=10).store(snapshot_of(100, at(50, outage)))
+    server.bring_back()
     assert [r for r in caplog.records if r.name == "psycopg"] == []
     with closing(PostgresStorage(fragile)) as storage:
         assert is_empty(storage)
@@ -86,11 +87,11 @@ def test_a_copy_from_a_server_that_fails_ends_with_an_error(
     with closing(PostgresStorage(fragile)) as storage:
         storage.store_snapshot(snapshot_of(MANY))
         with pytest.raises(StorageUnavailable, match=r"^PostgreSQL: "):
-            read_until_the_end(storage, at(10, outage))
+            read_until_the_end(impatient(fragile), at(10, outage))
     assert [r for r in caplog.records if r.name == "psycopg"] == []
 
 
-def read_until_the_end(storage: PostgresStorage, before: Callable[[int], None]) -> None:
+def read_until_the_end(storage: PostgresStorage | Transfer, before: Callable[[int], None]) -> None:
     with storage.snapshot() as snapshot:
         for number, _ in enumerate(snapshot.fields):
             before(number)
@@ -103,28 +104,23 @@ def read_until_the_end(storage: PostgresStorage, before: Callable[[int], None]) 
         "idle_in_transaction_session_timeout = '100ms'",
     ],
 )
-def test_a_copy_outlasts_the_limits_of_its_role(
-    database: str, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transfer, "_ROWS_PER_BATCH", MANY)
+def test_a_copy_outlasts_the_limits_of_its_role(database: str, limit: str) -> None:
     execute(database, f"ALTER ROLE postgres SET {limit}")
     try:
-        with closing(PostgresStorage(database)) as storage:
-            storage.store_snapshot(snapshot_of(MANY, at(1, lambda: sleep(0.3))))
-            read_until_the_end(storage, at(1, lambda: sleep(0.3)))
+        copies = Transfer(parse_url(database), rows_per_batch=MANY)
+        copies.store(snapshot_of(MANY, at(1, lambda: sleep(0.3))))
+        read_until_the_end(copies, at(1, lambda: sleep(0.3)))
     finally:
         execute(database, f"ALTER ROLE postgres RESET {limit.split()[0]}")
 
 
 def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(
-    database: str, monkeypatch: pytest.MonkeyPatch
+    database: str,
 ) -> None:
-    monkeypatch.setattr(connection, "_ROUND_TRIP_TIMEOUT", 0.5)
-    monkeypatch.setattr(transfer, "_ROWS_PER_BATCH", 1)
+    began = monotonic()
+    impatient(database, rows_per_batch=1).store(snapshot_of(5, lambda _: sleep(0.6)))
+    assert monotonic() - began > 2.5
     with closing(PostgresStorage(database)) as storage:
-        began = monotonic()
-        storage.store_snapshot(snapshot_of(5, lambda _: sleep(0.6)))
-        assert monotonic() - began > 2.5
         assert len(storage.fields.all(OURS).fields) == 5
 
 

@@ -92,6 +92,14 @@ def test_a_column_is_matched_by_the_key_and_then_by_the_name_of_a_field() -> Non
     }
 
 
+@pytest.mark.parametrize("title", ["Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"])
+@pytest.mark.parametrize("name", ["Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"])
+def test_the_same_letters_in_another_form_of_unicode_match(title: str, name: str) -> None:
+    fields = [a_field("size", "Size")]
+    assert match_columns([title], fields, esp_names={name: "size"}) == {title: "size"}
+    assert match_columns([title], [a_field("size", name)]) == {title: "size"}
+
+
 def test_a_name_of_two_fields_matches_no_column() -> None:
     fields = [a_field("tier", "Tier"), a_field("tier_2", "Tier")]
     assert match_columns(["Tier"], fields) == {}
