@@ -87,8 +87,8 @@ def _require_groups(target: Storage, snapshot: Snapshot) -> None:
         if not group.is_in(target) and any(each is not None and each.count for each in copied):
             raise CopyFailed(
                 "target",
-                f"It has no {group.value}, which the source contains. Choose a target that has"
-                " them, such as sqlite:PATH.",
+                f"It has no {group.value}, which the source contains. Choose another target, such"
+                " as sqlite:PATH.",
             )
 
 

@@ -18,11 +18,13 @@ from .ports.clock import Clock
 from .ports.keys import KeyValidator
 from .ports.sessions import PasswordHasher
 from .ports.storage import (
+    CallingThreadStorage,
     ConsoleStorage,
     IntegrationStorage,
     MissingGroup,
     Storage,
     StorageGroup,
+    find_history,
 )
 from .recipient_fields import RecipientFieldService
 
@@ -39,8 +41,8 @@ class Core:
     """The application services for one storage, and their key validator.
 
     `integrations`, `administrators` and `validator` raise MissingGroup if the storage does not have
-    the group that they require. The modules of services that many programs don't use are imported
-    when the service is first used.
+    the group that they require, and so do methods that need the history. The modules of services
+    that many programs don't use are imported when the service is first used.
     """
 
     storage: Storage
@@ -52,6 +54,11 @@ class Core:
     _field_limit: int = field(alias="field_limit")
     _size_limit: int = field(alias="size_limit")
     _note_change: Callable[[OrganizationId], None] = field(alias="note_change")
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the storage has a history of fields."""
+        return StorageGroup.HISTORY.is_in(self.storage)
 
     @property
     def content(self) -> ContentService:
@@ -75,7 +82,7 @@ class Core:
         return IntegrationService(
             integrations=self.storage.integrations,
             fields=self.storage.fields,
-            history=self.storage.history,
+            history=find_history(self.storage),
             clock=self.clock,
             field_limit=self._field_limit,
             size_limit=self._size_limit,
@@ -124,8 +131,10 @@ class Core:
         `hasher`, no administrator can set a password or sign in with one.
         """
         note_change: Callable[[OrganizationId], None] = ignore_change
-        if history_limit is not None:
-            note_change = HistoryLimits(storage, history_limit).note_change
+        history = find_history(storage)
+        if history is not None and history_limit is not None:
+            in_caller = isinstance(storage, CallingThreadStorage)
+            note_change = HistoryLimits(history, history_limit, in_caller=in_caller).note_change
         api_keys = integrations = None
         if isinstance(storage, IntegrationStorage):
             api_keys, integrations = storage.api_keys, storage.integrations
@@ -135,7 +144,7 @@ class Core:
             storage=storage,
             fields=RecipientFieldService(
                 fields=storage.fields,
-                history=storage.history,
+                history=history,
                 integrations=integrations,
                 clock=clock,
                 limit=field_limit,

@@ -61,6 +61,7 @@ from .ports.fields import (
 )
 from .ports.history import HistoryRepository
 from .ports.integrations import IntegrationRepository
+from .ports.storage import require_history
 
 __all__ = ["RecipientFieldService"]
 
@@ -72,15 +73,15 @@ class RecipientFieldService(RecipientFields):
     """The use cases of recipient fields, for one author.
 
     `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
-    bytes of the list of all its fields as JSON. `integrations` is None if the storage has none, so
-    that there are no counterparts. `create_field` sets the author's channel as the
-    origin of the field. The rules of the channel decide which fields it can change. The history
-    records the author of each change.
+    bytes of the list of all its fields as JSON. `history` and `integrations` are None if the
+    storage has none: then the methods that need the history raise MissingGroup, and there are no
+    counterparts. `create_field` sets the author's channel as the origin of the field. The rules of
+    the channel decide which fields it can change. The history records the author of each change.
     """
 
     # pyright does not know that attrs removes the underscore from the names of arguments.
     _fields: FieldRepository = field(alias="fields")
-    _history: HistoryRepository = field(alias="history")
+    _history: HistoryRepository | None = field(alias="history")
     _integrations: IntegrationRepository | None = field(default=None, alias="integrations")
     _clock: Clock = field(default=system_clock, alias="clock")
     author: Author = _API_CLIENT
@@ -232,6 +233,7 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
+        require_history(self._history)
         at = self._clock()
 
         def plan(catalog: CatalogView) -> CatalogChanges:
@@ -250,7 +252,7 @@ class RecipientFieldService(RecipientFields):
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
         require_type(HistoryQuery, query=query)
-        return self._history.select(organization_id, query)
+        return require_history(self._history).select(organization_id, query)
 
     def list_field_changes(
         self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
@@ -258,19 +260,20 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         require_reference(reference)
         require_type(HistoryQuery, query=query)
+        history = require_history(self._history)
         try:
-            page = self._history.select(organization_id, query.of_field(reference))
+            page = history.select(organization_id, query.of_field(reference))
         except OrganizationNotFound:
             raise FieldNotFound from None
         if not page.records:
             any_record = HistoryQuery(limit=1).of_field(reference)
-            if not self._history.select(organization_id, any_record).records:
+            if not history.select(organization_id, any_record).records:
                 self._fields.get(organization_id, reference)
         return page
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
-        return self._history.catalog_at(organization_id, whole_milliseconds(at))
+        return require_history(self._history).catalog_at(organization_id, whole_milliseconds(at))
 
     def find_fields_as_of(
         self, organization_id: OrganizationId, at: datetime, query: FieldQuery
@@ -284,7 +287,8 @@ class RecipientFieldService(RecipientFields):
         if not query.counterparts:
             message = "Earlier ESP names are not stored, so counterparts are not known."
             raise InvalidQuery([Violation(Rule.NOT_APPLICABLE, message, ("counterparts",))])
-        return self._history.select_at(organization_id, whole_milliseconds(at), query)
+        history = require_history(self._history)
+        return history.select_at(organization_id, whole_milliseconds(at), query)
 
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
@@ -293,7 +297,7 @@ class RecipientFieldService(RecipientFields):
         """
         require_ids(organization_id=organization_id)
         before = self._clock() - older_than
-        records = self._history.prune(organization_id, before)
+        records = require_history(self._history).prune(organization_id, before)
         if records:
             facts: dict[str, object] = {"organization": organization_id, "records": records}
             facts["before"] = format_instant(before)

@@ -63,7 +63,7 @@ class Snapshot:
 
     organizations: Records[OrganizationRecord]
     fields: Records[RecipientField]
-    history: Records[HistoryRecord]
+    history: Records[HistoryRecord] = Records(0, 0, ())
     api_keys: Records[ApiKey] = Records(0, 0, ())
     integrations: Records[Integration] = Records(0, 0, ())
     administrators: Records[Administrator] = Records(0, 0, ())

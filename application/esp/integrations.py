@@ -52,6 +52,7 @@ from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.history import HistoryRepository
 from ..ports.integrations import IntegrationRepository
+from ..ports.storage import require_history
 
 __all__ = ["IntegrationService", "Removal"]
 
@@ -83,7 +84,7 @@ class IntegrationService:
 
     _integrations: IntegrationRepository = field(alias="integrations")
     _fields: FieldRepository = field(alias="fields")
-    _history: HistoryRepository = field(alias="history")
+    _history: HistoryRepository | None = field(alias="history")
     _clock: Clock = field(default=system_clock, alias="clock")
     _field_limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="field_limit")
     _size_limit: int = field(default=DEFAULT_CATALOG_SIZE, alias="size_limit")
@@ -381,7 +382,9 @@ class IntegrationService:
             return self._fields.get(organization_id, field_id)
         except FieldNotFound:
             try:
-                self._history.select(organization_id, HistoryQuery(after=0, limit=1))
+                require_history(self._history).select(
+                    organization_id, HistoryQuery(after=0, limit=1)
+                )
             except BeforeHistory:
                 raise HistoryRemoved from None
             raise
@@ -398,7 +401,7 @@ class IntegrationService:
             limit=_PAGE,
         )
         while True:
-            page = self._history.select(organization_id, query)
+            page = require_history(self._history).select(organization_id, query)
             yield from page.records
             if page.next is None:
                 return

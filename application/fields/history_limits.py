@@ -14,7 +14,7 @@ from recipient_fields.domain import (
 )
 
 from ..accounts.audit import SERVICE, audit
-from ..ports.storage import CallingThreadStorage, Storage
+from ..ports.history import HistoryRepository
 
 __all__ = ["DEFAULT_HISTORY_LIMIT", "HistoryLimits"]
 
@@ -35,15 +35,20 @@ class HistoryLimits:
     """Checks the histories of changed organizations, and reduces those that exceed the limit.
 
     A thread checks a history about a second after a change, so that changes do not wait. It ends
-    when no history is left to check. If the storage belongs to the calling thread, the change
-    itself waits for a check, at most once per second and organization.
+    when no history is left to check. If `in_caller` is true, because the storage belongs to the
+    calling thread, the change itself waits for a check, at most once per second and organization.
 
     Any number of processes can do this for one storage.
     """
 
-    def __init__(self, storage: Storage, limit: HistoryLimit = DEFAULT_HISTORY_LIMIT) -> None:
-        self._history, self._limit = storage.history, limit
-        self._in_caller = isinstance(storage, CallingThreadStorage)
+    def __init__(
+        self,
+        history: HistoryRepository,
+        limit: HistoryLimit = DEFAULT_HISTORY_LIMIT,
+        *,
+        in_caller: bool = False,
+    ) -> None:
+        self._history, self._limit, self._in_caller = history, limit, in_caller
         self._lock = Lock()
         self._changed: set[OrganizationId] = set()
         self._next_check: dict[OrganizationId, float] = {}

@@ -55,7 +55,8 @@ class FieldRepository(Protocol):
     organizations do not exist. Every change to a field increases the revision of its organization's
     catalog by at least one. A method that raises or changes nothing keeps the revision.
 
-    Every change to a field is recorded in the history, with its author, in the same transaction.
+    If the storage has a history, every change to a field is recorded in it, with its author, in the
+    same transaction.
     """
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:

@@ -22,6 +22,7 @@ __all__ = [
     "CallingThreadStorage",
     "CompleteStorage",
     "ConsoleStorage",
+    "HistoryStorage",
     "IntegrationStorage",
     "MissingGroup",
     "Pooled",
@@ -34,8 +35,8 @@ __all__ = [
 class Storage(Protocol):
     """The repositories of one storage, with shared connections.
 
-    Every storage has organizations, their fields and the history of the fields. A storage that has
-    all repositories of an optional group also fulfils the protocol of that group.
+    Every storage has organizations and their fields. A storage that has all repositories of an
+    optional group also fulfils the protocol of that group.
     """
 
     @property
@@ -46,15 +47,20 @@ class Storage(Protocol):
     def fields(self) -> FieldRepository:
         """The fields."""
 
-    @property
-    def history(self) -> HistoryRepository:
-        """The history of the fields."""
-
     def check(self) -> None:
         """Raise StorageUnavailable unless the storage responds and has the required schema."""
 
     def close(self) -> None:
         """Close every connection. A second call does nothing."""
+
+
+@runtime_checkable
+class HistoryStorage(Storage, Protocol):
+    """A storage that also has a history of the fields."""
+
+    @property
+    def history(self) -> HistoryRepository:
+        """The history of the fields."""
 
 
 @runtime_checkable
@@ -83,13 +89,17 @@ class ConsoleStorage(Storage, Protocol):
         """The sessions of administrators."""
 
 
-class CompleteStorage(IntegrationStorage, ConsoleStorage, Protocol):
+class CompleteStorage(HistoryStorage, IntegrationStorage, ConsoleStorage, Protocol):
     """A storage that has all groups."""
 
 
 class StorageGroup(Enum):
-    """An optional group of repositories. A storage has all of them, or none."""
+    """An optional group of repositories. A storage has all of them, or none.
 
+    The value is what people call it. An attribute that is None counts as missing.
+    """
+
+    HISTORY = "history of fields"
     INTEGRATIONS = "API keys and integrations"
     CONSOLE_ACCOUNTS = "console accounts"
 
@@ -101,10 +111,11 @@ class StorageGroup(Enum):
 
     def is_in(self, storage: Storage) -> bool:
         """Return whether the storage has this group."""
-        return isinstance(storage, _PROTOCOLS[self])
+        return all(getattr(storage, each, None) is not None for each in self.repositories)
 
 
 _PROTOCOLS: Final[Mapping[StorageGroup, type]] = {
+    StorageGroup.HISTORY: HistoryStorage,
     StorageGroup.INTEGRATIONS: IntegrationStorage,
     StorageGroup.CONSOLE_ACCOUNTS: ConsoleStorage,
 }
@@ -116,8 +127,20 @@ class MissingGroup(RecipientFieldsError):
     def __init__(self, group: StorageGroup) -> None:
         self.group = group
         super().__init__(
-            f"This storage has no {group.value}. Use one that has them, such as sqlite:PATH."
+            f"This storage has no {group.value}. Use another one, such as sqlite:PATH."
         )
+
+
+def find_history(storage: Storage) -> HistoryRepository | None:
+    """Return the history of the storage, or None if it has none."""
+    return storage.history if isinstance(storage, HistoryStorage) else None
+
+
+def require_history(history: HistoryRepository | None) -> HistoryRepository:
+    """Return the history of a storage. Raises: MissingGroup if the storage has none."""
+    if history is None:
+        raise MissingGroup(StorageGroup.HISTORY)
+    return history
 
 
 @runtime_checkable

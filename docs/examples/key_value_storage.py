@@ -41,11 +41,10 @@ translated = partial(unavailable_on, OSError, technology="Key/value store")
 
 
 class KeyValueStorage:
-    """A Storage without optional groups. Replace the other repositories one by one."""
+    """A Storage without optional groups. Replace `organizations`, too."""
 
     def __init__(self, store: Store) -> None:
-        memory = MemoryStorage()
-        self.organizations, self.history = memory.organizations, memory.history
+        self.organizations = MemoryStorage().organizations
         self.fields = KeyValueFieldRepository(store, self.organizations)
 
     def check(self) -> None:
@@ -58,7 +57,7 @@ class KeyValueStorage:
 class KeyValueFieldRepository:
     """A FieldRepository. One document contains a catalog, so one write is one transaction.
 
-    The skeleton does not record its changes, so it finds no deleted field to restore.
+    The skeleton has no history, so it finds no deleted field to restore.
     """
 
     def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
@@ -151,7 +150,7 @@ class KeyValueView:
         return self._fields.next_id()
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
-        return None  # The skeleton does not record deletions.
+        return None  # The skeleton has no history.
 
     def removed_records(self) -> int:
         return 0

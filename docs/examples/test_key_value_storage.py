@@ -8,7 +8,7 @@ from recipient_fields.testing import FieldRepositoryContract
 
 
 class TestKeyValueStorage(FieldRepositoryContract):
-    """Replace this contract by CatalogContract when the other repositories are replaced."""
+    """Replace this contract by CatalogContract when the organizations are replaced."""
 
     @pytest.fixture
     def storage(self) -> Storage:

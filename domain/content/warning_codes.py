@@ -46,6 +46,7 @@ class WarningCode(Enum):
 
     FOREIGN_CODE = "foreign_code"
     POSSIBLY_FOREIGN_CODE = "possibly_foreign_code"
+    UNREADABLE_CODE = "unreadable_code"
     UNKNOWN_WORD = "unknown_word"
     FOREIGN_INSERTION_CODE = "foreign_insertion_code"
     EXPRESSION_OUTSIDE_TAG = "expression_outside_tag"
@@ -100,5 +101,6 @@ _MISTAKES = {
     WarningCode.CONDITION_MISSING,
     WarningCode.OUTER_BRACES,
     WarningCode.FOREIGN_CODE,
+    WarningCode.UNREADABLE_CODE,
     WarningCode.MISSING_NAME,
 }

@@ -8,13 +8,23 @@ becomes a string literal of the dialect. Any other slot is replaced verbatim.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 
 from attrs import frozen
 
 from ..choices import Choice
 from ..fields.values import DataType
+from .languages.ampscript import read_ampscript
+from .languages.django import BLANK_AFTER_COLON, read_django
+from .languages.handlebars import HandlebarsWords, read_handlebars
+from .languages.hubl import read_hubl
+from .languages.liquid import LiquidWords, read_liquid
+from .languages.merge_tags import read_merge_tags
+from .languages.percent_tags import read_percent_tags
+from .languages.pongo2 import read_pongo2
+from .languages.tree import Node
 
 __all__ = ["DIALECTS", "Dialect", "Engine", "Esp", "Form", "MissingValue", "Quoting"]
 
@@ -77,6 +87,9 @@ class Dialect:
     the null itself. `shown_forms` contains, per data type, how an engine shows values in another
     form than the preview.
 
+    `read` returns the tree of a text in the language of the ESP. For the reasons in
+    `unestablished`, it is not established that the ESP refuses the code, as its language does.
+
     `engines` contains the engines that the ESP is known or suspected to run, with the source of
     that knowledge. Derived code is right on all of them, or has a caveat. It is empty if nothing is
     known: then the code follows the documentation of the ESP.
@@ -93,6 +106,8 @@ class Dialect:
     """
 
     title: str
+    read: Callable[[str], tuple[Node, ...]]
+    unestablished: frozenset[str] = frozenset()
     engines: Mapping[Engine, str] = {}
     name_rule: str
     forms: tuple[Form, ...]
@@ -136,9 +151,14 @@ _DJANGO_FORMS = {
 
 _HANDLEBARS = "as else false if each log lookup null this true undefined unless with"
 
+_read_braze = partial(read_liquid, words=LiquidWords(has_interpolation=True))
+_read_iterable = partial(read_handlebars, words=HandlebarsWords(has_feeds=True))
+_read_sendgrid = partial(read_handlebars, words=HandlebarsWords(has_fallbacks=True))
+
 DIALECTS: Mapping[Esp, Dialect] = {
     Esp.SALESFORCE: Dialect(
         title="Salesforce Marketing Cloud",
+        read=read_ampscript,
         name_rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
         insertion="%%=v(EXPRESSION)=%%",
@@ -154,6 +174,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.MAILCHIMP: Dialect(
         title="Mailchimp",
+        read=read_merge_tags,
         name_rule=(
             "A Mailchimp tag is 1 to 10 capital letters, digits and underscores, and begins with a"
             " letter."
@@ -170,6 +191,8 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.KLAVIYO: Dialect(
         title="Klaviyo",
+        read=read_django,
+        unestablished=frozenset({BLANK_AFTER_COLON}),
         engines={Engine.DJANGO: "Klaviyo documents the template language of Django."},
         name_rule="A Klaviyo property is one line of text.",
         forms=(Form(_ANYTHING, "person|lookup:'NAME'"),),
@@ -192,6 +215,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.BRAZE: Dialect(
         title="Braze",
+        read=_read_braze,
         engines={
             Engine.RUBY_LIQUID: "Braze documents Shopify's Liquid, which is Ruby's.",
             Engine.LIQUIDJS: "The engine is not public, and LiquidJS is the other common one.",
@@ -215,6 +239,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.CUSTOMER_IO: Dialect(
         title="Customer.io",
+        read=read_liquid,
         engines={
             Engine.RUBY_LIQUID: "Accounts from before 28 November 2023 can use legacy Liquid.",
             Engine.LIQUIDJS: "Other accounts, and messages of Design Studio.",
@@ -242,6 +267,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.HUBSPOT: Dialect(
         title="HubSpot",
+        read=read_hubl,
         engines={
             Engine.JINJAVA: "HubSpot publishes it. It runs on Java, so the tests have a stand-in."
         },
@@ -263,6 +289,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.SENDGRID: Dialect(
         title="SendGrid",
+        read=_read_sendgrid,
         engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},
         name_rule=(
             "A SendGrid field is 1 to 100 letters, digits and underscores, and does not begin with"
@@ -282,6 +309,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.ITERABLE: Dialect(
         title="Iterable",
+        read=_read_iterable,
         engines={
             Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."
         },
@@ -305,6 +333,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.BREVO: Dialect(
         title="Brevo",
+        read=read_pongo2,
         engines={
             Engine.PONGO2: "A guide of a third party, Mailtrap, names this engine.",
             Engine.DJANGO: "Brevo documents tags and filters of Django's template language.",
@@ -331,6 +360,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.ACTIVECAMPAIGN: Dialect(
         title="ActiveCampaign",
+        read=read_percent_tags,
         name_rule="An ActiveCampaign tag is capital letters, digits and underscores.",
         forms=(Form(r"[A-Z0-9_]+", "$NAME"),),
         insertion="%NAME%",

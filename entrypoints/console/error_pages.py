@@ -9,6 +9,7 @@ from http import HTTPStatus
 import falcon
 from attrs import frozen
 
+from recipient_fields.application import MissingGroup
 from recipient_fields.domain import (
     AdministratorNotFound,
     AdministratorShared,
@@ -68,6 +69,7 @@ STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
     SyncOvertaken: HTTPStatus.CONFLICT,
     EspRefused: HTTPStatus.CONFLICT,
     SignInThrottled: HTTPStatus.TOO_MANY_REQUESTS,
+    MissingGroup: HTTPStatus.NOT_IMPLEMENTED,
     EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     PasswordHashingBusy: HTTPStatus.SERVICE_UNAVAILABLE,
     StorageUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -102,6 +104,10 @@ _PAGES: Mapping[HTTPStatus, tuple[str, str]] = {
     HTTPStatus.INTERNAL_SERVER_ERROR: (
         "The console failed",
         "Try again. If this continues, send the request id to your operator.",
+    ),
+    HTTPStatus.NOT_IMPLEMENTED: (
+        "This page needs another storage",
+        "Ask your operator if you need it.",
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "The console is temporarily unavailable",

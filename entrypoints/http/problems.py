@@ -11,7 +11,7 @@ from itertools import islice
 
 from attrs import field, frozen
 
-from recipient_fields.application import InvalidDocument
+from recipient_fields.application import InvalidDocument, MissingGroup
 from recipient_fields.application.documents.conversion import MAX_VIOLATIONS
 from recipient_fields.application.documents.schemas import (
     NamedSchema,
@@ -105,7 +105,10 @@ MEANINGS: Mapping[str, str] = {
     "not_expressible": "the ESP can't express the condition; `message` states the reason",
     "headers_too_large": "the headers are too large",
     "internal_error": "the service failed",
-    "not_implemented": "the service does not support the transfer coding of the request",
+    "not_implemented": (
+        "the service does not support the transfer coding of the request, or its storage has no"
+        " history"
+    ),
     "api_key_validation_unavailable": "API keys can't be checked at the moment",
     "service_unavailable": "the storage does not respond",
     "overloaded": "the request waited too long for a thread, or too many are large",
@@ -135,6 +138,7 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     CatalogChanged: "precondition_failed",
     StorageUnavailable: "service_unavailable",
     KeyValidationUnavailable: "api_key_validation_unavailable",
+    MissingGroup: "not_implemented",
 }
 """The code of each error. A BatchRejected has the code of its first failure."""
 
@@ -337,9 +341,12 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         return _problem_of_batch(error)
     kind = _kind_of(error)
     code = CODES[kind]
+    message = None if code in _MESSAGES and kind not in _REASONS else str(error)
+    if isinstance(error, MissingGroup):
+        message = f"This service has no {error.group.value}."
     return problem(
         code,
-        None if code in _MESSAGES and kind not in _REASONS else str(error),
+        message,
         reason=_REASONS.get(kind),
         details=_details_of(error),
         headers=_headers_of(error),

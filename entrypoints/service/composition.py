@@ -36,7 +36,7 @@ from ..http.request_log import (
 )
 from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
-from .advice import MISSING_CONSOLE_GROUP
+from .advice import MISSING_CONSOLE_GROUP, find_missing_console_group
 from .host_rejections import HostRejections
 from .log import BufferedHandler
 from .selection import (
@@ -153,10 +153,10 @@ def create_service(
 
 
 def _require_groups(storage: Storage, settings: Settings) -> None:
-    missing = [group for group in StorageGroup if not group.is_in(storage)]
-    if settings.console and missing:
-        raise InvalidSettings(MISSING_CONSOLE_GROUP % missing[0].value)
-    if settings.keys == STORED_KEYS and StorageGroup.INTEGRATIONS in missing:
+    missing = find_missing_console_group(storage)
+    if settings.console and missing is not None:
+        raise InvalidSettings(MISSING_CONSOLE_GROUP % missing.value)
+    if settings.keys == STORED_KEYS and not StorageGroup.INTEGRATIONS.is_in(storage):
         raise InvalidSettings(
             f"The storage has no API keys, which --keys {STORED_KEYS} validates. Use another key"
             " validator, such as --keys introspection+https://…, or another --storage, such as"

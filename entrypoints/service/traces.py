@@ -36,6 +36,7 @@ from recipient_fields.application import (
     Storage,
 )
 from recipient_fields.application.extras import requires_extra
+from recipient_fields.application.ports.storage import find_history
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from ..http.request_id import logged_request_id
@@ -162,9 +163,11 @@ class _TracedStorage:
             return _traced_repository(tracer, kind, port, repository)
 
         self.fields = traced(FieldRepository, storage.fields)
-        self.history = traced(HistoryRepository, storage.history)
         self.organizations = traced(OrganizationRepository, storage.organizations)
         # Only the groups of the storage: the core reads which ones it has.
+        history = find_history(storage)
+        if history is not None:
+            self.history = traced(HistoryRepository, history)
         if isinstance(storage, IntegrationStorage):
             self.api_keys = traced(ApiKeyRepository, storage.api_keys)
             self.integrations = traced(IntegrationRepository, storage.integrations)

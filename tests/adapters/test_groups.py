@@ -11,11 +11,12 @@ from hypothesis import given, settings
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.application import Storage
+from recipient_fields.application import HistoryStorage, Storage
 from recipient_fields.testing import (
     Call,
     CatalogContract,
     ConsoleContract,
+    HistoryContract,
     IntegrationContract,
     StorageContract,
     StorageDurabilityContract,
@@ -26,7 +27,15 @@ from recipient_fields.testing import (
     port_calls,
 )
 
-from ..support.catalog_storage import CatalogStorage
+from ..support.catalog_storage import CatalogStorage, UnrecordedStorage
+
+
+class RecordedCatalogStorage(CatalogStorage):
+    """A storage with a history, and without the other groups."""
+
+    def __init__(self, whole: HistoryStorage) -> None:
+        super().__init__(whole)
+        self.history = whole.history
 
 
 @pytest.mark.slow
@@ -36,6 +45,24 @@ class TestCatalogStorage(CatalogContract):
     @pytest.fixture
     def storage(self) -> Storage:
         return CatalogStorage(MemoryStorage())
+
+
+@pytest.mark.slow
+class TestRecordedCatalogStorage(CatalogContract, HistoryContract):
+    rounds = 20
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        return RecordedCatalogStorage(MemoryStorage())
+
+
+@pytest.mark.slow
+class TestUnrecordedStorage(CatalogContract, IntegrationContract, ConsoleContract):
+    rounds = 20
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        return UnrecordedStorage(MemoryStorage())
 
 
 TestCatalogMachine = machine_for(lambda: closing(CatalogStorage(MemoryStorage()))).TestCase
@@ -84,17 +111,17 @@ class KeysWithoutIntegrations(CatalogStorage):
         self.api_keys = whole.api_keys
 
 
-class CatalogAndConsole(CatalogContract, ConsoleContract):
+class RecordedAndConsole(CatalogContract, HistoryContract, ConsoleContract):
     pass
 
 
 @pytest.mark.parametrize(
     ("suites", "storage", "message"),
     [
-        (CatalogContract, MemoryStorage(), "API keys and integrations, so use IntegrationContract"),
-        (CatalogAndConsole, MemoryStorage(), "so use IntegrationContract"),
+        (CatalogContract, MemoryStorage(), "has history of fields, so use HistoryContract"),
+        (RecordedAndConsole, MemoryStorage(), "so use IntegrationContract"),
         (IntegrationContract, MemoryStorage(), "use CatalogContract"),
-        (StorageContract, CatalogStorage(MemoryStorage()), "no API keys and integrations, so do"),
+        (StorageContract, UnrecordedStorage(MemoryStorage()), "no history of fields, so do"),
         (CatalogContract, KeysWithoutIntegrations(), "has api_keys, but not integrations"),
     ],
 )

@@ -17,7 +17,7 @@ from recipient_fields.application import (
     Storage,
     copy_storage,
 )
-from recipient_fields.domain import StorageUnavailable
+from recipient_fields.domain import MILLISECOND, StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, grant
 from recipient_fields.testing.field_changes import add_field
 
@@ -155,12 +155,16 @@ def test_records_keep_their_order() -> None:
     assert list(Records(3, 9, [3, 1, 2])) == [3, 1, 2]
 
 
-@pytest.mark.parametrize("missing", ["API keys and integrations", "console accounts"])
+@pytest.mark.parametrize(
+    "missing", ["history of fields", "API keys and integrations", "console accounts"]
+)
 def test_a_target_without_a_group_of_the_source_is_not_changed(missing: str) -> None:
     source, whole = MemoryStorage(), MemoryStorage()
     ours = source.organizations.add("Ours", NOW).id
     if missing == "console accounts":
         grant(source.administrators, ours)
+    elif missing == "history of fields":
+        add_field(source.fields, ours, a_definition(), author=AUTHOR)
     else:
         source.api_keys.add(a_grant(ours))
     target = CatalogStorage(whole)
@@ -174,6 +178,8 @@ def test_a_group_without_records_is_not_required_of_the_target() -> None:
     source, target = MemoryStorage(), CatalogStorage(MemoryStorage())
     ours = source.organizations.add("Ours", NOW).id
     add_field(source.fields, ours, a_definition(), author=AUTHOR)
+    source.history.prune(ours, NOW + MILLISECOND)
     copied = copy_storage(source, target)
-    assert (copied.fields, copied.api_keys, copied.administrators) == (1, 0, 0)
+    counts = copied.fields, copied.history, copied.api_keys, copied.administrators
+    assert counts == (1, 0, 0, 0)
     assert target.fields.all(ours) == source.fields.all(ours)

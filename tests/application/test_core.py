@@ -20,7 +20,10 @@ from recipient_fields.domain import (
     Credential,
     DataType,
     FieldDraft,
+    FieldId,
     FieldLimitReached,
+    FieldQuery,
+    HistoryQuery,
     IntegrationId,
     Rejection,
     RejectionReason,
@@ -28,9 +31,10 @@ from recipient_fields.domain import (
 from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp, EspField, IntegrationNotFound
 
-from ..support.catalog_storage import CatalogStorage
+from ..support.catalog_storage import CatalogStorage, UnrecordedStorage
 from .conftest import StandingClock
 
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 CITY = FieldDraft(name="City", data_type=DataType.TEXT)
 
 
@@ -139,12 +143,40 @@ def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> N
     assert core.content.export_content(ours, content, Esp.BRAZE).keys == ("city",)
     with pytest.raises(IntegrationNotFound):
         core.content.export_content(ours, content, IntegrationId(1))
-    assert core.administration.delete_organization(ours).fields == 1
+    assert not core.has_history
+    core.fields.delete_field(ours, field.id)
+    assert core.administration.delete_organization(ours).fields == 0
+
+
+def test_a_storage_without_a_history_serves_the_use_cases_of_integrations() -> None:
+    core = Core.over(UnrecordedStorage(MemoryStorage()))
+    ours = core.administration.create_organization("Acme").id
+    integration = core.integrations.create_integration(ours, esp=Esp.BRAZE, name="App")
+    report = [EspField(name="tier", data_type=DataType.TEXT)]
+    core.integrations.sync_fields(ours, integration.id, report)
+    core.integrations.sync_fields(ours, integration.id, [], allow_empty=True)
+    assert core.fields.list_fields(ours).fields == ()
+    for call in (
+        lambda: core.integrations.list_removals(ours, integration.id),
+        lambda: core.integrations.restore_fields(ours, integration.id, [FieldId(1)]),
+    ):
+        with pytest.raises(MissingGroup) as missing:
+            call()
+        assert missing.value.group is StorageGroup.HISTORY
 
 
 @pytest.mark.parametrize(
     ("call", "group"),
     [
+        (lambda core: core.fields.list_changes(1, HistoryQuery()), StorageGroup.HISTORY),
+        (lambda core: core.fields.list_field_changes(1, 1, HistoryQuery()), StorageGroup.HISTORY),
+        (lambda core: core.fields.list_fields_as_of(1, NOW), StorageGroup.HISTORY),
+        (lambda core: core.fields.find_fields_as_of(1, NOW, FieldQuery()), StorageGroup.HISTORY),
+        (lambda core: core.fields.restore_field(1, 1), StorageGroup.HISTORY),
+        (
+            lambda core: core.fields.prune_history(1, older_than=timedelta(days=1)),
+            StorageGroup.HISTORY,
+        ),
         (lambda core: core.integrations, StorageGroup.INTEGRATIONS),
         (lambda core: core.validator, StorageGroup.INTEGRATIONS),
         (lambda core: core.administration.list_keys(1), StorageGroup.INTEGRATIONS),
@@ -155,7 +187,7 @@ def test_a_use_case_of_a_missing_group_is_rejected(
     call: Callable[[Core], object], group: StorageGroup
 ) -> None:
     core = Core.over(CatalogStorage(MemoryStorage()))
-    with pytest.raises(MissingGroup, match=f"no {group.value}. Use one that has") as missing:
+    with pytest.raises(MissingGroup, match=f"no {group.value}. Use another one") as missing:
         call(core)
     assert missing.value.group is group
 

@@ -23,6 +23,7 @@ def distribution(tmp_path: Path) -> Path:
             from datetime import UTC, datetime
 
             from recipient_fields.adapters.memory import MemoryStorage
+            from recipient_fields.adapters.sqlite import SqliteStorage
             from recipient_fields.domain import KeyValidationUnavailable, StorageUnavailable
 
 
@@ -36,12 +37,23 @@ def distribution(tmp_path: Path) -> Path:
                 def __init__(self):
                     whole = MemoryStorage()
                     self.organizations, self.fields = whole.organizations, whole.fields
-                    self.history, self.check, self.close = whole.history, whole.check, whole.close
+                    self.check, self.close = whole.check, whole.close
                     self.organizations.add("Acme", datetime.now(UTC))
 
 
             def open_catalog(url):
                 return CatalogStorage()
+
+
+            class UnrecordedStorage:
+                def __init__(self, whole):
+                    self.organizations, self.fields = whole.organizations, whole.fields
+                    self.api_keys, self.integrations = whole.api_keys, whole.integrations
+                    self.check, self.close = whole.check, whole.close
+
+
+            def open_unrecorded(url):
+                return UnrecordedStorage(SqliteStorage(url.removeprefix("unrecorded:")))
 
 
             def open_unavailable(url):
@@ -60,6 +72,7 @@ def distribution(tmp_path: Path) -> Path:
             [recipient_fields.storage]
             cloud = cloud:open_memory
             catalog = cloud:open_catalog
+            unrecorded = cloud:open_unrecorded
             unavailable = cloud:open_unavailable
             incomplete = cloud:no_such_function
             missing = no_such_module:open
@@ -115,8 +128,9 @@ def test_a_distribution_can_not_replace_a_built_in_adapter(cli: CommandLine) -> 
     assert cli(*SERVE, "--keys", "stored:").failure().startswith("Can't listen on 192.0.2.1:0")
 
 
-NO_KEYS = "This storage has no API keys and integrations. Use one that has them, such as sqlite:"
-NO_ACCOUNTS = "This storage has no console accounts. Use one that has them, such as sqlite:"
+NO_HISTORY = "This storage has no history of fields. Use another one, such as sqlite:"
+NO_KEYS = "This storage has no API keys and integrations. Use another one, such as sqlite:"
+NO_ACCOUNTS = "This storage has no console accounts. Use another one, such as sqlite:"
 TENANT = ("--organization", "1")
 CONSOLE_URL = ("--console-url", "https://console.invalid")
 
@@ -125,6 +139,11 @@ CONSOLE_URL = ("--console-url", "https://console.invalid")
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        (("history", "list", *TENANT), NO_HISTORY),
+        (("history", "show", "city", *TENANT), NO_HISTORY),
+        (("history", "prune", *TENANT, "--older-than", "30d", "--yes"), NO_HISTORY),
+        (("fields", "list", *TENANT, "--as-of", "2026-11-20T09:15:00Z"), NO_HISTORY),
+        (("fields", "restore", "1", *TENANT), NO_HISTORY),
         (("keys", "create", *TENANT, "--name", "Backend"), NO_KEYS),
         (("keys", "list", *TENANT), NO_KEYS),
         (("integrations", "list", *TENANT), NO_KEYS),
@@ -159,6 +178,25 @@ def test_commands_for_fields_require_no_optional_group(cli: CommandLine) -> None
     deleted = cli("--storage", "catalog:", "organizations", "delete", "1", reply="y\n")
     contents = "with 0 fields, 0 API keys, 0 integrations and 0 administrators"
     assert f"Deleted organization 1, Acme, {contents}." in deleted.messages()
+
+
+@pytest.mark.usefixtures("_installed")
+def test_a_storage_without_a_history_syncs_fields_and_restores_none(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    storage = ("--storage", f"unrecorded:{tmp_path / 'fields.db'}")
+    report, empty = tmp_path / "report.json", tmp_path / "empty.json"
+    report.write_text('{"fields": [{"name": "FNAME", "data_type": "text"}]}')
+    empty.write_text('{"fields": []}')
+    cli(*storage, "organizations", "create", "Acme")
+    cli(*storage, "integrations", "create", *TENANT, "--esp", "mailchimp", "--name", "List")
+    cli(*storage, "integrations", "sync", "1", *TENANT, "--from", report)
+    options = ("--from", empty, "--allow-empty", "--yes")
+    removed = cli(*storage, "integrations", "sync", "1", *TENANT, *options)
+    assert "1 removed" in removed.messages()
+    assert "To undo" not in removed.err
+    restored = cli(*storage, "integrations", "restore", "1", *TENANT)
+    assert restored.failure().startswith(NO_HISTORY)
 
 
 @pytest.mark.usefixtures("_installed")

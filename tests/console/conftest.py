@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
-from recipient_fields.application import Core, IssuedInvitation
+from recipient_fields.application import Core, IssuedInvitation, Storage
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Author,
@@ -110,10 +110,13 @@ class Console:
         return self.core.fields.list_fields(self.acme.id).fields[-1]
 
 
-def open_console(clock: Clock, url: str = "memory:", **options: Any) -> Console:
-    """Return a console whose first organization is Acme."""
+def open_console(
+    clock: Clock, url: str = "memory:", *, storage: Storage | None = None, **options: Any
+) -> Console:
+    """Return a console whose first organization is Acme, on the storage or on that at the URL."""
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    core = Core.over(open_storage(url), clock=clock, hasher=Argon2PasswordHasher(cheap))
+    storage = storage or open_storage(url)
+    core = Core.over(storage, clock=clock, hasher=Argon2PasswordHasher(cheap))
     defaults = {
         "origin": None,
         "client_address": lambda req: req.remote_addr,

@@ -10,8 +10,8 @@ To test a storage, subclass the suites of its groups, and return the storage fro
 
     TestMyMachine = machine_for(lambda: closing(MyStorage(...))).TestCase
 
-CatalogContract is for every storage, IntegrationContract for API keys and integrations, and
-ConsoleContract for console accounts. StorageContract has these three.
+CatalogContract is for every storage, HistoryContract for the history of fields, IntegrationContract
+for API keys and integrations, and ConsoleContract for console accounts. StorageContract has all.
 FieldRepositoryContract is the part of CatalogContract for a storage that implements only fields.
 StorageOutageContract tests failures, StorageDurabilityContract storages that outlive a process,
 StorageTransferContract copies between storages, and StorageUrlContract URLs that can't be opened.
@@ -46,6 +46,7 @@ with requires_extra("testing", "hypothesis", "pytest"):
         CatalogContract,
         ConsoleContract,
         FieldRepositoryContract,
+        HistoryContract,
         IntegrationContract,
         StorageContract,
     )
@@ -59,6 +60,7 @@ __all__ = [
     "CatalogContract",
     "ConsoleContract",
     "FieldRepositoryContract",
+    "HistoryContract",
     "InactiveKey",
     "IntegrationContract",
     "KeyValidatorContract",

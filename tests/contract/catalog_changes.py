@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import FieldRepository, HistoryRepository
+from recipient_fields.application import CatalogPlanner, FieldRepository, HistoryRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AppliedChanges,
@@ -45,8 +50,29 @@ def _changes_to(catalog: Catalog) -> CatalogChanges:
     )
 
 
-class CatalogChangesCases:
-    """Cases for changes that a planner derives from the catalog."""
+def _interrupted(member: str, view: CatalogView) -> CatalogChanges:
+    """Change everything, with an interruption while the storage reads the member."""
+    changes = change_everything(view)
+    return evolve(changes, **{member: Interrupted(getattr(changes, member))})
+
+
+def _refused(_: CatalogView) -> CatalogChanges:
+    raise OperationForbidden("not these")
+
+
+UNSTORED: Final[Mapping[str, CatalogPlanner]] = {
+    "no changes": lambda _: CatalogChanges(),
+    "a planner that raises": _refused,
+    **{
+        f"interrupted at {member}": partial(_interrupted, member)
+        for member in ("deleted", "updated", "restored", "created")
+    },
+}
+"""Plans after which the catalog and its history are as before."""
+
+
+class CatalogFixture:
+    """The fixture of the cases for several changes."""
 
     @pytest.fixture
     def catalog(
@@ -58,10 +84,13 @@ class CatalogChangesCases:
                 add_field(fields, organization_id, a_definition(key), author=AUTHOR)
         return fields.all(ours)
 
-    def test_all_changes_are_stored_and_recorded_in_one_transaction(
+
+class CatalogChangesCases(CatalogFixture):
+    """Cases for changes that a planner derives from the catalog."""
+
+    def test_all_changes_are_stored_in_one_transaction(
         self,
         fields: FieldRepository,
-        history: HistoryRepository,
         ours: OrganizationId,
         theirs: OrganizationId,
         catalog: Catalog,
@@ -85,34 +114,16 @@ class CatalogChangesCases:
         assert exact(after.fields) == exact((age, zip_code, town, city))
         assert after.revision > catalog.revision
         assert fields.all(theirs) == others
-        records = records_of(history, ours)
-        assert replay(records) == after.fields
-        assert [(r.sequence, r.operation.value, r.key) for r in records[3:]] == [
-            (4, "deleted", "city"),
-            (5, "updated", "age"),
-            (6, "created", "town"),
-            (7, "created", "city"),
-        ]
-        assert {(r.occurred_at, r.author) for r in records[3:]} == {(LATER, AUTHOR)}
 
-    def test_no_changes_keep_the_revision_and_are_not_recorded(
-        self,
-        fields: FieldRepository,
-        history: HistoryRepository,
-        ours: OrganizationId,
-        catalog: Catalog,
+    def test_no_changes_keep_the_revision(
+        self, fields: FieldRepository, ours: OrganizationId, catalog: Catalog
     ) -> None:
         applied = fields.change(ours, lambda _: CatalogChanges(), author=AUTHOR, at=LATER)
         assert applied == AppliedChanges(CatalogChanges(), ())
         assert fields.all(ours) == catalog
-        assert len(records_of(history, ours)) == 3
 
     def test_a_planner_of_changes_that_raises_stores_nothing(
-        self,
-        fields: FieldRepository,
-        history: HistoryRepository,
-        ours: OrganizationId,
-        catalog: Catalog,
+        self, fields: FieldRepository, ours: OrganizationId, catalog: Catalog
     ) -> None:
         refusal = OperationForbidden("not these")
 
@@ -123,25 +134,19 @@ class CatalogChangesCases:
             fields.change(ours, planner, author=AUTHOR, at=LATER)
         assert raised.value is refusal
         assert fields.all(ours) == catalog
-        assert len(records_of(history, ours)) == 3
 
     @pytest.mark.parametrize("member", ["deleted", "updated", "restored", "created"])
     def test_interrupted_changes_are_not_stored(
         self,
         fields: FieldRepository,
-        history: HistoryRepository,
         ours: OrganizationId,
         catalog: Catalog,
         member: str,
     ) -> None:
-        def planner(view: CatalogView) -> CatalogChanges:
-            changes = change_everything(view)
-            return evolve(changes, **{member: Interrupted(getattr(changes, member))})
-
+        planner = partial(_interrupted, member)
         with pytest.raises(KeyboardInterrupt):
             fields.change(ours, planner, author=AUTHOR, at=LATER)
         assert fields.all(ours) == catalog
-        assert len(records_of(history, ours)) == 3
 
     def test_thousands_of_fields_are_created_in_order(
         self, fields: FieldRepository, ours: OrganizationId
@@ -152,3 +157,40 @@ class CatalogChangesCases:
         )
         assert [field.key for field in applied.created] == [each.key for each in created]
         assert fields.all(ours).fields == applied.created
+
+
+class RecordedChangesCases(CatalogFixture):
+    """Cases for the records of several changes in one transaction."""
+
+    def test_all_changes_of_one_transaction_are_recorded_in_their_order(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        catalog: Catalog,
+    ) -> None:
+        fields.change(ours, change_everything, author=AUTHOR, at=LATER)
+        records = records_of(history, ours)
+        assert replay(records[:3]) == catalog.fields
+        assert replay(records) == fields.all(ours).fields
+        assert [(r.sequence, r.operation.value, r.key) for r in records[3:]] == [
+            (4, "deleted", "city"),
+            (5, "updated", "age"),
+            (6, "created", "town"),
+            (7, "created", "city"),
+        ]
+        assert {(r.occurred_at, r.author) for r in records[3:]} == {(LATER, AUTHOR)}
+
+    @pytest.mark.parametrize("plan", UNSTORED.values(), ids=UNSTORED)
+    def test_changes_that_are_not_stored_are_not_recorded(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        catalog: Catalog,
+        plan: CatalogPlanner,
+    ) -> None:
+        with suppress(OperationForbidden, KeyboardInterrupt):
+            fields.change(ours, plan, author=AUTHOR, at=LATER)
+        assert fields.all(ours) == catalog
+        assert len(records_of(history, ours)) == 3

@@ -77,7 +77,6 @@ class CreationCases:
     def test_both_ways_to_create_a_field_have_the_same_effect(
         self,
         fields: FieldRepository,
-        history: HistoryRepository,
         ours: OrganizationId,
         theirs: OrganizationId,
         definition: FieldDefinition,
@@ -96,14 +95,7 @@ class CreationCases:
                 assert added.existing_id == city.id
             assert after.fields == ((city, added) if stored else (city,))
             assert (after.revision > before.revision) is stored
-            records = records_of(history, organization_id)
-            assert [each.after for each in records] == list(after.fields)
-            outcomes.append(
-                (
-                    _without_ids(added),
-                    [(r.sequence, r.operation, r.author, r.occurred_at) for r in records],
-                )
-            )
+            outcomes.append(_without_ids(added))
         assert outcomes[0] == outcomes[1]
 
     @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
@@ -161,6 +153,29 @@ class CreationCases:
             )
             for number in range(self.threads)
         ]
+
+
+class RecordedCreationCases:
+    """Cases for the records of the two ways to create a field."""
+
+    @pytest.mark.parametrize(("definition", "limit"), CREATIONS.values(), ids=CREATIONS)
+    def test_both_ways_to_create_a_field_are_recorded_in_the_same_way(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        definition: FieldDefinition,
+        limit: int | None,
+    ) -> None:
+        outcomes = []
+        for organization_id, add in ((ours, add_field), (theirs, add_with_plan)):
+            add(fields, organization_id, a_definition(), limit=1, author=AUTHOR)
+            attempt(partial(add, fields, organization_id, definition, limit=limit, author=AUTHOR))
+            records = records_of(history, organization_id)
+            assert [each.after for each in records] == list(fields.all(organization_id).fields)
+            outcomes.append([(r.sequence, r.operation, r.author, r.occurred_at) for r in records])
+        assert outcomes[0] == outcomes[1]
 
 
 def _without_ids(added: RecipientField | RecipientFieldsError) -> object:

@@ -407,6 +407,7 @@ class EspNameCases(ConcurrentLoad):
         assert fields.all(ours) == synced
         assert integrations.get(ours, connected.id).last_synced_at == LATER
 
+    @pytest.mark.usefixtures("history")
     def test_a_restored_field_has_its_names_again(
         self,
         integrations: IntegrationRepository,

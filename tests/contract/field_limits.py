@@ -88,7 +88,6 @@ CHANGES: Final[dict[str, Change]] = {
     "a deletion": lambda storage, ours: delete_field(
         storage.fields, ours, _CITY, permit, author=AUTHOR, at=LATER
     ),
-    "a restoration": _restore,
     "several changes at once": _apply,
     "the deletion of another organization": _delete_other_organization,
 }
@@ -109,6 +108,15 @@ class FieldLimitCases:
         self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: Change
     ) -> None:
         _assert_exact_limit(storage, fields, ours, change)
+
+
+class RestoredFieldLimitCases:
+    """Cases for the limit of `add` after a restoration."""
+
+    def test_after_a_restoration_the_limit_counts_exactly_the_fields_of_the_source(
+        self, storage: Storage, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        _assert_exact_limit(storage, fields, ours, _restore)
 
 
 class SyncedFieldLimitCases:

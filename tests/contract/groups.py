@@ -8,10 +8,18 @@ import pytest
 
 from recipient_fields.application import (
     ConsoleStorage,
+    HistoryStorage,
     IntegrationStorage,
     Storage,
     StorageGroup,
 )
+
+
+def with_history(storage: Storage) -> HistoryStorage:
+    """Return the storage. Skip the case if it has no history."""
+    if not StorageGroup.HISTORY.is_in(storage) or not isinstance(storage, HistoryStorage):
+        _skip(StorageGroup.HISTORY)
+    return storage
 
 
 def with_integrations(storage: Storage) -> IntegrationStorage:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import RecipientFields, Storage, published
+from recipient_fields.application import HistoryStorage, RecipientFields, published
 from recipient_fields.domain import (
     ADMINISTRATOR,
     ANY_VERSION,
@@ -250,22 +250,22 @@ class RecipientFieldsContract:
     """Maximum number of API-managed fields per organization in these cases."""
 
     @pytest.fixture
-    def storage(self) -> Iterator[Storage]:
+    def storage(self) -> Iterator[HistoryStorage]:
         """Return the storage that the service uses. It may contain rows of other cases."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
 
     @pytest.fixture
-    def service(self, storage: Storage) -> Iterator[RecipientFields]:
+    def service(self, storage: HistoryStorage) -> Iterator[RecipientFields]:
         """Return the service to test, which uses that storage and `limit` as its field limit."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `service`")
 
     @pytest.fixture
-    def ours(self, storage: Storage) -> OrganizationId:
+    def ours(self, storage: HistoryStorage) -> OrganizationId:
         """Return a new organization."""
         return storage.organizations.add("Ours", NOW).id
 
     @pytest.fixture
-    def theirs(self, storage: Storage) -> OrganizationId:
+    def theirs(self, storage: HistoryStorage) -> OrganizationId:
         """Return another new organization."""
         return storage.organizations.add("Theirs", NOW).id
 
@@ -285,7 +285,7 @@ class RecipientFieldsContract:
 
     @pytest.mark.parametrize("call", OF_AN_ORGANIZATION.values(), ids=OF_AN_ORGANIZATION)
     def test_an_organization_in_place_of_its_id_is_a_type_error(
-        self, service: RecipientFields, storage: Storage, call: Call
+        self, service: RecipientFields, storage: HistoryStorage, call: Call
     ) -> None:
         organization: Any = storage.organizations.add("Ours", NOW)
         with pytest.raises(TypeError, match=r"organization\.id"):
@@ -342,7 +342,11 @@ class RecipientFieldsContract:
 
     @OTHERS
     def test_fields_of_every_origin_are_read(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        ours: OrganizationId,
+        other: Channel,
     ) -> None:
         added = add_field(storage.fields, ours, a_definition(by=other), author=AUTHOR)
         (read,) = service.list_fields(ours).fields
@@ -358,7 +362,11 @@ class RecipientFieldsContract:
 
     @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.phrase)
     def test_key_taken_contains_the_id_of_the_existing_field(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        ours: OrganizationId,
+        holder: Channel,
     ) -> None:
         existing = add_field(storage.fields, ours, a_definition(by=holder), author=AUTHOR)
         before = service.list_fields(ours)
@@ -369,7 +377,7 @@ class RecipientFieldsContract:
         assert service.list_fields(ours) == before
 
     def test_field_limit_reached_contains_the_limit(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId
+        self, service: RecipientFields, storage: HistoryStorage, ours: OrganizationId
     ) -> None:
         add_field(storage.fields, ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
         for n in range(self.limit):
@@ -464,7 +472,7 @@ class RecipientFieldsContract:
     def test_changing_a_field_of_another_channel_is_forbidden_with_the_reason(
         self,
         service: RecipientFields,
-        storage: Storage,
+        storage: HistoryStorage,
         ours: OrganizationId,
         other: Channel,
         operation: Operation,
@@ -650,7 +658,7 @@ class RecipientFieldsContract:
     def test_a_batch_with_a_failed_operation_changes_nothing(
         self,
         service: RecipientFields,
-        storage: Storage,
+        storage: HistoryStorage,
         ours: OrganizationId,
         city: RecipientField,
         operation: BatchOperation,
@@ -695,7 +703,7 @@ class RecipientFieldsContract:
     def test_a_batch_changes_nothing_if_the_catalog_has_changed(
         self,
         service: RecipientFields,
-        storage: Storage,
+        storage: HistoryStorage,
         ours: OrganizationId,
         city: RecipientField,
         operations: tuple[BatchOperation, ...],
@@ -739,7 +747,7 @@ class RecipientFieldsContract:
         assert {record.author.channel for record in page.records} == {API}
 
     def test_authors_of_every_channel_are_read(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId
+        self, service: RecipientFields, storage: HistoryStorage, ours: OrganizationId
     ) -> None:
         authors = (
             Author(API, id="ci-4f1c", name="CI", request_id="r-1"),
@@ -753,7 +761,7 @@ class RecipientFieldsContract:
         assert tuple(record.author for record in page.records) == authors
 
     @pytest.fixture
-    def history(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
+    def history(self, storage: HistoryStorage, ours: OrganizationId) -> OrganizationId:
         """Return an organization with six records of three fields, two of them with one key."""
         city = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
         add_field(storage.fields, ours, a_definition("size", by=ADMINISTRATOR), author=AUTHOR)
@@ -767,7 +775,7 @@ class RecipientFieldsContract:
     def test_a_query_of_the_history_returns_the_matching_records(
         self,
         service: RecipientFields,
-        storage: Storage,
+        storage: HistoryStorage,
         history: OrganizationId,
         members: dict[str, Any],
     ) -> None:
@@ -779,7 +787,7 @@ class RecipientFieldsContract:
             assert _page(page) == query.of_field(reference).select(records)
 
     def test_following_the_history_returns_every_record_once(
-        self, service: RecipientFields, storage: Storage, history: OrganizationId
+        self, service: RecipientFields, storage: HistoryStorage, history: OrganizationId
     ) -> None:
         followed: list[HistoryRecord] = []
         query = HistoryQuery(limit=2)
@@ -793,14 +801,18 @@ class RecipientFieldsContract:
         assert (*followed, *_page(rest).records) == _records(storage, history)
 
     def test_a_field_without_a_record_has_no_changes(
-        self, service: RecipientFields, storage: Storage, history: OrganizationId
+        self, service: RecipientFields, storage: HistoryStorage, history: OrganizationId
     ) -> None:
         storage.history.prune(history, datetime(9999, 1, 1, tzinfo=UTC))
         assert service.list_field_changes(history, _CITY, HistoryQuery()).records == ()
         assert service.list_changes(history, HistoryQuery()).records == ()
 
     def test_the_history_of_an_unknown_field_is_not_found(
-        self, service: RecipientFields, storage: Storage, history: OrganizationId, theirs: Any
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        history: OrganizationId,
+        theirs: Any,
     ) -> None:
         other = add_field(storage.fields, theirs, a_definition("town"), author=AUTHOR)
         for organization, reference in (
@@ -844,7 +856,11 @@ class RecipientFieldsContract:
             service.list_fields_as_of(ours, first.occurred_at - MILLISECOND)
 
     def test_a_reader_is_told_that_records_were_removed(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId, city: RecipientField
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        ours: OrganizationId,
+        city: RecipientField,
     ) -> None:
         service.update_field(ours, city.id, FieldChanges(name="Town"))
         assert len(service.list_changes(ours, HistoryQuery(after=0)).records) == 2
@@ -862,7 +878,11 @@ class RecipientFieldsContract:
     # Restoration
 
     def test_a_field_whose_deletion_was_removed_is_not_restored(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId, city: RecipientField
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        ours: OrganizationId,
+        city: RecipientField,
     ) -> None:
         service.delete_field(ours, city.id)
         storage.history.prune_to_size(ours, 0)
@@ -906,7 +926,11 @@ class RecipientFieldsContract:
 
     @OTHERS
     def test_a_field_of_another_channel_is_not_restored(
-        self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
+        self,
+        service: RecipientFields,
+        storage: HistoryStorage,
+        ours: OrganizationId,
+        other: Channel,
     ) -> None:
         field = add_field(storage.fields, ours, a_definition(by=other), author=AUTHOR)
         delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=NOW)
@@ -917,7 +941,7 @@ class RecipientFieldsContract:
     def test_a_field_without_a_record_of_its_deletion_is_not_restored(
         self,
         service: RecipientFields,
-        storage: Storage,
+        storage: HistoryStorage,
         ours: OrganizationId,
         theirs: OrganizationId,
         city: RecipientField,
@@ -958,7 +982,7 @@ class RecipientFieldsContract:
         assert service.publish_fields(mixed_fields) == published(service.list_fields(mixed_fields))
 
     @pytest.fixture
-    def mixed_fields(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
+    def mixed_fields(self, storage: HistoryStorage, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
         for definition in MIXED_DEFINITIONS:
             add_field(storage.fields, ours, definition, author=AUTHOR)
@@ -1150,7 +1174,7 @@ def _without_versions(record: HistoryRecord) -> HistoryRecord:
     return evolve(record, before=before, after=after)
 
 
-def _records(storage: Storage, organization_id: OrganizationId) -> tuple[HistoryRecord, ...]:
+def _records(storage: HistoryStorage, organization_id: OrganizationId) -> tuple[HistoryRecord, ...]:
     """Return the whole history with fields without versions."""
     page = storage.history.select(organization_id, HistoryQuery(limit=MAX_HISTORY_PAGE))
     return _page(page).records

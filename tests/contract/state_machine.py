@@ -23,6 +23,8 @@ from hypothesis.stateful import (
 
 from recipient_fields.application import (
     ApiKeyRepository,
+    HistoryRepository,
+    HistoryStorage,
     IntegrationStorage,
     KeyChange,
     KeySuccession,
@@ -380,6 +382,7 @@ class StorageMachine(RuleBasedStateMachine):
         expected = attempt(lambda: self.model.delete(organization_id, reference, check))
         assert exact(deleted) == exact(expected)
 
+    @precondition(lambda machine: isinstance(machine.storage, HistoryStorage))
     @rule(
         organization_id=organizations,
         reference=references,
@@ -418,11 +421,12 @@ class StorageMachine(RuleBasedStateMachine):
         )
         assert exact(restored) == exact(expected)
 
+    @precondition(lambda machine: isinstance(machine.storage, HistoryStorage))
     @rule(organization_id=organizations)
     def replay_history(self, organization_id: OrganizationId) -> None:
         """Replay all records from nothing. They are numbered without gaps."""
         if organization_id in self.model.fields:
-            records = records_of(self.storage.history, organization_id)
+            records = records_of(self._history, organization_id)
             assert [each.sequence for each in records] == list(range(1, len(records) + 1))
             assert replay(records) == tuple(self.model.fields[organization_id].values())
 
@@ -432,7 +436,12 @@ class StorageMachine(RuleBasedStateMachine):
         past = self.past_catalogs.get(organization_id)
         if past:
             at = list(past)[number % len(past)]
-            assert self.storage.history.catalog_at(organization_id, at).fields == past[at]
+            assert self._history.catalog_at(organization_id, at).fields == past[at]
+
+    @property
+    def _history(self) -> HistoryRepository:
+        assert isinstance(self.storage, HistoryStorage)
+        return self.storage.history
 
     @property
     def _api_keys(self) -> ApiKeyRepository:
@@ -549,9 +558,14 @@ class StorageMachine(RuleBasedStateMachine):
             assert_published(self.storage.fields.publish(organization_id), catalog)
 
     def _remember(self, catalog: Catalog) -> None:
-        """Store the fields by the time of the last record, which is later than all earlier ones."""
+        """Store the fields by the time of the last record, which is later than all earlier ones.
+
+        Without a history, there are no past catalogs.
+        """
+        if not isinstance(self.storage, HistoryStorage):
+            return
         newest = HistoryQuery(limit=1, descending=True)
-        (last,) = self.storage.history.select(catalog.organization_id, newest).records
+        (last,) = self._history.select(catalog.organization_id, newest).records
         past = self.past_catalogs.setdefault(catalog.organization_id, {})
         assert last.occurred_at > max(past, default=NOW - MILLISECOND)
         past[last.occurred_at] = catalog.fields

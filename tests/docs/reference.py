@@ -76,6 +76,7 @@ from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (
     CatalogContract,
     ConsoleContract,
+    HistoryContract,
     IntegrationContract,
 )
 
@@ -481,7 +482,8 @@ def _surfaces() -> str:
 
 
 _GROUPS = {
-    CatalogContract: (Storage, OrganizationRepository, FieldRepository, HistoryRepository),
+    CatalogContract: (Storage, OrganizationRepository, FieldRepository),
+    HistoryContract: (HistoryRepository,),
     IntegrationContract: (ApiKeyRepository, IntegrationRepository),
     ConsoleContract: (AdministratorRepository, SessionRepository),
 }

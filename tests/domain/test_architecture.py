@@ -47,6 +47,11 @@ FOR_THE_PROJECT = {
         f"domain.esp.recognition.{each}"
         for each in ("delimiters", "expressions", "foreign", "roles", "vocabulary")
     ),
+    # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
+    *(
+        f"domain.esp.languages.{each}"
+        for each in ("blocks", "django", "expressions", "handlebars", "liquid", "tree")
+    ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     "application.fields.inputs",

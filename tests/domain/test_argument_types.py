@@ -51,7 +51,14 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
-from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, NameProposal, SyncPlan
+from recipient_fields.domain.esp import (
+    Esp,
+    ExportOptions,
+    FieldCodes,
+    IntegrationDraft,
+    NameProposal,
+    SyncPlan,
+)
 
 PACKAGES = (domain, conditions, content, esp)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -94,6 +101,7 @@ SAMPLES: Mapping[str, object] = {
     "DecimalMark": ".",
     "EmailAddress": ADMINISTRATOR.email,
     "EspNames": CODES.names,
+    "ExportOptions": ExportOptions(),
     "FieldChanges": FieldChanges(),
     "FieldCodes": CODES,
     "FieldDefinition": FIELD,
@@ -152,7 +160,7 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "require_boolean.value": True,
     "require_string.value": "tier",
     **dict.fromkeys(("EspNames.integrations", "without_counterparts.integrations"), ()),
-    **dict.fromkeys(("plan_fields.drafts", "undo.records"), ()),
+    **dict.fromkeys(("define_fields.drafts", "plan_fields.drafts", "undo.records"), ()),
     **dict.fromkeys(("plan_restorations.catalog", "plan_restorations.removed"), ()),
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }

@@ -116,6 +116,11 @@ def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) 
     return render
 
 
+def parse_django(template: str) -> None:
+    """Parse the template with all tags of Django. Raises: TemplateSyntaxError."""
+    _ENGINES[0][1].from_string(template)
+
+
 def _require_documented_tags(template: str) -> None:
     """Reject other tags, and strings that other implementations read differently."""
     for token in Lexer(template).tokenize():

@@ -127,3 +127,8 @@ class _Contact:
         if not isinstance(owner, Mapping):
             raise NotRendered(f"Not documented: {name} of {owner}")
         return owner.get(name)
+
+
+def parse_jinja(template: str) -> None:
+    """Parse the template, which is not restricted. Raises: jinja2.TemplateSyntaxError."""
+    _PARSER.parse(template)

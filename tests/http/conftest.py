@@ -18,6 +18,7 @@ from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     AdministrationService,
     Core,
+    HistoryStorage,
     IntegrationStorage,
     IssuedKey,
     KeyValidator,
@@ -63,7 +64,7 @@ class Clock:
 class Harness:
     """The service with one storage."""
 
-    storage: Storage
+    storage: HistoryStorage
     clock: Clock = field(factory=Clock)
     limit: int = DEFAULT_FIELD_LIMIT
     size_limit: int = DEFAULT_CATALOG_SIZE
@@ -71,7 +72,9 @@ class Harness:
     @classmethod
     def open(cls, url: str) -> Harness:
         """Open the storage with that URL. The caller closes it."""
-        return cls(open_storage(url))
+        storage = open_storage(url)
+        assert isinstance(storage, HistoryStorage)
+        return cls(storage)
 
     @property
     def administration(self) -> AdministrationService:
@@ -193,6 +196,7 @@ def closed(folder: Path) -> Storage:
 
 @pytest.fixture
 def harness(storage: Storage) -> Harness:
+    assert isinstance(storage, HistoryStorage)
     return Harness(storage)
 
 

@@ -17,7 +17,6 @@ from recipient_fields.application import (
     CopyFailed,
     CredentialsNotPermitted,
     MissingExtra,
-    MissingGroup,
     NotJson,
     TooManyValues,
 )
@@ -139,7 +138,6 @@ NOT_OVER_HTTP = {
     LinkNotValid,
     MissingCredentials,
     MissingExtra,
-    MissingGroup,
     NoBackup,
     NoFieldSource,
     NoSafeForm,

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 from falcon.testing import Result
 
+from recipient_fields.application import HistoryStorage
 from recipient_fields.domain import (
     DataType,
     FieldChanges,
@@ -197,7 +198,9 @@ def _at_the_catalog_limit(service: Service, headers: dict[str, str]) -> Result:
 
 def _with_a_removed_deletion(service: Service, headers: dict[str, str]) -> Result:
     service.core.fields.delete_field(service.organization, FieldId(1))
-    service.core.storage.history.prune_to_size(service.organization, 0)
+    storage = service.core.storage
+    assert isinstance(storage, HistoryStorage)
+    storage.history.prune_to_size(service.organization, 0)
     return service.client.request("POST", f"{FIELDS}/1/restore", headers=headers)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from io import BytesIO
 from threading import Event, Thread, current_thread
-from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
@@ -19,6 +17,8 @@ from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 from recipient_fields.entrypoints.service.host_rejections import HostRejections
+
+from ..support.waiting import eventually
 
 TIMEOUT = 20
 
@@ -174,11 +174,3 @@ def running_server(threads: int = 2, connections: int = 20) -> Iterator[RunningS
         yield server
     finally:
         server.stop()
-
-
-def eventually(holds: Callable[[], Any]) -> None:
-    """Wait until the condition holds."""
-    end = time.monotonic() + TIMEOUT
-    while not holds():
-        assert time.monotonic() < end, "The condition did not become true in time."
-        time.sleep(0.005)

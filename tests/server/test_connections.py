@@ -18,7 +18,8 @@ import pytest
 from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.server import limits
 
-from .servers import Client, eventually, running_server
+from ..support.waiting import eventually
+from .servers import Client, running_server
 
 BEGUN = "GET / HTTP/1.1\r\nHost: h\r\n"
 
@@ -156,20 +157,19 @@ def test_each_request_of_a_connection_has_its_own_timeout(
 def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(
     set_limits: Callable[..., None],
 ) -> None:
-    set_limits(REQUEST_TIMEOUT=0.4)
+    set_limits(REQUEST_TIMEOUT=1)
     with running_server() as server:
         client = server.connect()
         client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\nGET / HT")
-        time.sleep(0.8)
+        time.sleep(1.2)
         server.release.set()
         assert client.response().body == b"ok"
-        time.sleep(0.2)
         client.send("TP/1.1\r\nHost: h\r\n\r\n")
         assert client.response().body == b"ok"
 
 
 def test_an_idle_connection_is_closed(set_limits: Callable[..., None]) -> None:
-    set_limits(IDLE_TIMEOUT=0.3)
+    set_limits(IDLE_TIMEOUT=1)
     with running_server() as server:
         silent, served = server.connect(), server.connect()
         assert served.get("/").body == b"ok"
@@ -409,11 +409,14 @@ def test_a_draining_server_responds_to_all_received_requests() -> None:
         assert pipelined.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_responds_to_requests_that_arrive_at_once() -> None:
+def test_a_draining_server_responds_to_requests_that_arrive_at_once(
+    set_limits: Callable[..., None],
+) -> None:
+    set_limits(DRAIN_IDLE_TIMEOUT=1.5)
     with running_server() as server:
         idle = server.connect()
         assert idle.get("/").body == b"ok"
-        time.sleep(0.6)
+        time.sleep(1.6)  # The time before the drain does not count.
         halfway = server.connect()
         halfway.send("GET / HT")
         eventually(lambda: _unfinished(server) == 1)

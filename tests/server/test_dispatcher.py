@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from .servers import eventually, running_server
+from ..support.waiting import eventually
+from .servers import running_server
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

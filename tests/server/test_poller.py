@@ -11,7 +11,8 @@ import pytest
 from recipient_fields.entrypoints.server import listener
 from recipient_fields.entrypoints.server.connections import Connection
 
-from .servers import RunningServer, eventually, running_server
+from ..support.waiting import eventually
+from .servers import RunningServer, running_server
 
 REQUESTS = 30
 

@@ -10,7 +10,8 @@ from attrs import Factory, define
 from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.request_queue import RequestQueue, may_write
 
-from .servers import RunningServer, eventually, running_server
+from ..support.waiting import eventually
+from .servers import RunningServer, running_server
 
 _moments = count(1)
 

@@ -12,7 +12,7 @@ from time import monotonic
 import psutil
 import pytest
 
-from recipient_fields.application import Core, Storage
+from recipient_fields.application import Core, HistoryStorage, Storage
 from recipient_fields.domain import DataType, FieldDraft, OrganizationId
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 
@@ -78,6 +78,7 @@ def test_small_batches_add_little_to_the_storage(
     url, size = storage
     with closing(open_storage(url)) as opened:
         organization, key = large_fields(opened)
+        assert isinstance(opened, HistoryStorage)
         before, counted = size(), opened.history.size(organization).bytes
         with checked(Service(url)) as service:
             client: Client = service.client(key)

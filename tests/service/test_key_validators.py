@@ -204,11 +204,10 @@ def test_the_circuit_breaker_limits_the_delay_by_an_issuer_that_hangs(
     started = time.monotonic()
     for _ in range(20):
         assert unavailable(client("GET", FIELDS))
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 10  # Without the circuit breaker, 20 s.
 
     issuer.handler = tokens
     eventually(lambda: client("GET", FIELDS).status == 200)
-    assert time.monotonic() - started < 3
 
 
 def test_another_host_uses_introspection(storage: str, issuer: StubServer, key: str) -> None:

@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPResponse
@@ -125,7 +124,7 @@ def test_a_second_signal_ends_the_service_at_once(start: Callable[..., Service])
         silent.sendall(b"GET /healthz HT")
         service.anonymous("GET", "/healthz")
         os.kill(service.process_id, signal.SIGTERM)
-        time.sleep(0.2)
+        service.wait_for('"draining"')
 
         assert service.stop() == -signal.SIGTERM
 
@@ -138,7 +137,7 @@ def test_the_service_is_not_ready_after_the_signal(start: Callable[..., Service]
     assert connection.getresponse().read() == b'{"status":"ready"}'
 
     os.kill(service.process_id, signal.SIGTERM)
-    time.sleep(0.2)
+    service.wait_for('"draining"')
 
     connection.request("GET", "/readyz")
     response = connection.getresponse()

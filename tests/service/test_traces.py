@@ -31,7 +31,7 @@ from recipient_fields.application import (
 from recipient_fields.domain import OrganizationId, Role
 from recipient_fields.entrypoints.service.traces import Traces
 
-from ..support.catalog_storage import CatalogStorage
+from ..support.catalog_storage import CatalogStorage, UnrecordedStorage
 from ..support.command_line import Script, environment_with
 from ..support.http_server import (
     HANG,
@@ -441,7 +441,8 @@ class TestSettings:
 def test_a_traced_storage_has_the_groups_of_the_storage() -> None:
     traces = Traces("memory")
     try:
-        for storage, groups in ((MemoryStorage(), [*StorageGroup]), (CATALOG, [])):
+        unrecorded = UnrecordedStorage(MemoryStorage()), [*StorageGroup][1:]
+        for storage, groups in ((MemoryStorage(), [*StorageGroup]), (CATALOG, []), unrecorded):
             traced = traces.trace_storage(storage)
             assert [group for group in StorageGroup if group.is_in(traced)] == groups
     finally:

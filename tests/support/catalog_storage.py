@@ -1,4 +1,4 @@
-"""A storage that has no optional group, for tests of what requires one."""
+"""Storages without optional groups, for tests of what requires one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 from recipient_fields.application import (
+    ConsoleStorage,
     FieldRepository,
-    HistoryRepository,
+    IntegrationStorage,
     OrganizationRepository,
     Snapshot,
     Storage,
@@ -16,12 +17,11 @@ from recipient_fields.application import (
 
 
 class CatalogStorage:
-    """The organizations, fields and history of another storage."""
+    """The organizations and fields of another storage."""
 
     def __init__(self, whole: Storage) -> None:
         self.organizations: OrganizationRepository = whole.organizations
         self.fields: FieldRepository = whole.fields
-        self.history: HistoryRepository = whole.history
         self.check, self.close = whole.check, whole.close
         self._whole = whole
 
@@ -31,9 +31,7 @@ class CatalogStorage:
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         with self._transferable().snapshot() as whole:
-            yield Snapshot(
-                organizations=whole.organizations, fields=whole.fields, history=whole.history
-            )
+            yield Snapshot(organizations=whole.organizations, fields=whole.fields)
 
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         self._transferable().store_snapshot(snapshot)
@@ -41,3 +39,16 @@ class CatalogStorage:
     def _transferable(self) -> Transferable:
         assert isinstance(self._whole, Transferable)
         return self._whole
+
+
+class UnrecordedStorage(CatalogStorage):
+    """Another storage without its history. An attribute that is None says so, too."""
+
+    history: None = None
+
+    def __init__(self, whole: Storage) -> None:
+        super().__init__(whole)
+        assert isinstance(whole, IntegrationStorage)
+        assert isinstance(whole, ConsoleStorage)
+        self.api_keys, self.integrations = whole.api_keys, whole.integrations
+        self.administrators, self.sessions = whole.administrators, whole.sessions

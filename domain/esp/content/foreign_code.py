@@ -15,9 +15,11 @@ from ...content import Content
 from ...content.literal_places import find_literal_places
 from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
-from ...content.warning_codes import WarningCode
+from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
+from ...spans import Spans
 from ..dialects import DIALECTS, Esp
+from ..languages.tree import Unread, find_unread
 from ..names.conventions import CONVENTIONS
 from ..recognition.delimiters import CODE_IN_BRACES, Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
@@ -77,7 +79,7 @@ class ContentTags:
         Up to 2,000 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
-        lookalikes = set()
+        lookalikes, wrong = set(), list[tuple[int, int]]()
         for warning in self._content.warnings:
             offset = self._content.lines.offset_of(warning.position)
             if self._kept[offset] == self._content.masked[offset]:
@@ -87,9 +89,46 @@ class ContentTags:
         local_names = set[str]()
         if esp is not None:
             local_names.update(name for tag in tags for name in names_set_by(esp, tag))
+        unread = [] if esp is None else [*find_unread(DIALECTS[esp].read(self._kept))]
+        unread_places = {each.start for each in unread if not each.is_alone}
         for tag in tags:
-            if tag.start not in lookalikes:
-                self._warn_of_tag(esp, tag, local_names, resolver, report)
+            found = self._find_warning(esp, tag, local_names, resolver)
+            is_mistake = found is not None and found[0].kind is WarningKind.MISTAKE
+            if tag.start in lookalikes or is_mistake:
+                wrong.append((tag.start, tag.end))
+            is_unread = tag.start in unread_places and not is_mistake
+            if found is not None and tag.start not in lookalikes and not is_unread:
+                report.warn(tag.start, *found)
+        if esp is not None:
+            self._warn_of_syntax(esp, unread, wrong, report)
+
+    def _warn_of_syntax(
+        self, esp: Esp, found: Sequence[Unread], wrong: list[tuple[int, int]], report: Report
+    ) -> None:
+        """Warn of code that the language of the ESP does not read, apart from the wrong tags.
+
+        A tag with a reference is code of both languages. If a tag is not read, those of its block
+        are not examined.
+        """
+        is_complete = not wrong and all(each.is_alone for each in found)
+        places = Spans(wrong)
+        for each in found:
+            place = slice(each.start, each.end)
+            has_reference = self._content.source[place] != self._content.masked[place]
+            is_known = has_reference or places.contain(each.start)
+            if not is_known and (is_complete or not each.is_alone):
+                self._warn_of_unread(esp, each, report)
+
+    def _warn_of_unread(self, esp: Esp, unread: Unread, report: Report) -> None:
+        dialect = DIALECTS[esp]
+        is_caveat = unread.reason in dialect.unestablished
+        message = f"{dialect.title} does not read this. {unread.reason}"
+        if is_caveat:
+            message = f"{unread.reason} No source establishes that {dialect.title} does."
+        if self._literal_places.contain(unread.start):
+            is_caveat, message = True, f"{message} {_LITERAL}"
+        code = WarningCode.POSSIBLY_FOREIGN_CODE if is_caveat else WarningCode.UNREADABLE_CODE
+        report.warn(unread.start, code, message)
 
     def _examined(self, esp: Esp | None, report: Report) -> list[RawTag]:
         """Return the tags that are examined. Report the others."""
@@ -106,14 +145,14 @@ class ContentTags:
                 tags.append(tag)
         return tags
 
-    def _warn_of_tag(
+    def _find_warning(
         self,
         esp: Esp | None,
         tag: RawTag,
         local_names: Collection[str],
         resolver: FieldResolver,
-        report: Report,
-    ) -> None:
+    ) -> tuple[WarningCode, str] | None:
+        """Return the warning that the words of the tag need, or None."""
         finding = self._judge(esp, tag, local_names)
         warning = _lookalike(esp, tag, finding, resolver, local_names)
         if warning is None and finding is not None:
@@ -121,9 +160,8 @@ class ContentTags:
             message = " ".join(filter(None, (_describe(esp, finding), form)))
             warning = _code(finding), message
         if warning is not None and self._literal_places.contain(tag.start):
-            warning = WarningCode.POSSIBLY_FOREIGN_CODE, f"{warning[1]} {_LITERAL}"
-        if warning is not None:
-            report.warn(tag.start, *warning)
+            return WarningCode.POSSIBLY_FOREIGN_CODE, f"{warning[1]} {_LITERAL}"
+        return warning
 
     def _judge(self, esp: Esp | None, tag: RawTag, local_names: Collection[str]) -> Finding | None:
         if esp is not None and has_delimiter(esp, tag):

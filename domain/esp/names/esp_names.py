@@ -440,6 +440,13 @@ class _Index:
         return by_key
 
     @cached_property
+    def _names_by_key(self) -> Mapping[str, Set[str]]:
+        return {
+            key: {str(each.origin.esp_field_name) for each in fields}
+            for key, fields in self._free_by_key.items()
+        }
+
+    @cached_property
     def by_letters(self) -> Mapping[str, Sequence[str]]:
         """The sorted names that are not set for a field, by their letters and digits."""
         by_letters: dict[str, list[str]] = {}
@@ -458,12 +465,12 @@ class _Index:
         return exact or next(iter(self._free_by_key.get(key, ())), None)
 
     def has_choice(self, key: str, own_name: str | None) -> bool:
-        """Return whether `find` chooses between names of which none is exact."""
-        return self._find_exact(key, own_name) is None and len(self._names_for(key)) > 1
+        """Return whether the field that `find` returns is one of several without an exact name."""
+        return self._find_exact(key, own_name) is None and len(self._names_by_key[key]) > 1
 
     def has_rivals(self, key: str, name: str) -> bool:
         """Return whether the key could also mean another field than the one with this name."""
-        names = self._names_for(key)
+        names = self._names_by_key.get(key, frozenset())
         exact = next(filter(names.__contains__, (key, self._convention.derive_name(key))), None)
         return name != exact and not names <= {name}
 
@@ -472,9 +479,6 @@ class _Index:
         names = (own_name, key, convention.standard_fields.get(key), convention.derive_name(key))
         found = (self._free_by_name.get(name) for name in names if name is not None)
         return next(filter(None, found), None)
-
-    def _names_for(self, key: str) -> Set[str]:
-        return {str(each.origin.esp_field_name) for each in self._free_by_key.get(key, ())}
 
     def find_by_convention(self, key: str) -> EspName | None:
         """Return the name by the convention of the ESP, or None if it is set or has no form."""

@@ -44,6 +44,8 @@ def read_ampscript(tag: RawTag, vocabulary: Vocabulary) -> Reading:
 def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
     """Yield the fields, and the system values that are not only an argument of a function."""
     calls: list[bool] = []
+    hidden = 0
+    """The number of calls around a token whose arguments are not shown."""
     for token in _TOKEN.finditer(code):
         if token["attribute"] is not None:
             name = token["double"] if token["double"] is not None else token["single"]
@@ -52,13 +54,14 @@ def _values(code: str, vocabulary: Vocabulary) -> Iterator[tuple[TagRole, str]]:
             yield TagRole.FIELD, token["field"].strip()
         elif token["call"] is not None:
             calls.append(token["word"].lower() not in _TRANSPARENT)
+            hidden += calls[-1]
         elif token["mark"] == "(":
             calls.append(False)
         elif token["mark"] == ")" and calls:
-            calls.pop()
+            hidden -= calls.pop()
         elif token["word"] is not None and token["word"].lower() not in vocabulary.local:
             role = _role(token["word"], vocabulary)
-            if role is TagRole.FIELD or not any(calls):
+            if role is TagRole.FIELD or not hidden:
                 yield role, token["word"]
 
 

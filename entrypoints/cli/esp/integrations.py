@@ -180,7 +180,9 @@ def sync(
                 _print_planned(sync_fields(dry_run=True), as_json=as_json)
             else:
                 permitted = None if yes else allow_removals or 0
-                _sync_confirmed(sync_fields, chosen, permitted, as_json=as_json)
+                _sync_confirmed(
+                    sync_fields, chosen, permitted, can_undo=core.has_history, as_json=as_json
+                )
         except EmptyReport as error:
             raise click.ClickException(
                 f"{error} If the account has no fields, add --allow-empty."
@@ -232,6 +234,7 @@ def _sync_confirmed(
     organization: Organization,
     permitted: int | None,
     *,
+    can_undo: bool,
     as_json: bool,
 ) -> None:
     """Store the sync after the confirmation of its plan, and print it.
@@ -249,7 +252,7 @@ def _sync_confirmed(
     # This comes first because the run is stored even if the report can't be printed.
     integration = plan.integration
     note(f"Synced {_summary(plan)}")
-    if plan.removed:
+    if plan.removed and can_undo:
         note(f"To undo the removals{_undo_command(integration)}")
     if as_json:
         print_json({"sync": render_sync(plan)})

@@ -20,11 +20,16 @@ from urllib.parse import urlsplit
 import click
 from attrs import asdict, frozen
 
-from recipient_fields.application import Pooled, StorageGroup, system_clock
+from recipient_fields.application import Pooled, system_clock
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, format_instant
 
 from ...console import ROOT as CONSOLE
-from ...service.advice import MISSING_CONSOLE_GROUP, READABLE_FILE, SMALL_POOL
+from ...service.advice import (
+    MISSING_CONSOLE_GROUP,
+    READABLE_FILE,
+    SMALL_POOL,
+    find_missing_console_group,
+)
 from ...service.selection import (
     existing_storage,
     find_readable_file,
@@ -117,7 +122,7 @@ def _check_storage(url: str, threads: int, *, console: bool) -> Iterator[_Result
         with closing(open_storage(existing_storage(url))) as storage:
             storage.check()
             pool_size = storage.pool_size if isinstance(storage, Pooled) else None
-            missing = [group for group in StorageGroup if not group.is_in(storage)]
+            missing = find_missing_console_group(storage)
         shown = shown_storage(url)
         difference = _clock_difference(url)
     except StorageNotFound as error:
@@ -129,8 +134,8 @@ def _check_storage(url: str, threads: int, *, console: bool) -> Iterator[_Result
         yield _problem("storage", f"{error}{advice}")
         return
     yield _ok("storage", f"{shown} responds, and its schema is current.")
-    if console and missing:
-        yield _problem("storage", MISSING_CONSOLE_GROUP % missing[0].value)
+    if console and missing is not None:
+        yield _problem("storage", MISSING_CONSOLE_GROUP % missing.value)
     if pool_size is not None:
         if pool_size < threads:
             yield _problem("pool", SMALL_POOL % (pool_size, threads, threads))

@@ -571,6 +571,7 @@ def _send_list(
         status=HTTPStatus.OK if unconfirmed is None else unconfirmed.status,
         rows=rows,
         result=result,
+        has_history=core.has_history,
     )
 
 
@@ -620,6 +621,7 @@ def _send_integration(
         fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
         obstacle=_obstacle(open_source, integration),
         removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
+        has_history=core.has_history,
         failure=failure,
     )
 

@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldPage,
     FieldQuery,
+    HistoryPage,
     HistoryQuery,
     IntegrationId,
     InvalidQuery,
@@ -130,7 +131,9 @@ class FieldView(Page):
         if field.origin.integration_id is not None:
             integration = names.integrations[field.origin.integration_id]
         decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
-        recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
+        recent = HistoryPage((), None)
+        if self.core.has_history:
+            recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
         connected, others = code_rows(codes, field)
         self.pages.send(
             req,
@@ -156,6 +159,7 @@ class FieldView(Page):
             shown_values=_SHOWN_MEMBERS,
             changes=changes_of(recent),
             has_earlier_changes=recent.next is not None,
+            has_history=self.core.has_history,
         )
 
 
@@ -197,6 +201,7 @@ class FieldDeletion(Page):
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             field=field,
             has_changed=has_changed,
+            has_history=self.core.has_history,
         )
 
 

@@ -11,7 +11,7 @@ from attrs import frozen
 from recipient_fields.adapters.client import RecipientFieldsClient
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import RecipientFields, RecipientFieldService, Storage
+from recipient_fields.application import HistoryStorage, RecipientFields, RecipientFieldService
 from recipient_fields.testing import RecipientFieldsContract
 
 from .live_server import Application, Keyring, application, live_server
@@ -21,18 +21,20 @@ from .live_server import Application, Keyring, application, live_server
 class Implementation:
     """An implementation of RecipientFields, and the storage that it uses."""
 
-    storage: Storage
+    storage: HistoryStorage
     service: RecipientFields
 
 
-def service_on(storage: Storage) -> RecipientFieldService:
+def service_on(storage: HistoryStorage) -> RecipientFieldService:
     return RecipientFieldService(
         fields=storage.fields, history=storage.history, limit=RecipientFieldsContract.limit
     )
 
 
 @contextmanager
-def client_of(storage: Storage, app: Application, path: str = "") -> Iterator[Implementation]:
+def client_of(
+    storage: HistoryStorage, app: Application, path: str = ""
+) -> Iterator[Implementation]:
     """Run the application. Yield a client of it."""
     with (
         live_server(app) as url,
@@ -80,7 +82,7 @@ def client_below_a_path() -> Iterator[Implementation]:
 
 class Contract(RecipientFieldsContract):
     @pytest.fixture
-    def storage(self, implementation: Implementation) -> Storage:
+    def storage(self, implementation: Implementation) -> HistoryStorage:
         return implementation.storage
 
     @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recipient_fields.adapters.client import RequestRefused
 from recipient_fields.adapters.client.errors import NotFound, error_of
 from recipient_fields.adapters.network import Response
-from recipient_fields.application import InvalidDocument
+from recipient_fields.application import InvalidDocument, MissingGroup, StorageGroup
 from recipient_fields.domain import (
     Batch,
     BatchRejected,
@@ -152,7 +152,15 @@ def test_a_refused_key_has_the_explanation_of_the_service(sentence: str):
 
 def test_the_examples_contain_every_error_with_a_response():
     only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
-    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches
+    refused = {MissingGroup}  # It is RequestRefused, like other responses with 501.
+    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches - refused
+
+
+def test_a_service_without_a_history_refuses_the_request():
+    refused = problem_of(MissingGroup(StorageGroup.HISTORY))
+    error = error_of(response_with(refused), OrganizationNotFound)
+    assert isinstance(error, RequestRefused)
+    assert (error.code, str(error)) == ("not_implemented", "This service has no history of fields.")
 
 
 @pytest.mark.parametrize("error", BATCH_EXAMPLES, ids=repr)

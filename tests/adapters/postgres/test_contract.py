@@ -24,7 +24,11 @@ from recipient_fields.testing import (
     machine_for,
     port_calls,
 )
-from recipient_fields.testing.field_limits import FieldLimitCases, SyncedFieldLimitCases
+from recipient_fields.testing.field_limits import (
+    FieldLimitCases,
+    RestoredFieldLimitCases,
+    SyncedFieldLimitCases,
+)
 
 from ...support.network import free_port
 from ...support.postgres import EMPTY, execute, new_database
@@ -48,7 +52,9 @@ class OnlyPlans:
 
 
 @pytest.mark.slow
-class TestPostgresPlans(FieldRepositoryContract, FieldLimitCases, SyncedFieldLimitCases):
+class TestPostgresPlans(
+    FieldRepositoryContract, FieldLimitCases, RestoredFieldLimitCases, SyncedFieldLimitCases
+):
     """Other cases create fields with one statement, as the service does."""
 
     @pytest.fixture

@@ -20,7 +20,7 @@ from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.command_line import CommandLine, Script
 from ...support.postgres import execute, new_database
-from ...support.waiting import eventually
+from ...support.waiting import TIMEOUT, eventually
 
 EMPTY: dict[str, list[object]] = {"organizations": []}
 LIST = ("organizations", "list", "--json")
@@ -158,7 +158,7 @@ def test_an_interrupted_copy_stores_nothing_and_can_be_repeated(
 ) -> None:
     with blocked(script, database) as process:
         process.send_signal(number)
-        out, _ = process.communicate(timeout=10)
+        out, _ = process.communicate(timeout=TIMEOUT)
 
     assert process.returncode != 0
     assert out == b""

@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import pytest
 
+from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -24,8 +25,10 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.console.fields.history import PAGE_SIZE
 
+from ...http.conftest import Clock
+from ...support.catalog_storage import UnrecordedStorage
 from ..browser import Browser, Response
-from ..conftest import EMAIL, Console
+from ..conftest import EMAIL, Console, open_console
 from ..hostile_texts import HOSTILE
 
 
@@ -281,3 +284,48 @@ def test_a_field_without_records_has_an_empty_history(console: Console, dana: Br
         assert "No change of this field is recorded." in dana.get(path).text
     missing = FieldId(field.id + 1)
     assert dana.get(f"{console.fields}/{missing}/history").status == 404
+
+
+class TestAStorageWithoutAHistory:
+    """The pages say that the storage has no history, and offer nothing that needs one."""
+
+    @pytest.fixture
+    def console(self, clock: Clock) -> Console:
+        return open_console(clock, storage=UnrecordedStorage(MemoryStorage()))
+
+    @pytest.fixture
+    def dana(self, console: Console) -> Browser:
+        return console.signed_in()
+
+    def test_the_history_and_removed_fields_need_another_storage(
+        self, console: Console, dana: Browser
+    ) -> None:
+        field = console.sync_field()
+        integration = f"{console.settings}/integrations/{field.origin.integration_id}"
+        for path in (
+            history(console),
+            f"{console.fields}/{field.id}/history",
+            f"{integration}/removed",
+        ):
+            page = dana.get(path)
+            assert page.status == 501
+            assert "This storage has no history of fields." in page.text
+
+    def test_a_field_has_no_changes_and_is_deleted_for_good(
+        self, console: Console, dana: Browser
+    ) -> None:
+        field = console.add_field()
+        shown = dana.get(f"{console.fields}/{field.id}")
+        assert shown.status == 200
+        assert "The storage of this service has no history of fields." in shown.text
+        confirmation = dana.get(f"{console.fields}/{field.id}/delete")
+        assert "be restored, because the storage of this service has no" in confirmation.text
+        assert dana.follow(dana.submit(confirmation)).status == 200
+        assert console.core.fields.list_fields(console.acme.id).fields == ()
+
+    def test_an_integration_offers_no_removed_fields(self, console: Console, dana: Browser) -> None:
+        field = console.sync_field()
+        integration = f"{console.settings}/integrations/{field.origin.integration_id}"
+        page = dana.get(integration)
+        assert page.status == 200
+        assert "Removed fields" not in page.text

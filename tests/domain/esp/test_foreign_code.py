@@ -37,6 +37,7 @@ from .native_tags import NATIVE
 
 MISTAKE = WarningCode.FOREIGN_CODE
 CAVEAT = WarningCode.POSSIBLY_FOREIGN_CODE
+UNREADABLE = WarningCode.UNREADABLE_CODE
 UNKNOWN = WarningCode.UNKNOWN_WORD
 OURS = {"{{ sender.name }}"}
 """Code of Brevo that content also has, so that the export reads it as content."""
@@ -297,3 +298,29 @@ def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(
         return min(timeit.repeat(work, timer=thread_time, repeat=5, number=1))
 
     assert fastest(lambda: list(find(esp, text))) < 5 * fastest(lambda: characters.search(text))
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        (Esp.KLAVIYO, "{%- if x -%}a{%- endif -%}", [UNREADABLE] * 2),
+        (Esp.KLAVIYO, "{% if (a or b) and c %}x{% endif %}", [UNREADABLE]),
+        (Esp.KLAVIYO, "{{ person.first_name|default: 'x' }}", [CAVEAT]),
+        (Esp.BREVO, "{{ contact.FIRSTNAME|default: 'x' }}", []),
+        (Esp.BRAZE, "{% if not ${first_name} %}x{% endif %}", [UNREADABLE]),
+        (Esp.BRAZE, "{% if (${city} or ${country}) and ${gender} %}x{% endif %}", [UNREADABLE]),
+        (Esp.BRAZE, "{{${first_name} | default: \u2018x\u2019}}", [UNREADABLE]),
+        (Esp.BRAZE, "{% if ${first_name} %}x", [UNREADABLE]),
+        (Esp.CUSTOMER_IO, "{% endif %}", [UNREADABLE]),
+        (Esp.SENDGRID, "{{first_name | Customer}}", []),
+        (Esp.ITERABLE, "{{#each [[products]]}}x{{/each}}", []),
+        (Esp.MAILCHIMP, "*|IF:FNAME|*x", [UNREADABLE]),
+        (Esp.SALESFORCE, "%%[ IF @a == 1 ]%%", [UNREADABLE]),
+        *(
+            (esp, '{{var:firstname:"there"}}', [UNREADABLE])
+            for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.KLAVIYO, Esp.HUBSPOT, Esp.BREVO)
+        ),
+    ],
+)
+def test_code_that_the_language_of_the_esp_does_not_read_is_a_mistake(esp, source, expected):
+    assert codes(esp, source) == expected

@@ -47,7 +47,11 @@ func renderAll(line string) []result {
 			source = pair[0].(string)
 			template, err = pongo2.FromString(source)
 		}
-		results = append(results, render(template, err, pair[1]))
+		if request[0] == "parse" && err == nil {
+			results = append(results, result{"text": ""})
+		} else {
+			results = append(results, render(template, err, pair[1]))
+		}
 	}
 	return results
 }

@@ -364,3 +364,8 @@ exports["handlebars syntax"] = (template) => {
   const parts = { helper: isHelper ? tag.path.original : null, literal: literal?.value ?? null };
   return () => JSON.stringify({ ...parts, field: field.parts.join(".") });
 };
+
+exports.parse = (template) => {
+  Handlebars.parse(template);
+  return () => "";
+};

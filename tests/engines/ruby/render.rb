@@ -21,18 +21,19 @@ end
 
 def parse(source)
   Liquid::Template.parse(source, error_mode: :strict)
-rescue Liquid::SyntaxError => error
+rescue Liquid::SyntaxError, Liquid::StackLevelError => error
   error
 end
 
 $stdout.sync = true
 $stdin.set_encoding("UTF-8")
 $stdin.each_line do |line|
-  _, cases = JSON.parse(line)
+  language, cases = JSON.parse(line)
   source = template = nil
   results = cases.map do |text, context|
     template = parse(source = text) unless source == text
-    template.is_a?(StandardError) ? {error: template.message} : render(template, context)
+    next {error: template.message} if template.is_a?(StandardError)
+    language == "parse" ? {text: ""} : render(template, context)
   end
   puts JSON.generate(results)
 end

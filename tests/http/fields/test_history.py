@@ -6,11 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from attrs import evolve
 
+from recipient_fields.application import Core
 from recipient_fields.domain import FieldId, OrganizationId, RecipientField, format_instant
+from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.testing.field_changes import delete_field
 
-from ..api import FIELDS, HISTORY, Api, ApiResponse, compact
+from ...support.catalog_storage import UnrecordedStorage
+from ..api import FIELDS, HISTORY, Api, ApiResponse, compact, falcon_transport
 from ..conftest import CHANNELS, Clock, Harness
 
 RECORD = ["sequence", "occurred_at", "operation", "actor", "request_id", "field_id", "key"]
@@ -371,3 +375,39 @@ class TestOrganizations:
         assert sequences(brewery.send("GET", HISTORY)) == [1]
         assert brewery.send("GET", f"{FIELDS}?as_of={LATER}").fields == [beer]
         assert changed.send("GET", HISTORY).content == before
+
+
+class TestAStorageWithoutAHistory:
+    """The service says that it has no history, and serves everything else."""
+
+    @pytest.fixture
+    def unrecorded(self, harness: Harness, api: Api) -> Api:
+        core = Core.over(UnrecordedStorage(harness.storage), clock=harness.clock)
+        return evolve(api, transport=falcon_transport(create_app(core)))
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("GET", HISTORY),
+            ("HEAD", HISTORY),
+            ("GET", f"{FIELDS}/city/changes"),
+            ("GET", f"{FIELDS}?as_of={LATER}"),
+            ("POST", f"{FIELDS}/1/restore"),
+        ],
+    )
+    def test_a_request_for_the_history_is_not_implemented(
+        self, unrecorded: Api, method: str, path: str
+    ):
+        unrecorded.post({"name": "City", "data_type": "text"})
+        response = unrecorded.send(method, path)
+        assert response.status == 501
+        if method != "HEAD":
+            assert response.error["code"] == "not_implemented"
+            assert response.error["message"] == "This service has no history of fields."
+
+    def test_fields_are_created_changed_and_deleted(self, unrecorded: Api):
+        created = unrecorded.post({"name": "City", "data_type": "text"}).field
+        assert unrecorded.patch("city", {"name": "Town"}).field["name"] == "Town"
+        assert [field["id"] for field in unrecorded.list().fields] == [created["id"]]
+        assert unrecorded.delete("city").status == 204
+        assert unrecorded.list().fields == []

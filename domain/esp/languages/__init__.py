@@ -1,0 +1,1 @@
+"""The template languages of ESPs: each reads a text into a tree, and writes it."""

@@ -1,0 +1,318 @@
+"""AMPscript, the language of Salesforce Marketing Cloud.
+
+https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide and
+https://github.com/SalesforceLabs/ampscript-core. Words and names ignore case. A block, `%%[ … ]%%`,
+can have several statements, each with its own node, and a statement can begin in one block and end
+in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import define, frozen
+
+from .blocks import Closing, Divider, Opening, Part, as_condition, build_tree, loop_builder
+from .expressions import NotRead, Token, Tokens
+from .tree import (
+    Assignment,
+    Call,
+    Comment,
+    Expression,
+    Literal,
+    Node,
+    Opaque,
+    Operation,
+    Output,
+    Path,
+    Text,
+    Unread,
+)
+
+_OPENING = re.compile(r"%%(?:\[|=|(?P<name>[A-Za-z_][\w .:-]{0,127})%%)", re.ASCII)
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<comment>/\*(?>(?:[^*]++|\*(?!/))*)\*/)
+    | (?P<end>\]%%|=%%)
+    | (?P<text>"(?>(?:[^"]|"")*)"|'(?>(?:[^']|'')*)')
+    | (?P<variable>@@?\w++)
+    | (?P<number>-?\d+(?:\.\d+)?(?![\w.]))
+    | (?P<attribute>\[[^\[\]"'@%]++\])
+    | (?P<word>[A-Za-z_]\w*+)
+    | (?P<mark>==|!=|<=|>=|[<>(),=])
+    )""",
+    re.ASCII | re.VERBOSE,
+)
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_SHOWING = {"v", "output", "outputline"}
+"""Functions that show their argument."""
+
+
+def read_ampscript(text: str) -> tuple[Node, ...]:
+    """Return the tree of the text. A variable is a path with one part, which begins with `@`."""
+    return build_tree(_Reader(text).parts())
+
+
+@define
+class _Reader:
+    _text: str
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the text, in order."""
+        text, offset = self._text, 0
+        while (opening := _OPENING.search(text, offset)) is not None:
+            start, end = opening.span()
+            if start > offset:
+                yield Text(offset, start)
+            if opening["name"] is not None:
+                yield Output(start, end, Path((opening["name"].strip(),)))
+                offset = end
+            else:
+                offset = yield from self._tag(start)
+        if offset < len(text):
+            yield Text(offset, len(text))
+
+    def _tag(self, start: int) -> Generator[Part, None, int]:
+        """Yield the parts of a tag, and return its end."""
+        tokens: list[Token] = []
+        places: list[tuple[int, int]] = []
+        offset, closing = start + 3, "=%%" if self._text[start + 2] == "=" else "]%%"
+        while (match := _TOKEN.match(self._text, offset)) is not None:
+            offset, kind = match.end(), match.lastgroup or ""
+            if kind == "end":
+                break
+            if kind != "comment":
+                tokens.append(Token(kind, match[kind]))
+                places.append(match.span(kind))
+        if match is None:
+            yield Unread(start, offset, _unread(self._text[offset : offset + 40]))
+        elif match["end"] != closing:
+            yield Unread(start, offset, f"This tag ends with `{match['end']}`, not `{closing}`.")
+        elif closing == "=%%":
+            yield _output(start, offset, Tokens(tokens))
+        elif not tokens:
+            yield Comment(start, offset)
+        else:
+            yield from _Statements(Tokens(tokens), places).parts()
+        return offset
+
+
+def _unread(rest: str) -> str:
+    found = rest.lstrip()
+    if not found:
+        return "This tag has no end."
+    if found[0] in "\"'":
+        return f"The text that begins with {found[0]} does not end."
+    return f"`{found[0]}` is not expected in a tag."
+
+
+def _output(start: int, end: int, tokens: Tokens) -> Node:
+    try:
+        value = _Expressions(tokens).condition()
+        tokens.require_end()
+    except NotRead as error:
+        return Unread(start, end, str(error))
+    return Output(start, end, _shown(value))
+
+
+def _shown(value: Expression) -> Expression:
+    match value:
+        case Call(name, (shown,)) if name.lower() in _SHOWING:
+            return shown
+    return value
+
+
+@frozen
+class _Statements:
+    """Reads the statements of a block."""
+
+    _tokens: Tokens
+    _places: Sequence[tuple[int, int]]
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the statements. What follows one that can't be read is not read, either."""
+        while not self._tokens.accept_end():
+            first = self._tokens.position
+            try:
+                yield from self._statement(first)
+            except NotRead as error:
+                yield Unread(self._places[first][0], self._places[-1][1], str(error))
+                return
+
+    def _statement(self, first: int) -> Iterator[Part]:
+        word, start = self._tokens.take("word").text, self._places[first][0]
+        read = _Expressions(self._tokens)
+        statement = _STATEMENTS.get(word.lower())
+        if statement is not None:
+            make = statement(read)
+            yield make(start, self._end())
+            return
+        value = read.call(word)
+        match value:
+            case Call(name, (shown,)) if name.lower() in _SHOWING:
+                yield Output(start, self._end(), shown)
+            case Call(name, arguments):
+                yield Opaque(start, self._end(), name, arguments)
+            case _:
+                raise NotRead(f"`{word}` is no statement.")
+
+    def _end(self) -> int:
+        return self._places[self._tokens.position - 1][1]
+
+
+_Maker: TypeAlias = Callable[[int, int], Part]
+
+
+def _set(read: _Expressions) -> _Maker:
+    name = read.tokens.take("variable").text
+    read.tokens.take("mark", "=")
+    value = read.condition()
+    return lambda start, end: Assignment(start, end, name, value)
+
+
+def _var(read: _Expressions) -> _Maker:
+    names = [read.tokens.take("variable").text]
+    while read.tokens.accept("mark", ","):
+        names.append(read.tokens.take("variable").text)
+    return lambda start, end: Opaque(start, end, "VAR", tuple(Path((name,)) for name in names))
+
+
+def _if(read: _Expressions) -> _Maker:
+    test = read.condition()
+    read.take_word("then")
+    dividers = frozenset({"ELSEIF", "ELSE"})
+    build = as_condition(test)
+    return lambda start, end: Opening(start, end, "ENDIF", build, dividers, final="ELSE")
+
+
+def _elseif(read: _Expressions) -> _Maker:
+    test = read.condition()
+    read.take_word("then")
+    return lambda start, end: Divider(start, end, "ELSEIF", test)
+
+
+def _else(_: _Expressions) -> _Maker:
+    return lambda start, end: Divider(start, end, "ELSE")
+
+
+def _endif(_: _Expressions) -> _Maker:
+    return lambda start, end: Closing(start, end, "ENDIF")
+
+
+def _for(read: _Expressions) -> _Maker:
+    name = read.tokens.take("variable").text
+    read.tokens.take("mark", "=")
+    first = read.value()
+    direction = read.take_word("to", "downto")
+    last = read.value()
+    read.take_word("do")
+    build = loop_builder((name,), Operation("range", (first, last)), ((direction, Literal(None)),))
+    return lambda start, end: Opening(start, end, "NEXT", build)
+
+
+def _next(read: _Expressions) -> _Maker:
+    read.tokens.accept("variable")
+    return lambda start, end: Closing(start, end, "NEXT")
+
+
+_STATEMENTS: Mapping[str, Callable[[_Expressions], _Maker]] = {
+    "else": _else,
+    "elseif": _elseif,
+    "endif": _endif,
+    "for": _for,
+    "if": _if,
+    "next": _next,
+    "set": _set,
+    "var": _var,
+}
+
+
+@frozen
+class _Expressions:
+    """Reads the expressions in a block."""
+
+    tokens: Tokens
+
+    def condition(self) -> Expression:
+        """Return a test, or a value. `AND` binds more strongly than `OR`."""
+        return self._chain(self._conjunction, "or")
+
+    def take_word(self, *words: str) -> str:
+        """Read one of the words, in any case, and return it in small letters."""
+        word = self._accept_word(*words)
+        if word is None:
+            raise NotRead(f"`{' or '.join(words).upper()}` is missing.")
+        return word
+
+    def value(self) -> Expression:
+        """Return a value without operators."""
+        tokens = self.tokens
+        if variable := tokens.accept("variable"):
+            return Path((variable.text,))
+        if text := tokens.accept("text"):
+            quote = text.text[0]
+            return Literal(text.text[1:-1].replace(quote * 2, quote))
+        if number := tokens.accept("number"):
+            return Literal(float(number.text) if "." in number.text else int(number.text))
+        if attribute := tokens.accept("attribute"):
+            return Path((attribute.text[1:-1].strip(),))
+        if word := tokens.accept("word"):
+            return self.call(word.text)
+        tokens.enter()
+        if not tokens.accept("mark", "("):
+            raise tokens.refuse()
+        found = self.condition()
+        tokens.take("mark", ")")
+        tokens.leave()
+        return found
+
+    def call(self, name: str) -> Expression:
+        """Return the call of a function, whose name is read, or the attribute with this name."""
+        if not self.tokens.accept("mark", "("):
+            if name.lower() in {"true", "false"}:
+                return Literal(value=name.lower() == "true")
+            return Path((name,))
+        self.tokens.enter()
+        arguments: list[Expression] = []
+        while not self.tokens.accept("mark", ")"):
+            if arguments:
+                self.tokens.take("mark", ",")
+            arguments.append(self.condition())
+        self.tokens.leave()
+        if name.lower() == "attributevalue":
+            match arguments:
+                case [Literal(str() as attribute)]:
+                    return Path((attribute,))
+        return Call(name, tuple(arguments))
+
+    def _conjunction(self) -> Expression:
+        return self._chain(self._negation, "and")
+
+    def _chain(self, read: Callable[[], Expression], operator: str) -> Expression:
+        found = read()
+        while self._accept_word(operator):
+            self.tokens.count_operator()
+            found = Operation(operator, (found, read()))
+        return found
+
+    def _negation(self) -> Expression:
+        if not self._accept_word("not"):
+            return self._comparison()
+        self.tokens.enter()
+        found = Operation("not", (self._negation(),))
+        self.tokens.leave()
+        return found
+
+    def _comparison(self) -> Expression:
+        left = self.value()
+        operator = self.tokens.accept("mark", *_COMPARISONS)
+        return left if operator is None else Operation(operator.text, (left, self.value()))
+
+    def _accept_word(self, *words: str) -> str | None:
+        token = self.tokens.peek()
+        if token.kind != "word" or token.text.lower() not in words:
+            return None
+        self.tokens.skip()
+        return token.text.lower()

@@ -1,0 +1,173 @@
+"""Blocks: the tree of a text from the tags that begin, divide and end them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from attrs import define, evolve, field, frozen
+
+from .tree import Branch, Condition, Expression, Loop, Node, Opaque, Unread
+
+MAX_DEPTH = 100
+"""Blocks in one another. Ruby's Liquid has the same limit."""
+
+
+@frozen
+class Opening:
+    """A tag that begins a block. `build` returns the node of the complete block.
+
+    `dividers` are the words of the tags that can divide it, and `end` is the word of its last tag.
+    """
+
+    start: int
+    end: int
+    last: str
+    build: Builder
+    dividers: frozenset[str] = frozenset()
+    final: str | None = None
+    """The divider after which the block can't be divided."""
+
+
+@frozen
+class Divider:
+    """A tag that divides a block, such as `else`. `test` is that of its branch."""
+
+    start: int
+    end: int
+    word: str
+    test: Expression | None = None
+
+
+@frozen
+class Closing:
+    """A tag that ends a block."""
+
+    start: int
+    end: int
+    word: str
+
+
+Part: TypeAlias = Node | Opening | Divider | Closing
+"""What a language reads one tag as."""
+
+Builder: TypeAlias = Callable[[int, int, Sequence[Branch]], Node]
+"""Returns the node of a block from its place and its branches. The first one has no test."""
+
+
+@define
+class _Block:
+    """A block that has no end yet."""
+
+    opening: Opening
+    branches: list[Branch] = field(factory=list)
+    divider: Divider | None = None
+    nodes: list[Node] = field(factory=list)
+
+    def can_be_divided_by(self, word: str) -> bool:
+        is_final = self.divider is not None and self.divider.word == self.opening.final
+        return word in self.opening.dividers and not is_final
+
+    def divide(self, divider: Divider) -> None:
+        self._end_branch()
+        self.divider = divider
+
+    def build(self, end: int) -> Node:
+        self._end_branch()
+        return self.opening.build(self.opening.start, end, self.branches)
+
+    def all_nodes(self) -> list[Node]:
+        self._end_branch()
+        return [node for branch in self.branches for node in branch.nodes]
+
+    def _end_branch(self) -> None:
+        tag = self.divider or self.opening
+        test = None if self.divider is None else self.divider.test
+        self.branches.append(Branch(tag.start, tag.end, test, tuple(self.nodes)))
+        self.nodes = []
+
+
+def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
+    """Return the nodes of the parts, with a node for each complete block.
+
+    A tag without its block, and a block without its end, are `Unread`. The nodes in it stay.
+    """
+    nodes: list[Node] = []
+    blocks: list[_Block] = []
+    for part in parts:
+        current = blocks[-1].nodes if blocks else nodes
+        match part:
+            case Opening() if len(blocks) < MAX_DEPTH:
+                blocks.append(_Block(part))
+            case Opening(start, end):
+                current.append(Unread(start, end, "The blocks are nested too deeply."))
+            case Divider(start, end, word):
+                if blocks and blocks[-1].can_be_divided_by(word):
+                    blocks[-1].divide(part)
+                else:
+                    reason = f"`{word}` has no block that it can divide."
+                    current.append(Unread(start, end, reason, is_alone=True))
+            case Closing(start, end, word):
+                if blocks and word == blocks[-1].opening.last:
+                    block = blocks.pop()
+                    (blocks[-1].nodes if blocks else nodes).append(block.build(end))
+                else:
+                    expected = f": `{blocks[-1].opening.last}` is missing" if blocks else ""
+                    reason = f"`{word}` ends no block{expected}."
+                    current.append(Unread(start, end, reason, is_alone=True))
+            case _:
+                current.append(part)
+    while blocks:
+        block = blocks.pop()
+        opening, outer = block.opening, blocks[-1].nodes if blocks else nodes
+        reason = f"This block has no `{opening.last}`."
+        outer.append(Unread(opening.start, opening.end, reason, is_alone=True))
+        outer += block.all_nodes()
+    return tuple(nodes)
+
+
+def as_condition(test: Expression) -> Builder:
+    """Return the builder of a condition whose first test is this one."""
+
+    def build(start: int, end: int, branches: Sequence[Branch]) -> Condition:
+        first, *others = branches
+        return Condition(start, end, (evolve(first, test=test), *others))
+
+    return build
+
+
+def opaque_block(
+    start: int,
+    end: int,
+    word: str,
+    arguments: tuple[Expression, ...] = (),
+    named: tuple[tuple[str, Expression], ...] = (),
+) -> Opening:
+    """Return the beginning of a block that is not read further, until `end` and its word."""
+
+    def build(start: int, end: int, branches: Sequence[Branch]) -> Opaque:
+        nodes = tuple(node for branch in branches for node in branch.nodes)
+        return Opaque(start, end, word, arguments, named, nodes)
+
+    return Opening(start, end, f"end{word}", build, frozenset({"else"}))
+
+
+def loop_builder(
+    variables: tuple[str, ...],
+    items: Expression,
+    options: tuple[tuple[str, Expression], ...] = (),
+) -> Builder:
+    """Return the builder of a loop, whose second branch is shown if there are no items."""
+
+    def build(start: int, end: int, branches: Sequence[Branch]) -> Loop:
+        return Loop(
+            start=start,
+            end=end,
+            items=items,
+            variables=variables,
+            options=options,
+            nodes=branches[0].nodes,
+            otherwise=branches[-1].nodes if len(branches) > 1 else (),
+        )
+
+    return build

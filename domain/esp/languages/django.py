@@ -1,0 +1,348 @@
+"""Django's template language: https://docs.djangoproject.com/en/5.2/ref/templates/language/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from attrs import define, field, frozen
+
+from .blocks import (
+    Closing,
+    Divider,
+    Opening,
+    Part,
+    as_condition,
+    build_tree,
+    loop_builder,
+    opaque_block,
+)
+from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead
+from .tree import (
+    Comment,
+    Expression,
+    Filter,
+    Filtered,
+    Literal,
+    Node,
+    Opaque,
+    Operation,
+    Output,
+    Path,
+    Raw,
+    Text,
+    Unread,
+)
+
+_OPENING = re.compile(r"\{(?:%|\{|#)")
+_ENDS = {"{%": "%}", "{{": "}}", "{#": "#}"}
+_TEXT = r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')"""
+_OPERAND = rf"(?:_\({_TEXT}\)|{_TEXT}|[\w.]+|[-+.]?\d[\d.e]*)"
+_VALUE = re.compile(_OPERAND, re.DOTALL)
+_FILTER = re.compile(rf"\s*\|\s*(?P<name>\w+)(?::(?P<argument>{_OPERAND}))?", re.DOTALL)
+_WORD = re.compile(rf"""(?:[^\s'"]*(?:{_TEXT}[^\s'"]*)+|\S+)""", re.DOTALL)
+"""A part of a tag: white space divides it, except in texts."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e\d+)?", re.ASCII)
+_LITERALS: Mapping[str, bool | None] = {"True": True, "False": False, "None": None}
+_BLANK = re.compile(rf":\s+{_OPERAND}", re.DOTALL)
+BLANK_AFTER_COLON = "Django reads no blank after the colon of a filter."
+_SHOWN = 40
+"""The characters of code that a message shows."""
+_VARIABLE_SEPARATOR = re.compile(r" *, *")
+_ARGUMENT = re.compile(r"(?:(?P<name>\w+)=)?(?P<value>.+)", re.DOTALL)
+
+
+@frozen(kw_only=True)
+class DjangoWords:
+    """The tags that an ESP adds: `blocks` are those that have an end."""
+
+    blocks: frozenset[str] = frozenset()
+
+
+def read_django(text: str, words: DjangoWords = DjangoWords()) -> tuple[Node, ...]:
+    """Return the tree of the text."""
+    return build_tree(_Reader(text, words).parts())
+
+
+@frozen
+class _Tag:
+    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word."""
+
+    start: int
+    end: int
+    word: str
+    code: str
+    arguments: tuple[str, ...]
+
+
+@define
+class _Reader:
+    _text: str
+    _words: DjangoWords
+    _open_until: dict[str, int] = field(factory=dict)
+    """By the end of a tag, the end of the line that does not have it."""
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the text, in order."""
+        offset = 0
+        while (tag := next(self._tags(offset), None)) is not None:
+            opening, start, end = tag
+            if start > offset:
+                yield Text(offset, start)
+            part = self._tag(opening, start, end)
+            yield part
+            offset = part.end
+        if offset < len(self._text):
+            yield Text(offset, len(self._text))
+
+    def _tags(self, offset: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the opening and the place of each tag. Tags end on their line; others are text."""
+        while (opening := _OPENING.search(self._text, offset)) is not None:
+            start = opening.start()
+            end = self._find_end(_ENDS[opening[0]], start + 2)
+            offset = start + 1 if end is None else end
+            if end is not None:
+                yield opening[0], start, end
+
+    def _find_end(self, delimiter: str, offset: int) -> int | None:
+        if offset < self._open_until.get(delimiter, 0):
+            return None
+        line_end = self._text.find("\n", offset)
+        line_end = len(self._text) if line_end < 0 else line_end
+        found = self._text.find(delimiter, offset, line_end)
+        if found < 0:
+            self._open_until[delimiter] = line_end
+            return None
+        return found + 2
+
+    def _tag(self, opening: str, start: int, end: int) -> Part:
+        if opening == "{#":
+            return Comment(start, end)
+        code = self._text[start + 2 : end - 2].strip()
+        try:
+            if opening == "{{":
+                return Output(start, end, read_value(code))
+            return self._statement(start, end, code)
+        except NotRead as error:
+            return Unread(start, end, str(error))
+
+    def _statement(self, start: int, end: int, code: str) -> Part:
+        if not code:
+            raise NotRead("This tag is empty.")
+        words = _WORD.findall(code)
+        word = code.split(maxsplit=1)[0]
+        if word.startswith("-"):
+            raise NotRead("Django has no `{%-`. Write `{%`.")
+        tag = _Tag(start, end, word, code, tuple(words[1:]))
+        if word == "verbatim":
+            return self._verbatim(tag)
+        if word == "comment":
+            return self._comment(tag)
+        if word in self._words.blocks:
+            return opaque_block(start, end, word, _values(tag))
+        return _TAGS.get(word, _opaque)(tag)
+
+    def _verbatim(self, tag: _Tag) -> Node:
+        last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
+        found = last.search(self._text, tag.end)
+        if found is None:
+            return Unread(tag.start, len(self._text), f"This block has no `end{tag.code}`.")
+        return Raw(tag.start, found.end(), tag.end, found.start())
+
+    def _comment(self, tag: _Tag) -> Node:
+        for opening, start, end in self._tags(tag.end):
+            if opening == "{%" and self._text[start + 2 : end - 2].strip() == "endcomment":
+                return Comment(tag.start, end)
+        return Unread(tag.start, len(self._text), "This block has no `endcomment`.")
+
+
+def read_value(code: str) -> Expression:
+    """Return a value with its filters. Raises: NotRead."""
+    found = _VALUE.match(code)
+    if found is None:
+        raise NotRead(f"`{code[:_SHOWN]}` is no value." if code else "This tag is empty.")
+    value, filters, offset = _operand(found[0]), [], found.end()
+    while offset < len(code):
+        found = _FILTER.match(code, offset)
+        if found is None and _BLANK.match(code, offset):
+            raise NotRead(BLANK_AFTER_COLON)
+        if found is None:
+            raise NotRead(f"`{code[offset : offset + _SHOWN]}` is not expected here.")
+        argument = found["argument"]
+        filters.append(Filter(found["name"], () if argument is None else (_operand(argument),)))
+        offset = found.end()
+    return Filtered(value, tuple(filters)) if filters else value
+
+
+def _operand(code: str) -> Expression:
+    text = code[2:-1] if code.startswith("_(") else code
+    if text[0] in "\"'":
+        quote = text[0]
+        return Literal(text[1:-1].replace(f"\\{quote}", quote).replace("\\\\", "\\"))
+    if _NUMBER.fullmatch(code) and not code.endswith("."):
+        return Literal(float(code) if {"."} & {*code} or "e" in code else int(code))
+    if code in _LITERALS:
+        return Literal(_LITERALS[code])
+    if code.startswith("_") or "._" in code:
+        raise NotRead(f"A name can't begin with an underscore: `{code[:_SHOWN]}`.")
+    return Path(tuple(int(each) if each.isdecimal() else each for each in code.split(".")))
+
+
+def _if(tag: _Tag) -> Opening:
+    build = as_condition(_Test(tag.arguments).read())
+    return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}), final="else")
+
+
+def _elif(tag: _Tag) -> Divider:
+    return Divider(tag.start, tag.end, tag.word, _Test(tag.arguments).read())
+
+
+def _bare(tag: _Tag) -> Part:
+    """Read a tag without arguments: a divider, or the end of a block."""
+    if tag.arguments:
+        raise NotRead(f"`{tag.word}` is alone in its tag.")
+    if tag.word == "endif":
+        return Closing(tag.start, tag.end, tag.word)
+    return Divider(tag.start, tag.end, tag.word)
+
+
+def _for(tag: _Tag) -> Opening:
+    words = [*tag.arguments]
+    is_reversed = words[-1:] == ["reversed"]
+    words = words[:-1] if is_reversed else words
+    if len(words) < 3 or words[-2] != "in":
+        raise NotRead("Write `for NAME in LIST`.")
+    variables = tuple(_VARIABLE_SEPARATOR.split(" ".join(words[:-2])))
+    if not all(variables) or any(set(each) & set(" \"'|") for each in variables):
+        raise NotRead("Write `for NAME in LIST`, with names that are separated by commas.")
+    options = (("reversed", Literal(value=True)),) if is_reversed else ()
+    build = loop_builder(variables, read_value(words[-1]), options)
+    return Opening(tag.start, tag.end, "endfor", build, frozenset({"empty"}), final="empty")
+
+
+def _with(tag: _Tag) -> Opening:
+    words = tag.arguments
+    if len(words) == 3 and words[1] == "as":
+        named = [(words[2], read_value(words[0]))]
+    else:
+        found = [_ARGUMENT.fullmatch(each) for each in words]
+        named = [
+            (each["name"], read_value(each["value"])) for each in found if each and each["name"]
+        ]
+        if not named or len(named) != len(words):
+            raise NotRead("Write `with NAME=VALUE`.")
+    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
+
+
+def _autoescape(tag: _Tag) -> Opening:
+    if tag.arguments not in {("on",), ("off",)}:
+        raise NotRead("Write `autoescape on` or `autoescape off`.")
+    return _block(tag)
+
+
+def _now(tag: _Tag) -> Opaque:
+    if len(tag.arguments) != 1:
+        raise NotRead("Write `now` with one format.")
+    return Opaque(tag.start, tag.end, tag.word, _values(tag))
+
+
+def _block(tag: _Tag) -> Opening:
+    return opaque_block(tag.start, tag.end, tag.word, _values(tag))
+
+
+def _opaque(tag: _Tag) -> Part:
+    if tag.word.startswith("end"):
+        return Closing(tag.start, tag.end, tag.word)
+    return Opaque(tag.start, tag.end, tag.word, _values(tag))
+
+
+def _values(tag: _Tag) -> tuple[Expression, ...]:
+    """Return the values in a tag whose syntax is not known, as far as they can be read."""
+    found: list[Expression] = []
+    for each in tag.arguments:
+        match = _ARGUMENT.fullmatch(each)
+        with suppress(NotRead):
+            found.append(read_value(match["value"] if match else each))
+    return tuple(found)
+
+
+_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+    "autoescape": _autoescape,
+    "block": _block,
+    "elif": _elif,
+    "else": _bare,
+    "empty": _bare,
+    "endif": _bare,
+    "filter": _block,
+    "for": _for,
+    "if": _if,
+    "ifchanged": _block,
+    "now": _now,
+    "spaceless": _block,
+    "with": _with,
+}
+
+_POWERS = {"or": 6, "and": 7, "in": 9, "not in": 9} | dict.fromkeys(
+    ("is", "is not", "==", "!=", "<", "<=", ">", ">="), 10
+)
+"""How strongly the operators bind. `not` binds with 8."""
+_POWER_OF_NOT = 8
+
+
+@define
+class _Test:
+    """Reads the test of an `if` from its words, as `django.template.smartif` does."""
+
+    _words: Sequence[str]
+    _next: int = 0
+    _depth: int = 0
+    _operators: int = 0
+
+    def read(self) -> Expression:
+        """Return the test. Raises: NotRead."""
+        found = self._expression(0)
+        if self._next < len(self._words):
+            raise NotRead(f"`{self._words[self._next][:_SHOWN]}` is not expected here.")
+        return found
+
+    def _expression(self, power: int) -> Expression:
+        left = self._first()
+        while (operator := self._operator()) and power < _POWERS[operator]:
+            self._next += len(operator.split())
+            self._operators += 1
+            if self._operators > MAX_OPERATORS:
+                raise NotRead(f"The test has more than {MAX_OPERATORS} operators.")
+            left = _operation(operator, left, self._expression(_POWERS[operator]))
+        return left
+
+    def _first(self) -> Expression:
+        if self._next == len(self._words):
+            raise NotRead("The test ends where a value is expected.")
+        word = self._words[self._next]
+        self._next += 1
+        if word != "not":
+            if word in _POWERS:
+                raise NotRead(f"There is `{word}` where a value is expected.")
+            return read_value(word)
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise NotRead("The expression is nested too deeply.")
+        operand = self._expression(_POWER_OF_NOT)
+        self._depth -= 1
+        return Operation("not", (operand,))
+
+    def _operator(self) -> str | None:
+        """Return the operator at this place, which can have two words."""
+        pair = " ".join(self._words[self._next : self._next + 2])
+        if pair in _POWERS:
+            return pair
+        word = pair.partition(" ")[0]
+        return word if word in _POWERS else None
+
+
+def _operation(operator: str, left: Expression, right: Expression) -> Expression:
+    if operator in {"in", "not in"}:
+        found = Operation("contains", (right, left))
+        return found if operator == "in" else Operation("not", (found,))
+    return Operation(operator, (left, right))

@@ -1,0 +1,128 @@
+"""What the readers of expressions share: tokens from left to right, and the errors in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from attrs import define, frozen
+
+MAX_DEPTH = 30
+"""Parts of an expression in one another, such as parentheses. Readers are recursive."""
+MAX_OPERATORS = 100
+"""Operators in an expression, whose tree can be as deep."""
+
+
+class NotRead(Exception):
+    """An expression, or a tag, is not in the language. The message is a sentence."""
+
+
+@frozen
+class Token:
+    """A part of an expression. `kind` is the name of its group in the pattern of the language."""
+
+    kind: str
+    text: str
+
+
+END = Token("end", "")
+
+
+def tokenize(code: str, pattern: re.Pattern[str]) -> Iterator[Token]:
+    """Yield the tokens that the pattern matches one after the other, without white space.
+
+    Raises: NotRead at the first character at which it does not match.
+    """
+    offset = len(code) - len(code.lstrip())
+    while offset < len(code):
+        match = pattern.match(code, offset)
+        if match is None:
+            raise NotRead(_unexpected(code[offset]))
+        kind = match.lastgroup or ""
+        yield Token(kind, match[kind])
+        offset = match.end()
+
+
+def _unexpected(character: str) -> str:
+    if character in "\"'":
+        return f"The text that begins with {character} does not end."
+    return f"`{character}` is not expected here."
+
+
+@define
+class Tokens:
+    """The tokens of an expression that are not read yet."""
+
+    _all: Sequence[Token]
+    _next: int = 0
+    _depth: int = 0
+    _operators: int = 0
+
+    @property
+    def position(self) -> int:
+        """The number of tokens that are read."""
+        return self._next
+
+    def peek(self, ahead: int = 0) -> Token:
+        """Return the next token, or one after it, or `END`."""
+        index = self._next + ahead
+        return self._all[index] if index < len(self._all) else END
+
+    def take(self, kind: str, *texts: str) -> Token:
+        """Read the next token, which must be of this kind, and one of the texts, if there are any.
+
+        Raises: NotRead if it is another one.
+        """
+        found = self.accept(kind, *texts)
+        if found is None:
+            wanted = " or ".join(f"`{each}`" for each in texts) or f"a {kind}"
+            raise NotRead(f"{self._found()} where {wanted} is expected.")
+        return found
+
+    def accept(self, kind: str, *texts: str) -> Token | None:
+        """Read the next token if it is of this kind, and one of the texts, if there are any."""
+        token = self.peek()
+        if token.kind != kind or (texts and token.text not in texts):
+            return None
+        self._next += 1
+        return token
+
+    def accept_end(self) -> bool:
+        """Return whether there are no more tokens."""
+        return self.peek() is END
+
+    def skip(self) -> None:
+        """Leave out the next token."""
+        self._next += 1
+
+    def require_end(self) -> None:
+        """Require that there are no more tokens. Raises: NotRead if there are."""
+        if self.peek() is not END:
+            raise NotRead(f"{self._found()} after the expression.")
+
+    def refuse(self) -> NotRead:
+        """Return the error about the next token."""
+        return NotRead(f"{self._found()} where a value is expected.")
+
+    def enter(self) -> None:
+        """Begin a part in another one, such as one in parentheses.
+
+        Raises: NotRead if it is nested too deeply.
+        """
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise NotRead("The expression is nested too deeply.")
+
+    def leave(self) -> None:
+        """End the part."""
+        self._depth -= 1
+
+    def count_operator(self) -> None:
+        """Count an operator. Raises: NotRead if there are too many."""
+        self._operators += 1
+        if self._operators > MAX_OPERATORS:
+            raise NotRead(f"The expression has more than {MAX_OPERATORS} operators.")
+
+    def _found(self) -> str:
+        token = self.peek()
+        return "The code ends" if token is END else f"There is `{token.text}`"

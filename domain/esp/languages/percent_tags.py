@@ -1,0 +1,142 @@
+"""The percent tags of ActiveCampaign: https://help.activecampaign.com/hc/en-us/articles/220709307.
+
+A tag is `%NAME%`, and conditions are `%IF $NAME == 'value'%`, `%ELSEIF …%`, `%ELSE%` and `%/IF%`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from .blocks import Closing, Divider, Opening, Part, as_condition, build_tree
+from .expressions import NotRead, Token, Tokens, tokenize
+from .tree import (
+    Call,
+    Expression,
+    Filter,
+    Filtered,
+    Literal,
+    Node,
+    Operation,
+    Output,
+    Path,
+    Text,
+    Unread,
+)
+
+_TAG = re.compile(
+    r"""%(?:
+      (?P<condition>(?:ELSE\ ?)?IF)\s(?P<test>[^%\n]{1,500})
+    | (?P<divider>ELSE|ENDIF|/IF)
+    | (?P<name>[A-Z0-9_][A-Z0-9_-]{0,99})(?:\|(?P<default>[^%\n<>"]{0,100}))?
+    )%""",
+    re.VERBOSE | re.ASCII,
+)
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<text>'[^']*+'|"[^"]*+")
+    | (?P<name>\$[A-Z0-9_-]+)
+    | (?P<number>-?[0-9]+(?:\.[0-9]+)?)
+    | (?P<word>[A-Za-z_]\w*)
+    | (?P<mark>==|!=|>=|<=|&&|\|\||[<>!(),])
+    )\s*""",
+    re.ASCII | re.VERBOSE,
+)
+_OPERATORS = {"&&": "and", "||": "or"}
+
+
+def read_percent_tags(text: str) -> tuple[Node, ...]:
+    """Return the tree of the text. A path has one part: the name of the tag."""
+    return build_tree(_parts(text))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    offset = 0
+    for tag in _TAG.finditer(text):
+        if tag.start() > offset:
+            yield Text(offset, tag.start())
+        try:
+            yield _part(tag)
+        except NotRead as error:
+            yield Unread(*tag.span(), str(error))
+        offset = tag.end()
+    if offset < len(text):
+        yield Text(offset, len(text))
+
+
+def _part(tag: re.Match[str]) -> Part:
+    start, end = tag.span()
+    if tag["condition"] is not None:
+        test = _Test(Tokens(list(tokenize(tag["test"], _TOKEN)))).read()
+        if tag["condition"] != "IF":
+            return Divider(start, end, "ELSEIF", test)
+        dividers = frozenset({"ELSEIF", "ELSE"})
+        return Opening(start, end, "/IF", as_condition(test), dividers, final="ELSE")
+    if tag["divider"] == "ELSE":
+        return Divider(start, end, "ELSE")
+    if tag["divider"] is not None:
+        return Closing(start, end, "/IF")
+    value = Path((tag["name"],))
+    if tag["default"] is None:
+        return Output(start, end, value)
+    return Output(start, end, Filtered(value, (Filter("default", (Literal(tag["default"]),)),)))
+
+
+@frozen
+class _Test:
+    """Reads the test of a condition. `&&` binds more strongly than `||`."""
+
+    _tokens: Tokens
+
+    def read(self) -> Expression:
+        """Return the test, which is all of the code. Raises: NotRead."""
+        found = self._chain(self._conjunction, "||")
+        self._tokens.require_end()
+        return found
+
+    def _conjunction(self) -> Expression:
+        return self._chain(self._comparison, "&&")
+
+    def _chain(self, read: Callable[[], Expression], operator: str) -> Expression:
+        found = read()
+        while self._tokens.accept("mark", operator):
+            self._tokens.count_operator()
+            found = Operation(_OPERATORS[operator], (found, read()))
+        return found
+
+    def _comparison(self) -> Expression:
+        left = self._value()
+        operator = self._tokens.accept("mark", "==", "!=", "<", "<=", ">", ">=")
+        return left if operator is None else Operation(operator.text, (left, self._value()))
+
+    def _value(self) -> Expression:
+        tokens = self._tokens
+        if text := tokens.accept("text"):
+            return Literal(text.text[1:-1])
+        if name := tokens.accept("name"):
+            return Path((name.text[1:],))
+        if number := tokens.accept("number"):
+            return Literal(float(number.text) if "." in number.text else int(number.text))
+        tokens.enter()
+        if tokens.accept("mark", "!"):
+            found: Expression = Operation("not", (self._value(),))
+        elif tokens.accept("mark", "("):
+            found = self._chain(self._conjunction, "||")
+            tokens.take("mark", ")")
+        elif tokens.peek(1) == Token("mark", "("):
+            found = self._call()
+        else:
+            raise tokens.refuse()
+        tokens.leave()
+        return found
+
+    def _call(self) -> Expression:
+        name = self._tokens.take("word").text
+        self._tokens.take("mark", "(")
+        arguments = [self._value()]
+        while self._tokens.accept("mark", ","):
+            arguments.append(self._value())
+        self._tokens.take("mark", ")")
+        return Call(name, tuple(arguments))

@@ -1,0 +1,353 @@
+"""The template language of pongo2, which Brevo uses: https://github.com/flosch/pongo2.
+
+It has Django's tags, with another grammar of expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import define, frozen
+
+from .blocks import (
+    Closing,
+    Divider,
+    Opening,
+    Part,
+    as_condition,
+    build_tree,
+    loop_builder,
+    opaque_block,
+)
+from .expressions import NotRead, Token, Tokens
+from .tree import (
+    Assignment,
+    Call,
+    Comment,
+    Expression,
+    Filter,
+    Filtered,
+    Literal,
+    Node,
+    Opaque,
+    Operation,
+    Output,
+    Path,
+    Raw,
+    Text,
+    Unread,
+)
+
+_OPENING = re.compile(r"\{(?:%|\{|#)")
+_VERBATIM, _END_OF_VERBATIM = "{% verbatim %}", "{% endverbatim %}"
+_END_OF_COMMENT = re.compile(r"\{%-?[ \r\t]*endcomment[ \r\t]*-?%\}")
+_TOKEN = re.compile(
+    r"""[ \r\t]*(?:
+      (?P<text>"(?>(?:[^"\\\n]|\\["\\])*)"|'(?>(?:[^'\\\n]|\\["\\])*)')
+    | (?P<keyword>(?:in|and|or|not|true|false|as|export)(?!\w))
+    | (?P<name>[0-9]*[A-Za-z_]\w*)
+    | (?P<number>[0-9]+)
+    | (?P<end>-?(?:%\}|\}\}))
+    | (?P<mark>==|>=|<=|&&|\|\||!=|<>|\{[{%]-?|[()+\-*<>/^,.!|:=%])
+    )""",
+    re.ASCII | re.VERBOSE,
+)
+_OPERATORS = {"&&": "and", "||": "or", "<>": "!="}
+
+
+def read_pongo2(text: str) -> tuple[Node, ...]:
+    """Return the tree of the text."""
+    return build_tree(_Reader(text).parts())
+
+
+@frozen
+class _Tag:
+    """A tag `{% word … %}`, and what reads the rest of it."""
+
+    start: int
+    end: int
+    word: str
+    expressions: _Expressions
+
+
+@define
+class _Reader:
+    _text: str
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the text, in order."""
+        text, offset = self._text, 0
+        while (opening := _OPENING.search(text, offset)) is not None:
+            start = opening.start()
+            if start > offset:
+                yield Text(offset, start)
+            part: Part
+            if text.startswith(_VERBATIM, start):
+                part = self._verbatim(start)
+            elif opening[0] == "{#":
+                part = self._comment(start)
+            else:
+                part = self._tag(start)
+            yield part
+            offset = part.end
+        if offset < len(text):
+            yield Text(offset, len(text))
+
+    def _verbatim(self, start: int) -> Node:
+        text_start = start + len(_VERBATIM)
+        text_end = self._text.find(_END_OF_VERBATIM, text_start)
+        if text_end < 0:
+            return Unread(start, len(self._text), f"This block has no `{_END_OF_VERBATIM}`.")
+        return Raw(start, text_end + len(_END_OF_VERBATIM), text_start, text_end)
+
+    def _comment(self, start: int) -> Node:
+        line_end = self._text.find("\n", start)
+        line_end = len(self._text) if line_end < 0 else line_end
+        end = self._text.find("#}", start + 2, line_end)
+        if end < 0:
+            return Unread(start, line_end, "This comment does not end on its line.")
+        return Comment(start, end + 2)
+
+    def _tag(self, start: int) -> Part:
+        tokens: list[Token] = []
+        offset = start + 2 + self._text.startswith("-", start + 2)
+        closing = "}}" if self._text[start + 1] == "{" else "%}"
+        while (match := _TOKEN.match(self._text, offset)) is not None:
+            offset, kind = match.end(), match.lastgroup or ""
+            if kind == "end":
+                break
+            tokens.append(Token(kind, match[kind]))
+        if match is None:
+            return Unread(start, max(offset, start + 2), _unread(self._text[offset : offset + 1]))
+        if not match[0].endswith(closing):
+            return Unread(start, offset, f"This tag ends with `{match['end']}`, not `{closing}`.")
+        expressions = _Expressions(Tokens(tokens))
+        try:
+            if closing == "}}":
+                return Output(start, offset, expressions.only())
+            word = expressions.tokens.take("name").text
+            if word == "comment":
+                return self._comment_block(start, offset)
+            return _TAGS.get(word, _opaque)(_Tag(start, offset, word, expressions))
+        except NotRead as error:
+            return Unread(start, offset, str(error))
+
+    def _comment_block(self, start: int, end: int) -> Node:
+        found = _END_OF_COMMENT.search(self._text, end)
+        if found is None:
+            return Unread(start, len(self._text), "This block has no `endcomment`.")
+        return Comment(start, found.end())
+
+
+def _unread(character: str) -> str:
+    if character == "":
+        return "This tag has no end."
+    if character == "\n":
+        return "A tag ends on its line."
+    if character in "\"'":
+        return f"The text that begins with {character} does not end, or a backslash in it is alone."
+    return f"`{character}` is not expected in a tag."
+
+
+def _if(tag: _Tag) -> Opening:
+    build = as_condition(tag.expressions.only())
+    return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}))
+
+
+def _elif(tag: _Tag) -> Divider:
+    return Divider(tag.start, tag.end, tag.word, tag.expressions.only())
+
+
+def _bare(tag: _Tag) -> Part:
+    """Read a tag without arguments: a divider, or the end of a block."""
+    if not tag.expressions.tokens.accept_end():
+        raise NotRead(f"`{tag.word}` is alone in its tag.")
+    if tag.word.startswith("end"):
+        return Closing(tag.start, tag.end, tag.word)
+    return Divider(tag.start, tag.end, tag.word)
+
+
+def _for(tag: _Tag) -> Opening:
+    tokens = tag.expressions.tokens
+    variables = [tokens.take("name").text]
+    if tokens.accept("mark", ","):
+        variables.append(tokens.take("name").text)
+    tokens.take("keyword", "in")
+    items = tag.expressions.any()
+    options: list[tuple[str, Expression]] = []
+    while len(options) < 2 and (option := tokens.accept("name")):
+        options.append((option.text, Literal(value=True)))
+    tokens.require_end()
+    build = loop_builder(tuple(variables), items, tuple(options))
+    return Opening(tag.start, tag.end, "endfor", build, frozenset({"empty"}), final="empty")
+
+
+def _with(tag: _Tag) -> Opening:
+    tokens, named = tag.expressions.tokens, []
+    while not tokens.accept_end():
+        if tokens.peek(1) == Token("mark", "="):
+            name = tokens.take("name").text
+            tokens.take("mark", "=")
+            named.append((name, tag.expressions.any()))
+        else:
+            value = tag.expressions.any()
+            tokens.take("keyword", "as")
+            named.append((tokens.take("name").text, value))
+    if not named:
+        raise NotRead("Write `with NAME=VALUE`.")
+    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
+
+
+def _set(tag: _Tag) -> Assignment:
+    name = tag.expressions.tokens.take("name").text
+    tag.expressions.tokens.take("mark", "=")
+    return Assignment(tag.start, tag.end, name, tag.expressions.only())
+
+
+def _block(tag: _Tag) -> Opening:
+    return opaque_block(tag.start, tag.end, tag.word, tag.expressions.values())
+
+
+def _opaque(tag: _Tag) -> Part:
+    if tag.word.startswith("end"):
+        return _bare(tag)
+    return Opaque(tag.start, tag.end, tag.word, tag.expressions.values())
+
+
+_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+    "autoescape": _block,
+    "elif": _elif,
+    "else": _bare,
+    "empty": _bare,
+    "filter": _block,
+    "for": _for,
+    "if": _if,
+    "ifchanged": _block,
+    "ifequal": _block,
+    "ifnotequal": _block,
+    "set": _set,
+    "spaceless": _block,
+    "with": _with,
+}
+
+
+@frozen
+class _Expressions:
+    """Reads the expressions in a tag."""
+
+    tokens: Tokens
+
+    def only(self) -> Expression:
+        """Return the expression, which is all of the code."""
+        found = self.any()
+        self.tokens.require_end()
+        return found
+
+    def values(self) -> tuple[Expression, ...]:
+        """Return the values in a tag whose syntax is not known, as far as they can be read."""
+        found: list[Expression] = []
+        while not self.tokens.accept_end():
+            try:
+                found.append(self.any())
+            except NotRead:
+                self.tokens.skip()
+        return tuple(found)
+
+    def any(self) -> Expression:
+        """Return an expression. `and` and `or` have one precedence, from right to left."""
+        left = self._relation()
+        operator = self.tokens.accept("keyword", "and", "or")
+        operator = operator or self.tokens.accept("mark", "&&", "||")
+        return left if operator is None else self._operation(operator, left, self.any)
+
+    def _relation(self) -> Expression:
+        left = self._sum()
+        if self.tokens.accept("keyword", "in"):
+            return Operation("contains", (self._sum(), left))
+        operator = self.tokens.accept("mark", "==", "!=", "<>", "<", "<=", ">", ">=")
+        return left if operator is None else self._operation(operator, left, self._relation)
+
+    def _sum(self) -> Expression:
+        sign = self.tokens.accept("mark", "+", "-")
+        negated = self.tokens.accept("mark", "!") or self.tokens.accept("keyword", "not")
+        found = self._chain(self._product, "+", "-")
+        if sign is not None and sign.text == "-":
+            found = Operation("-", (found,))
+        return Operation("not", (found,)) if negated else found
+
+    def _product(self) -> Expression:
+        return self._chain(self._power, "*", "/", "%")
+
+    def _power(self) -> Expression:
+        left = self._factor()
+        operator = self.tokens.accept("mark", "^")
+        return left if operator is None else self._operation(operator, left, self._power)
+
+    def _chain(self, read: Callable[[], Expression], *operators: str) -> Expression:
+        """Return the operands of these operators, from left to right."""
+        found = read()
+        while (operator := self.tokens.accept("mark", *operators)) is not None:
+            found = self._operation(operator, found, read)
+        return found
+
+    def _operation(
+        self, operator: Token, left: Expression, read: Callable[[], Expression]
+    ) -> Expression:
+        self.tokens.count_operator()
+        return Operation(_OPERATORS.get(operator.text, operator.text), (left, read()))
+
+    def _factor(self) -> Expression:
+        if not self.tokens.accept("mark", "("):
+            return self._filtered()
+        self.tokens.enter()
+        found = self.any()
+        self.tokens.take("mark", ")")
+        self.tokens.leave()
+        return found
+
+    def _filtered(self) -> Expression:
+        value = self._value()
+        filters: list[Filter] = []
+        while self.tokens.accept("mark", "|"):
+            name = self.tokens.take("name").text
+            has_argument = self.tokens.accept("mark", ":") is not None
+            filters.append(Filter(name, (self._value(),) if has_argument else ()))
+        return Filtered(value, tuple(filters)) if filters else value
+
+    def _value(self) -> Expression:
+        tokens = self.tokens
+        if number := tokens.accept("number"):
+            if tokens.accept("mark", "."):
+                return Literal(float(f"{number.text}.{tokens.take('number').text}"))
+            return Literal(int(number.text))
+        if text := tokens.accept("text"):
+            return Literal(text.text[1:-1].replace('\\"', '"').replace("\\\\", "\\"))
+        if word := tokens.accept("keyword", "true", "false"):
+            return Literal(value=word.text == "true")
+        if tokens.peek().kind != "name":
+            raise tokens.refuse()
+        return self._path(tokens.take("name").text)
+
+    def _path(self, name: str) -> Expression:
+        tokens, parts = self.tokens, list[str | int | Expression]([name])
+        while True:
+            if tokens.accept("mark", "."):
+                number = tokens.accept("number")
+                parts.append(tokens.take("name").text if number is None else int(number.text))
+            elif tokens.accept("mark", "("):
+                tokens.enter()
+                parts = [Call(".".join(map(str, parts)), self._arguments())]
+                tokens.leave()
+            else:
+                break
+        return parts[0] if isinstance(parts[0], Call) and len(parts) == 1 else Path(tuple(parts))
+
+    def _arguments(self) -> tuple[Expression, ...]:
+        found: list[Expression] = []
+        while not self.tokens.accept("mark", ")"):
+            found.append(self.any())
+            if not self.tokens.accept("mark", ","):
+                self.tokens.take("mark", ")")
+                break
+        return tuple(found)

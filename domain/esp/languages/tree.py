@@ -1,0 +1,199 @@
+"""The tree of a template: what each language reads into, and writes from.
+
+A node has the place of its code in the text, from `start` to `end`. What is not in the tree, such
+as trim marks and quotes, is in that code: a node that does not change is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import TypeAlias
+
+from attrs import frozen
+
+
+class Special(Enum):
+    """The values of Liquid that equal several values of other languages."""
+
+    EMPTY = "empty"
+    BLANK = "blank"
+
+
+@frozen
+class Literal:
+    """A value that is written in the code. None is null, whatever its word in the language."""
+
+    value: str | float | bool | Special | None
+
+
+@frozen
+class Path:
+    """A value of the data: its name, and the names or positions of members in it."""
+
+    parts: tuple[str | int | Expression, ...]
+
+
+@frozen
+class Filter:
+    """A filter, or a function in the form of one."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    named: tuple[tuple[str, Expression], ...] = ()
+
+
+@frozen
+class Filtered:
+    """A value after filters, in their order."""
+
+    value: Expression
+    filters: tuple[Filter, ...]
+
+
+@frozen
+class Call:
+    """The result of a function, a helper or a tag."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    named: tuple[tuple[str, Expression], ...] = ()
+
+
+@frozen
+class Operation:
+    """The result of an operator, with a name that is the same in all languages.
+
+    These are `and`, `or`, `not`, `==`, `!=`, `<`, `<=`, `>`, `>=`, `contains` (the second operand
+    is the part), `list` and `range`. Other operators have the name of their language.
+    """
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Literal | Path | Filtered | Call | Operation
+
+
+@frozen
+class Text:
+    """Text outside of tags."""
+
+    start: int
+    end: int
+
+
+@frozen
+class Output:
+    """A tag that shows a value. `is_raw` is whether the language then omits its usual escaping."""
+
+    start: int
+    end: int
+    value: Expression
+    is_raw: bool = False
+
+
+@frozen
+class Branch:
+    """The nodes after a tag, from `start` to `end`, if its test holds. `else` has no test."""
+
+    start: int
+    end: int
+    test: Expression | None
+    nodes: tuple[Node, ...]
+
+
+@frozen
+class Condition:
+    """A block that shows its first branch whose test holds."""
+
+    start: int
+    end: int
+    branches: tuple[Branch, ...]
+
+
+@frozen(kw_only=True)
+class Loop:
+    """A block that is shown for each item, with its own variables, or `otherwise` without items.
+
+    In Handlebars, a loop without a variable reads names in the item.
+    """
+
+    start: int
+    end: int
+    items: Expression
+    variables: tuple[str, ...] = ()
+    options: tuple[tuple[str, Expression], ...] = ()
+    nodes: tuple[Node, ...] = ()
+    otherwise: tuple[Node, ...] = ()
+
+
+@frozen
+class Assignment:
+    """A tag that gives a name to a value, or a block that gives it to its text."""
+
+    start: int
+    end: int
+    name: str
+    value: Expression | tuple[Node, ...]
+
+
+@frozen
+class Comment:
+    """Code that shows nothing."""
+
+    start: int
+    end: int
+
+
+@frozen
+class Raw:
+    """A part that is not read as code. Its text is from `text_start` to `text_end`."""
+
+    start: int
+    end: int
+    text_start: int
+    text_end: int
+
+
+@frozen
+class Opaque:
+    """A tag, or a block, that only the language or the ESP has. `nodes` is None without a block."""
+
+    start: int
+    end: int
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    named: tuple[tuple[str, Expression], ...] = ()
+    nodes: tuple[Node, ...] | None = None
+
+
+@frozen
+class Unread:
+    """Code that the language does not read, and why.
+
+    `is_alone` is whether the tag can be read, but not its block: another tag is missing or wrong.
+    """
+
+    start: int
+    end: int
+    reason: str
+    is_alone: bool = False
+
+
+Node: TypeAlias = Text | Output | Condition | Loop | Assignment | Comment | Raw | Opaque | Unread
+
+
+def find_unread(nodes: Iterable[Node]) -> Iterator[Unread]:
+    """Yield the code that the language does not read, in the order of the text."""
+    for node in nodes:
+        match node:
+            case Unread():
+                yield node
+            case Condition(branches=branches):
+                for branch in branches:
+                    yield from find_unread(branch.nodes)
+            case Loop():
+                yield from find_unread((*node.nodes, *node.otherwise))
+            case Assignment(value=tuple() as inner) | Opaque(nodes=tuple() as inner):
+                yield from find_unread(inner)
