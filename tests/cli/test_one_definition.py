@@ -48,7 +48,7 @@ BEFORE = {
         '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
         '%%[ SET @shop = AttributeValue("shop") ]%%'
         "Your tier: %%=v(@loyalty_tier)=%%"
-        '%%[ IF @loyalty_tier == "gold" THEN ]%%!%%[ ENDIF ]%%'
+        '%%[ IF CONCAT("=", @loyalty_tier) == CONCAT("=", "gold") THEN ]%%!%%[ ENDIF ]%%'
         " Your shop: %%=v(@shop)=%%"
     ),
 }
