@@ -1,4 +1,4 @@
-"""The options in a storage URL, such as `create` in `sqlite:fields.db?create=false`.
+"""For authors of storages: the options in a URL, such as `create` in `sqlite:PATH?create=false`.
 
 No message repeats what the URL contains, because that can be a password.
 """

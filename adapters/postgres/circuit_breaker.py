@@ -31,7 +31,9 @@ class CircuitBreaker:
     methods may be called from any thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, response_timeout: float = RESPONSE_TIMEOUT) -> None:
+        """`response_timeout`: seconds after which a check without a response opens it."""
+        self._response_timeout = response_timeout
         self._lock = Lock()
         self._check_began: float | None = None
         """When the first check without a response began."""
@@ -49,7 +51,7 @@ class CircuitBreaker:
         if began is None:
             return True
         since = max(began, self._last_response)
-        if monotonic() - since < RESPONSE_TIMEOUT:
+        if monotonic() - since < self._response_timeout:
             return True
         if self._opened is None:
             self._open(since)

@@ -118,7 +118,7 @@ def _hint(error: psycopg.Error, message: str) -> str:
     return _CHECK_SERVER if is_unreachable and _FROM_SERVER not in message else ""
 
 
-def retry_once(attempt: Callable[[], T]) -> T:
+def retry_once(attempt: Callable[[], T], pause: Callable[[float], object] = sleep) -> T:
     """Return the result of the attempt, or of a second one if the first conflicted with another.
 
     Raises: what `translated_errors` raises.
@@ -128,7 +128,7 @@ def retry_once(attempt: Callable[[], T]) -> T:
     except psycopg.Error as error:
         if not is_retryable(error):
             _raise_translated(error)
-    sleep(_RETRY_DELAY)  # The other transaction gets the locks that this one has released.
+    pause(_RETRY_DELAY)  # The other transaction gets the locks that this one has released.
     with translated_errors():
         return attempt()
 

@@ -12,7 +12,6 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.relational.api_keys import read_api_key
 from recipient_fields.adapters.row_mapping import (
     UnreadableRow,
@@ -24,6 +23,7 @@ from recipient_fields.adapters.row_mapping import (
     record_values,
     stored_key,
 )
+from recipient_fields.adapters.storage_errors import unavailable_on
 from recipient_fields.domain import (
     API,
     Author,

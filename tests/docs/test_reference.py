@@ -41,8 +41,8 @@ PACKAGES = (
     "recipient_fields.entrypoints.http",
 )
 WHOLE_MODULES = (
-    "recipient_fields.adapters.driver_errors",
     "recipient_fields.adapters.row_mapping",
+    "recipient_fields.adapters.storage_errors",
     "recipient_fields.adapters.url_options",
 )
 """Modules whose public names the page documents by `automodule`."""

@@ -51,7 +51,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),
     "storage": (
         *(f"adapters/{folder}/*.py" for folder in ("memory", "relational", "sqlite")),
-        *(f"adapters/{name}.py" for name in ("driver_errors", "row_mapping", "url_options")),
+        *(f"adapters/{name}.py" for name in ("storage_errors", "row_mapping", "url_options")),
     ),
 }
 """The mutated files. A file belongs to the first area that matches it."""

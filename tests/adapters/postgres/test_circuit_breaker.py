@@ -6,16 +6,14 @@ from time import monotonic, sleep
 
 import pytest
 
-from recipient_fields.adapters.postgres import circuit_breaker
 from recipient_fields.adapters.postgres.circuit_breaker import CircuitBreaker, CircuitOpen
 
 TIMEOUT = 0.2
 
 
 @pytest.fixture
-def breaker(monkeypatch: pytest.MonkeyPatch) -> CircuitBreaker:
-    monkeypatch.setattr(circuit_breaker, "RESPONSE_TIMEOUT", TIMEOUT)
-    return CircuitBreaker()
+def breaker() -> CircuitBreaker:
+    return CircuitBreaker(TIMEOUT)
 
 
 def test_without_a_check_it_stays_closed(breaker: CircuitBreaker) -> None:

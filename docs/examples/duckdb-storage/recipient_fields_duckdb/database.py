@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from recipient_fields.adapters.driver_errors import unavailable_on
+from recipient_fields.adapters.storage_errors import unavailable_on
 from recipient_fields.domain import StorageUnavailable, epoch_milliseconds, from_epoch_milliseconds
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection

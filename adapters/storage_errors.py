@@ -1,4 +1,4 @@
-"""Translation of driver errors to errors that the ports permit."""
+"""For authors of storages: the translation of driver errors to errors that the ports permit."""
 
 from __future__ import annotations
 
