@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from psycopg import Connection, OperationalError, ProgrammingError, capabilities, pq
 from psycopg.abc import PQGen
@@ -94,9 +94,13 @@ class DeadlineConnection(Connection[TupleRow]):
                 awaited = gen.send(ready)
                 if monotonic() >= deadline:
                     self._abandon()
-                    raise ResponseTimeout("no response in time")
                 if not ready and self.breaker is not None:  # Nothing came for CHECK_INTERVAL.
                     self._require_closed(self.breaker)
+        except (ResponseTimeout, CircuitOpen):
+            # Otherwise, a pipeline would report the closed connection when it is collected.
+            with suppress(OperationalError):
+                gen.close()
+            raise
         except StopIteration as finished:
             if self.breaker is not None:
                 self.breaker.record_response()
@@ -111,12 +115,13 @@ class DeadlineConnection(Connection[TupleRow]):
             raise
         breaker.request_check()
 
-    def _abandon(self) -> None:
+    def _abandon(self) -> NoReturn:
         # Before libpq 17, cancelling has no timeout, and would block as the statement did.
         if capabilities.has_cancel_safe():
             with suppress(OperationalError):
                 self.cancel_safe(timeout=_CANCEL_TIMEOUT)
         self.close()
+        raise ResponseTimeout("no response in time")
 
 
 class LongRunningConnection(DeadlineConnection):

@@ -51,7 +51,14 @@ class Database(RelationalDatabase):
     It translates the driver's errors, and retries a transaction once if it conflicted with another.
     """
 
-    def __init__(self, parameters: Parameters, *, pool_size: int, prepare: bool) -> None:
+    def __init__(
+        self, parameters: Parameters, *, pool_size: int, prepare: bool, has_pipelines: bool
+    ) -> None:
+        """Open the pool. `has_pipelines`: whether transactions send statements as a pipeline.
+
+        It saves round trips, but costs CPU time.
+        """
+        self._has_pipelines = has_pipelines
         options: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
@@ -104,10 +111,10 @@ class Database(RelationalDatabase):
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
         The lock has no round trip of its own. In a pipeline, a statement has a round trip only if
-        the work fetches its rows. Behind PgBouncer, there is no pipeline.
+        the work fetches its rows.
         """
         begin = _BEGIN if lock is None else (*_BEGIN, lock_statement(lock))
-        pipelined = pipelined and self._prepare
+        pipelined = pipelined and self._has_pipelines
 
         def transaction(connection: PositionedConnection) -> T:
             try:

@@ -125,6 +125,11 @@ class PostgresDialect(Dialect):
         selected = (f"{_from_json(each)} AS {each}" for each in columns)
         return f"(SELECT {', '.join(selected)} FROM {_recordset(columns)}) AS change"
 
+    def matching(self, column: str) -> str:
+        if not self._many:
+            return f"{column} = {_value(column)}"
+        return f"{column} IN (SELECT {column} FROM {_recordset([column])})"
+
     def assignments(self, *columns: str) -> str:
         return ", ".join(f"{each} = change.{each}" for each in columns)
 

@@ -185,8 +185,8 @@ class ReadCatalog(CatalogView):
             "occurred_at": occurred_at,
         }
         if changes.deleted:
-            ids = {"ids": [changes.deleted[0].id]}
-            stored = self._connection.one(POSTGRES_SQL.delete_field, {**values, **ids})
+            deleted = {**values, "id": changes.deleted[0].id}
+            stored = self._connection.one(POSTGRES_SQL.delete_field, deleted)
         else:
             columns = changed_columns(changes.updated[0])
             statement = UpdateFields(POSTGRES_SQL.update_field, tuple(columns))

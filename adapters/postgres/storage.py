@@ -71,7 +71,9 @@ class PostgresStorage(PostgresRepositories):
         parameters = parse_url(url)
         distributed = require_current(parameters)
         self.pool_size = pool_size
-        self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
+        self._database = Database(
+            parameters, pool_size=pool_size, prepare=prepare, has_pipelines=distributed
+        )
         self._transfer = Transfer(parameters, OWNED_KEYS if distributed else API_KEYS)
         super().__init__(
             self._database,

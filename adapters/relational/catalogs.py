@@ -91,9 +91,8 @@ class LockedCatalog(CatalogView):
             return AppliedChanges(changes, ())
         counters = self._newest_counters()
         self._share(planned.values, last_sequence=counters.last_sequence + len(planned.records))
-        if changes.deleted:
-            ids = {"ids": [each.id for each in changes.deleted]}
-            self._connection.execute(SQL.delete_fields, {**self._ids, **ids})
+        deleted: list[Values] = [{"id": each.id} for each in changes.deleted]
+        self._connection.store(SQL.delete_fields, deleted, self._ids)
         for statement, rows in planned.updates():
             self._connection.store(statement, rows, self._ids)
         self._connection.store(SQL.restore_fields, [*map(field_row, changes.restored)], self._ids)

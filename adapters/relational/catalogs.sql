@@ -36,7 +36,7 @@ UPDATE organizations SET fields_size = :size, measured_revision = :revision
 WHERE id = :organization_id AND revision = :revision
 
 -- delete_fields: Delete fields.
-DELETE FROM recipient_fields WHERE organization_id = :organization_id AND {any(id, :ids)}
+DELETE FROM recipient_fields WHERE organization_id = :organization_id AND {matching(id)}
 
 -- insert_fields: Insert new fields, and return their ids and keys.
 INSERT INTO recipient_fields (organization_id, {field_row()})

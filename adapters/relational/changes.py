@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, groupby
+from operator import attrgetter
 from time import time_ns
 
 from attrs import define, fields_dict, frozen
@@ -31,7 +32,7 @@ from recipient_fields.domain import (
     fold_case,
 )
 
-from ..row_mapping import CHANGING_COLUMNS, author_document, plain_values
+from ..row_mapping import author_document, plain_values
 from ..shared_values import share_values
 from .database import Connection, Row, Values, id_values, optional_instant
 from .statements import SQL, NamedStatement, Statement
@@ -101,14 +102,10 @@ class PlannedChanges:
 
     def rows(self, applied: AppliedChanges, *, first_sequence: int) -> Sequence[Values]:
         """Return the rows of the records. The created fields of the applied changes have ids."""
-        others = len(self.records) - len(applied.created)
-        field_ids = [each.row["field_id"] for each in self.records[:others]]
-        field_ids += [each.id for each in applied.created]
+        new_ids = (each.id for each in applied.created)
         return [
-            {**each.row, "field_id": field_id, "sequence": sequence}
-            for sequence, (each, field_id) in enumerate(
-                zip(self.records, field_ids, strict=True), first_sequence
-            )
+            {**each.row, "field_id": each.row["field_id"] or next(new_ids), "sequence": sequence}
+            for sequence, each in enumerate(self.records, first_sequence)
         ]
 
     def updates(self) -> Iterator[tuple[UpdateFields, list[Values]]]:
@@ -154,9 +151,23 @@ class UpdateFields(Statement):
 
 def changed_columns(update: FieldUpdate) -> Values:
     """Return the id of the field, and the new values of the columns that the change has changed."""
-    before, after = field_row(update.before), field_row(update.after)
-    changed = {each: after[each] for each in _CHANGING if after[each] != before[each]}
-    return {"id": update.after.id, **changed}
+    before, after = plain_values(update.before), plain_values(update.after)
+    changed = {each: after[each] for each in after if after[each] != before[each]}
+    if "name" in changed:
+        changed["folded_name"] = fold_case(update.after.name)
+    if update.after.allowed_values is not update.before.allowed_values:
+        changed["allowed_values"] = _allowed_values(update.after)
+    return {
+        "id": update.after.id,
+        **changed,
+        "updated_at": epoch_milliseconds(update.after.updated_at),
+        "version": update.after.version,
+    }
+
+
+def _allowed_values(field: FieldDefinition) -> str | None:
+    allowed = field.allowed_values
+    return None if allowed is None else _encode(allowed.values)
 
 
 def field_row(field: FieldDefinition) -> dict[str, object]:
@@ -165,12 +176,12 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
     Times are in milliseconds. A definition has the values of the new field, which has no id yet.
     The folded columns are those of databases that can't fold as `fold_case` does.
     """
-    allowed, created_at = field.allowed_values, epoch_milliseconds(field.created_at)
+    created_at = epoch_milliseconds(field.created_at)
     row = {
         **plain_values(field),
         "folded_name": fold_case(field.name),
         "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
-        "allowed_values": None if allowed is None else _encode(allowed.values),
+        "allowed_values": _allowed_values(field),
         "created_at": created_at,
         "updated_at": created_at,
         "version": 1,
@@ -179,9 +190,6 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
         updated_at = epoch_milliseconds(field.updated_at)
         row |= {"id": field.id, "updated_at": updated_at, "version": field.version}
     return row
-
-
-_CHANGING = (*CHANGING_COLUMNS, "folded_name")
 
 
 @define
@@ -259,11 +267,12 @@ class Counters:
         """Return the values of `store_counters`, for a catalog that is locked."""
         last_change_at = optional_instant(self.last_change_at)
         ids = id_values(organization_id=organization_id)
-        counters = {name: getattr(self, name) for name in _NAMES}
-        return {**counters, **ids, "last_change_at": last_change_at}
+        counters = zip(_NAMES, _read_counters(self), strict=True)
+        return {**dict(counters), **ids, "last_change_at": last_change_at}
 
 
 _NAMES = tuple(fields_dict(Counters))
+_read_counters = attrgetter(*_NAMES)
 
 
 def read_counters(connection: Connection, organization_id: OrganizationId) -> Counters:

@@ -162,11 +162,13 @@ def read_unchanged(
     return database.write(work, lock=lock_catalog(organization_id), seconds=seconds)
 
 
-def with_instants(table: str, row: Row, *places: int) -> Row:
+def with_instants(table: str, row: Row, *places: int) -> list[Any]:
     """Return the row of this table with times at these places, which are in milliseconds."""
+    values = list(row)
     with RowMapping(table, row[0]):
-        times = {place: optional_instant(row[place]) for place in places}
-    return tuple(times.get(place, value) for place, value in enumerate(row))
+        for place in places:
+            values[place] = optional_instant(row[place])
+    return values
 
 
 def optional_instant(milliseconds: int | None) -> datetime | None:

@@ -74,6 +74,9 @@ class Dialect(Protocol):
     def rows(self, *columns: str) -> str:
         """Return the table `change`, which has these columns of the rows of `Connection.store`."""
 
+    def matching(self, column: str) -> str:
+        """Return the condition that the column has the value of a row of `Connection.store`."""
+
     def assignments(self, *columns: str) -> str:
         """Return the assignments of columns of the table `change` to those of a field."""
 

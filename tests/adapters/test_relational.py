@@ -87,6 +87,19 @@ def test_sqlite_can_execute_the_statement(
     assert sqlite_connection.execute(f"EXPLAIN {sql}", nulls(sql)).fetchall()
 
 
+@pytest.mark.parametrize(
+    "statement", [SQL.delete_fields, UpdateFields(SQL.update_fields, ("id", "name"))], ids=name_of
+)
+def test_sqlite_finds_a_changed_field_by_its_id(
+    sqlite_connection: sqlite3.Connection, statement: Statement
+) -> None:
+    """And does not search the fields of the organization for it."""
+    sql = render(statement, SQLITE)
+    plan = sqlite_connection.execute(f"EXPLAIN QUERY PLAN {sql}", nulls(sql)).fetchall()
+    searches = [detail for *_, detail in plan if detail.startswith(("SEARCH", "SCAN recipient"))]
+    assert [each.partition("USING ")[2] for each in searches] == ["INTEGER PRIMARY KEY (rowid=?)"]
+
+
 @pytest.mark.parametrize("dialect", [POSTGRES, MANY], ids=["one", "many"])
 @pytest.mark.parametrize("statement", [*SHARED, *whole(POSTGRES_SQL), UPDATE], ids=name_of)
 def test_postgresql_can_execute_the_statement(
