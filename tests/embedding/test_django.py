@@ -50,6 +50,7 @@ def environment(database: str) -> Mapping[str, str]:
         "PGUSER": unquote(url.username or ""),
         "PGPASSWORD": unquote(url.password or ""),
         "PGDATABASE": url.path.removeprefix("/"),
+        "PGDATESTYLE": "ISO",  # Django reads no others, which the server of the tests has.
         "PYTHONWARNINGS": "error",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
