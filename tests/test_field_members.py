@@ -66,7 +66,7 @@ def test_the_names_are_split_by_who_sets_the_members() -> None:
         (RecipientField, {*NAMES, "origin", "organization_id", "version"} - {*ORIGIN_MEMBERS}),
         (Origin, {*ORIGIN_MEMBERS}),
         (FieldDocument, {*NAMES}),
-        (FieldInputs, {*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS, "version"}),
+        (FieldInputs, {*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS, "pasted", "version"}),
     ],
 )
 def test_a_class_has_the_described_members(kind: type, members: set[str]) -> None:
