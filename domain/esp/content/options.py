@@ -12,8 +12,9 @@ from ...content.warning_codes import require_strict
 from ...errors import InvalidInput, Rule, Violation, Violations
 
 MAX_LITERALS = 100
+"""The maximum number of literals. Each one is searched in the content."""
 MAX_LITERAL_LENGTH = 1_000
-"""The number of literals, and of characters in one. Each one is searched in the content."""
+"""The maximum number of characters in a literal."""
 
 
 def _to_surface(surface: Surface | str | None) -> Surface | None:
