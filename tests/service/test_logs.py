@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,9 +12,9 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, PlainKey
 
-from ..support.command_line import SCRIPT
 from ..support.service import FIELDS, Client, Service, require_statuses
-from ..support.waiting import TIMEOUT, eventually
+from ..support.waiting import eventually
+from .test_lifetime import terminal_output
 
 pytestmark = pytest.mark.slow
 
@@ -200,19 +197,10 @@ def test_the_log_can_be_readable_text(start: Callable[..., Service], key: str) -
 
 @pytest.mark.parametrize(("style", "readable"), [("auto", True), ("json", False)])
 def test_the_log_at_a_terminal_is_readable_text_by_default(style: str, *, readable: bool) -> None:
-    terminal, program_end = pty.openpty()
-    command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0", "--demo"]
-    with subprocess.Popen([*command, "--log-format", style], stderr=program_end) as process:
-        os.close(program_end)
-        output = b""
-        while b"API key created" not in output:
-            output += os.read(terminal, 65_536)
-        process.terminate()
-        process.wait(TIMEOUT)
-    os.close(terminal)
+    output = terminal_output("--log-format", style)
 
-    assert (b'{"timestamp"' in output) is not readable
-    assert (b"\x1b[" in output) is readable
+    assert ('{"timestamp"' in output) is not readable
+    assert ("\x1b[" in output) is readable
 
 
 def test_an_invalid_level_or_format_is_a_usage_error(start: Callable[..., Service]) -> None:
