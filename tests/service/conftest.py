@@ -32,12 +32,12 @@ def new_file() -> Iterator[Path]:
 
 
 @contextmanager
-def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
+def checked(service: Service, *, shows_secrets: bool = False) -> Iterator[Service]:
     """Kill the service at the end of the block, and check its output.
 
     Standard output must be empty. Standard error must contain no error, no traceback and no secret.
-    With `shows_key`, lines that are not log lines can contain secrets: a demonstration prints its
-    key and a link to its console.
+    With `shows_secrets`, other lines than those of the log can contain secrets: a demonstration
+    prints its key and a link to its console.
     """
     try:
         yield service
@@ -48,7 +48,7 @@ def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     assert "ERROR" not in service.stderr
     assert "Traceback" not in service.stderr
     assert log_lines_with_secrets(service.stderr) == []
-    assert shows_key or SECRET.search(service.stderr) is None
+    assert shows_secrets or SECRET.search(service.stderr) is None
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +77,11 @@ def start(storage: str) -> Iterator[Callable[..., Service]]:
         def start(
             *options: str,
             url: str = storage,
-            shows_key: bool = False,
+            shows_secrets: bool = False,
             **environment: str,
         ) -> Service:
             service = Service(url, *options, prefix=(), **environment)
-            return services.enter_context(checked(service, shows_key=shows_key))
+            return services.enter_context(checked(service, shows_secrets=shows_secrets))
 
         yield start
 

@@ -58,7 +58,7 @@ class TestStorages:
     def test_the_console_of_a_demonstration_works_on_the_memory_storage(
         self, start: Callable[..., Service]
     ) -> None:
-        service = start("--demo", url="memory:", shows_key=True)
+        service = start("--demo", url="memory:", shows_secrets=True)
         link = service.wait_for(r"works once:\n\S+?(/console/links/\S+)\n")[1]
         browser = browse(service.url)
         browser.secrets.add(link.rpartition("/")[2])

@@ -104,7 +104,7 @@ def script(storage: str) -> Script:
 
 @pytest.fixture
 def demonstration(start: Callable[..., Service]) -> Service:
-    service = start("--demo", shows_key=True)
+    service = start("--demo", shows_secrets=True)
     service.wait_for(LAST_COMMAND)
     return service
 
@@ -128,7 +128,7 @@ def test_the_commands_print_an_email_create_a_field_and_are_forbidden(
 def test_the_greeting_is_before_the_log_and_begins_with_the_console(
     start: Callable[..., Service], log_format: str
 ) -> None:
-    service = start("--demo", "--log-format", log_format, shows_key=True)
+    service = start("--demo", "--log-format", log_format, shows_secrets=True)
     service.wait_for("process_id")
 
     greeting, _, log = service.stderr.partition(f"open {service.url}/docs\n")
@@ -143,7 +143,7 @@ def test_the_greeting_is_before_the_log_and_begins_with_the_console(
 
 
 def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
-    service = start("--demo", shows_key=True, RECIPIENT_FIELDS_LISTEN="[::1]:0")
+    service = start("--demo", shows_secrets=True, RECIPIENT_FIELDS_LISTEN="[::1]:0")
     service.wait_for(LAST_COMMAND)
 
     assert service.url.startswith("http://[::1]:")
@@ -188,12 +188,13 @@ def test_a_second_start_keeps_the_data_and_reports_it(
     before = client.fields()
     demonstration.stop()
 
-    again = start("--demo")  # The fixture checks that it prints no key.
+    again = start("--demo", shows_secrets=True)
 
     again.wait_for(
         r"The storage has the demonstration data of an earlier start, .*\n.* add --reset"
     )
     assert again.client(printed_key(demonstration)).fields() == before
+    assert "rfk_" not in again.stderr
 
 
 def test_a_storage_with_an_organization_gets_no_demonstration_data(
@@ -217,7 +218,7 @@ def test_reset_deletes_the_data_and_starts_again(
     demonstration.client(former).create(name="Shoe size", data_type="number")
     demonstration.stop()
 
-    again = start("--demo", "--reset", shows_key=True)
+    again = start("--demo", "--reset", shows_secrets=True)
     again.wait_for(LAST_COMMAND)
 
     assert results_without_curl(commands(again)) == (EMAILS, [201, 403])
@@ -242,7 +243,7 @@ def test_reset_deletes_nothing_of_others(script: Script, name: str) -> None:
 
 
 def test_a_reset_of_an_empty_storage_is_a_first_start(start: Callable[..., Service]) -> None:
-    service = start("--demo", "--reset", shows_key=True)
+    service = start("--demo", "--reset", shows_secrets=True)
 
     assert len(service.client(printed_key(service)).fields()) == 8
 
@@ -255,7 +256,7 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
     start: Callable[..., Service],
 ) -> None:
     service = start(
-        shows_key=True,
+        shows_secrets=True,
         RECIPIENT_FIELDS_DEMO="1",
         RECIPIENT_FIELDS_LISTEN="localhost:0",
         RECIPIENT_FIELDS_THREADS="1",
@@ -278,13 +279,13 @@ def test_a_link_opens_the_console_once(
     assert home.headers["Location"] == "/console"
     demonstration.stop()
     assert demonstration.stderr.count(link.rpartition("/")[2]) == 1
-    assert link_of(start("--demo")) != link  # Each start prints another link.
+    assert link_of(start("--demo", shows_secrets=True)) != link  # Each start prints another link.
 
 
 def test_the_link_has_the_configured_address(start: Callable[..., Service]) -> None:
     url = "https://fields.example.com"
 
-    service = start("--demo", "--console-url", url, shows_key=True)
+    service = start("--demo", "--console-url", url, shows_secrets=True)
 
     assert link_of(service).startswith(f"{url}/console/links/")
 

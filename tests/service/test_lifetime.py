@@ -185,7 +185,7 @@ def test_a_demonstration_at_a_terminal_shows_its_greeting_before_the_log(tmp_pat
 def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
     start: Callable[..., Service], tmp_path: Path
 ) -> None:
-    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
+    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_secrets=True)
     service.wait_for('"listening on')
 
     assert service.messages[0] == f"Recipient Fields is listening on {service.url}"

@@ -161,7 +161,7 @@ def test_more_connections_than_open_files_are_reported_on_one_line(script: Scrip
 def test_a_service_that_is_stopped_during_the_start_ends_with_status_0(
     start: Callable[..., Service], tmp_path: Path
 ) -> None:
-    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
+    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_secrets=True)
 
     service.wait_for("listening on")
     assert service.stop() == 0
