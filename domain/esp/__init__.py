@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .names.changes import *
     from .names.codes import *
     from .names.esp_names import *
+    from .names.selection import *
     from .recognition import *
     from .restoration import *
     from .surfaces import *
@@ -30,6 +31,7 @@ else:
         "derived_codes",
         "integrations",
         "names.esp_names",
+        "names.selection",
         "names.changes",
         "sync",
         "restoration",
