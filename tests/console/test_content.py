@@ -420,3 +420,13 @@ def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
     assert "No warnings" in page.text
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
+
+
+def test_literals_that_are_too_long_are_reported_at_their_input(
+    dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, LETTER, braze, literals="x" * 1_001)
+
+    assert page.status == 422
+    assert "A literal has at most 1,000 characters." in page.text
+    assert page.form().value("literals") == "x" * 1_001

@@ -12,7 +12,6 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_field
 from recipient_fields.application.fields.references import parse_reference
 from recipient_fields.domain.esp import DIALECTS, FieldCode, NameState
-from recipient_fields.domain.esp.names.creation import explain_creation
 
 from ..command_group import Command
 from ..options import json_option
@@ -85,7 +84,7 @@ def print_codes(listed: ListedCodes) -> None:
         if must_be_created(code) and code.integration_id is not None and code.esp_name is not None:
             note(
                 f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
-                f" To create it: {explain_creation(code.esp, code.esp_name.name)}"
+                f" To create it: {code.explain_creation()}"
             )
 
 
