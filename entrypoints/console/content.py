@@ -11,7 +11,10 @@ import falcon
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.application.content.documents import MAX_EXPORTS_LENGTH
+from recipient_fields.application.content.documents import (
+    MAX_EXPORTED_CONTENT,
+    MAX_EXPORTS_LENGTH,
+)
 from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
@@ -104,7 +107,7 @@ class ContentView(Page):
             self._show(req, resp, targets, errors=errors)
             return
         source = form.text("content")
-        most = MAX_EXPORTS_LENGTH // max(1, len(source))
+        most = MAX_EXPORTED_CONTENT // max(1, len(source))
         if len(chosen) > most:
             message = f"Content of this length has at most {most} exports at once. Choose one."
             errors = FormErrors((FormError("target", "Export for", message),))
@@ -183,7 +186,7 @@ class ContentView(Page):
             chosen=form.text("target"),
             surface=form.text("surface"),
             raw=form.text("raw") == "true",
-            allows_mistakes=not _export_options(form).strict,
+            allows_mistakes=form.text("allow_mistakes") == "true",
             shown_tab=form.text("tab"),
             values=_hidden_values(form, preview),
             errors=errors,
