@@ -15,7 +15,10 @@ from recipient_fields.application.content.content import (
     FieldSample,
     SampledPreview,
 )
-from recipient_fields.application.content.documents import MAX_EXPORTS_LENGTH
+from recipient_fields.application.content.documents import (
+    MAX_EXPORTED_CONTENT,
+    MAX_EXPORTS_LENGTH,
+)
 from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import IntegrationId, InvalidInput
@@ -84,7 +87,7 @@ class ContentView(Page):
         """Show the content for the chosen ESP or for each integration, and its preview."""
         inputs, targets = _Inputs.of(visit(req).form), self._targets(req)
         chosen = _chosen(targets, inputs.target)
-        most = MAX_EXPORTS_LENGTH // max(1, len(inputs.content))
+        most = MAX_EXPORTED_CONTENT // max(1, len(inputs.content))
         if not chosen or len(chosen) > most:
             message = "Choose an integration or an email service provider."
             if chosen:
