@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     Catalog,
     CatalogChanges,
     CatalogView,
+    Decision,
     FieldChanges,
     FieldDraft,
     FieldId,
@@ -30,8 +31,10 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     InvalidQuery,
+    Operation,
     OrganizationId,
     OrganizationNotFound,
+    Origin,
     Precondition,
     RecipientField,
     Replacement,
@@ -39,6 +42,7 @@ from recipient_fields.domain import (
     Source,
     StagedBatch,
     Violation,
+    decide,
     format_instant,
     plan_creation,
     plan_restoration,
@@ -97,6 +101,10 @@ class RecipientFieldService(RecipientFields):
         """Return this service for another author."""
         require_type(Author, author=author)
         return evolve(self, author=author)
+
+    def decide(self, operation: Operation, origin: Origin) -> Decision:
+        """Return whether the author may perform the operation on a field of this origin."""
+        return decide(self.author.channel, operation, origin)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         require_ids(organization_id=organization_id)

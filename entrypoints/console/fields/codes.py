@@ -17,7 +17,6 @@ from recipient_fields.domain.esp import (
     NameFrom,
     NameState,
 )
-from recipient_fields.domain.esp.names.creation import explain_creation
 
 
 class ShownState(Enum):
@@ -78,7 +77,7 @@ class CodeRow:
         if self.code.similar_names:
             return self.code.describe()
         if name.state is NameState.MISSING:
-            creation = explain_creation(self.code.esp, name.name)
+            creation = self.code.explain_creation()
             return f"The last sync found no field {name.name}. {creation} Then sync again."
         if name.state is NameState.UNKNOWN and self.integration.last_synced_at is None:
             return "The integration was never synced, so this name is assumed. Sync it."
