@@ -37,7 +37,7 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    BUILT_IN,
     EmptyReport,
     Esp,
     EspRefused,
@@ -55,6 +55,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
     SyncPlan,
     SyncPlanChanged,
+    profile_of,
 )
 from recipient_fields.domain.text import normalize_nfc
 
@@ -80,7 +81,7 @@ _NO_SOURCE = (
     NoFieldSource,
     UnusableCredentials,
 )
-_ESP_NAMES = {esp.value: dialect.title for esp, dialect in DIALECTS.items()}
+_ESP_NAMES = {each.esp.value: each.title for each in BUILT_IN}
 _MAX_REPORT_VALUES = 200_000
 """Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
@@ -280,7 +281,7 @@ class IntegrationDeletion(Page):
             "integrations/delete.html",
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
-            esp=DIALECTS[integration.esp].title,
+            esp=profile_of(integration.esp).title,
             fields=_fields_of(self.core, organization_id, integration.id),
             shown=SHOWN_FIELDS,
             has_changed=has_changed,
@@ -527,7 +528,7 @@ class _Result:
         updates = plan.changes.updated
         return cls(
             integration=plan.integration,
-            esp=DIALECTS[plan.integration.esp].title,
+            esp=profile_of(plan.integration.esp).title,
             is_stored=is_stored,
             unconfirmed=unconfirmed,
             digest=plan.digest,
@@ -557,7 +558,7 @@ def _send_list(
     rows = [
         _Row(
             integration=each,
-            esp=DIALECTS[each.esp].title,
+            esp=profile_of(each.esp).title,
             fields=counts.get(each.id, 0),
             obstacle=_obstacle(open_source, each),
         )
@@ -617,10 +618,10 @@ def _send_integration(
         "integrations/show.html",
         status=HTTPStatus.OK if failure is None else failure.status,
         integration=integration,
-        esp=DIALECTS[integration.esp].title,
+        esp=profile_of(integration.esp).title,
         fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
         obstacle=_obstacle(open_source, integration),
-        removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
+        removes_missing=not profile_of(integration.esp).names.lists_fields_in_use_only,
         has_history=core.has_history,
         failure=failure,
     )

@@ -9,15 +9,14 @@ from attrs import frozen
 
 from recipient_fields.domain import RecipientField
 from recipient_fields.domain.esp import (
-    DIALECTS,
     EspName,
     FieldCode,
     FieldCodes,
     Integration,
     NameFrom,
     NameState,
+    profile_of,
 )
-from recipient_fields.domain.esp.names.creation import explain_creation
 
 
 class ShownState(Enum):
@@ -78,7 +77,7 @@ class CodeRow:
         if self.code.similar_names:
             return self.code.describe()
         if name.state is NameState.MISSING:
-            creation = explain_creation(self.code.esp, name.name)
+            creation = profile_of(self.code.esp).names.creation.explain(name.name)
             return f"The last sync found no field {name.name}. {creation} Then sync again."
         if name.state is NameState.UNKNOWN and self.integration.last_synced_at is None:
             return "The integration was never synced, so this name is assumed. Sync it."
@@ -95,6 +94,6 @@ def code_rows(codes: FieldCodes, field: RecipientField) -> tuple[list[CodeRow], 
         integration = None
         if code.integration_id is not None:
             integration = codes.names.integrations[code.integration_id]
-        row = CodeRow(code=code, title=DIALECTS[code.esp].title, integration=integration)
+        row = CodeRow(code=code, title=profile_of(code.esp).title, integration=integration)
         (others if integration is None else connected).append(row)
     return connected, others

@@ -37,7 +37,13 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import DIALECTS, CodeWarning, EspNames, Integration, field_warnings
+from recipient_fields.domain.esp import (
+    CodeWarning,
+    EspNames,
+    Integration,
+    field_warnings,
+    profile_of,
+)
 
 from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit
@@ -141,7 +147,7 @@ class FieldView(Page):
             "fields/show.html",
             field=field,
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else profile_of(integration.esp).title,
             read_only=decision.reason if isinstance(decision, Denied) else None,
             warnings=field_warnings(field),
             checks=_checks(field),
@@ -378,7 +384,7 @@ class _Counterpart:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return DIALECTS[self.integration.esp].title
+        return profile_of(self.integration.esp).title
 
 
 @frozen(kw_only=True)
@@ -412,7 +418,7 @@ class _Row:
             counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else profile_of(integration.esp).title,
             warnings=len(field_warnings(field)),
             allowed=", ".join(map(str, values[:_SHOWN_VALUES])) or _any_value(field.data_type),
             more=max(len(values) - _SHOWN_VALUES, 0),
