@@ -17,7 +17,7 @@ from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .errors import NoSafeForm
 from .esps import Esp
-from .profiles import profile_of
+from .profiles import PROFILES
 from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
@@ -76,7 +76,7 @@ def _derive(
     esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool
 ) -> DerivedCodes:
     """Return what `derive_codes` does, for arguments of the right types."""
-    profile = profile_of(esp)
+    profile = PROFILES[esp]
     slots = {
         "NAME": name,
         "PATH": _path(name),
@@ -118,19 +118,19 @@ def derive_guarded_code(
     if template is None:
         return codes.insertion_code
     slots = {"EXPRESSION": codes.value_expression, "DEFAULT": default or ""}
-    return InsertionCode(_fill(profile_of(esp), template, slots))
+    return InsertionCode(_fill(PROFILES[esp], template, slots))
 
 
 def _find_template(
     esp: Esp, data_type: DataType, default: str | None, form: ValueForm
 ) -> str | None:
     """Return the template of the code, or None for that of the dialect."""
-    rules = profile_of(esp).surfaces
+    rules = PROFILES[esp].surfaces
     if form in rules.forms:
         templates = rules.forms[form]
         return templates.insertion if default is None else templates.insertion_with_default
     if default is None:
-        return profile_of(esp).insertion.guarded
+        return PROFILES[esp].insertion.guarded
     has_html = data_type is DataType.TEXT and _ESCAPED.search(default) is not None
     return rules.unescaped_default if has_html else None
 
@@ -142,7 +142,7 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     """
     require_type(Esp, esp=esp)
     require_type(Iterable, names=names)
-    if profile_of(esp).insertion.prelude is None:
+    if PROFILES[esp].insertion.prelude is None:
         return ()
     spellings: dict[str, str] = {}
     names_by_variable: dict[str, dict[str, None]] = {}
@@ -171,7 +171,7 @@ def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
 
 def is_reference(esp: Esp, expression: str) -> bool:
     """Return whether the expression is the value expression of a field in this dialect."""
-    if profile_of(esp).insertion.prelude is not None:
+    if PROFILES[esp].insertion.prelude is not None:
         return re.fullmatch(r"@\w+", expression, re.ASCII) is not None
     return find_reference(esp, expression) is not None
 
@@ -182,7 +182,7 @@ def find_reference(esp: Esp, expression: str) -> tuple[str, bool] | None:
     The result is None if the expression is not a reference of the dialect. The name in a Salesforce
     variable is that of the variable.
     """
-    profile = profile_of(esp)
+    profile = PROFILES[esp]
     for forms, standard in ((profile.names.forms, False), (profile.names.standard_forms, True)):
         for form in forms:
             name = _name_in(form, expression)
@@ -199,7 +199,7 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
 
     Raises: NoSafeForm if it contains control characters, or if the dialect has no safe form for it.
     """
-    profile = profile_of(esp)
+    profile = PROFILES[esp]
     _require(_delimiter_violation(profile, text, quote, quote) or control_character_violation(text))
     if (
         "\\" in text and profile.insertion.quoting is not Quoting.DOUBLED
@@ -211,7 +211,7 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
 
 def require_plain_text(esp: Esp, text: str) -> None:
     """Raise NoSafeForm if the ESP could read a part of the text, outside of tags, as code."""
-    _require(_text_violation(profile_of(esp), text))
+    _require(_text_violation(PROFILES[esp], text))
 
 
 def _variable(name: str) -> str:

@@ -11,7 +11,7 @@ from ..content import DateStyle, Filter, FilterName
 from ..fields.values import DataType
 from .errors import NotInsertable
 from .esps import Esp
-from .profiles import profile_of
+from .profiles import PROFILES
 from .profiles.profile import FilterForm, FilterLanguage, FilterRefusal, Strength, ValueForm
 
 __all__ = ["FilteredCode"]
@@ -49,7 +49,7 @@ def filter_code(
 
     Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
     """
-    language, title = profile_of(esp).filters, profile_of(esp).title
+    language, title = PROFILES[esp].filters, PROFILES[esp].title
     if len(filters) > 1 and not language.joins:
         raise NotInsertable(f"{title} can apply only one filter to a value.")
     code = language.value.replace("VALUE", expression)
@@ -59,7 +59,7 @@ def filter_code(
             raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
         code = _fill(used, language, each, code)
     if not forms[-1].is_output:
-        templates = profile_of(esp).surfaces.forms.get(form)
+        templates = PROFILES[esp].surfaces.forms.get(form)
         output = language.output if templates is None else templates.insertion
         code = re.sub("VALUE|EXPRESSION", lambda _: code, output)
     differences = [each for used in forms for each in used.differences]

@@ -10,7 +10,7 @@ from ..fields.catalog_changes import CatalogChanges, require_key_free, require_r
 from ..fields.field import RecipientField
 from .errors import EspFieldTaken
 from .integrations import Integration
-from .profiles import profile_of
+from .profiles import PROFILES
 from .sync import SyncPlan, esp_identity
 
 __all__ = ["plan_restorations"]
@@ -68,6 +68,6 @@ def _place(integration: Integration, field: RecipientField) -> object:
 
     Variables are case-insensitive.
     """
-    if profile_of(integration.esp).insertion.prelude is None:
+    if PROFILES[integration.esp].insertion.prelude is None:
         return esp_identity(field)
     return (field.custom_value_expression or "").lower()

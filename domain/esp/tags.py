@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .esps import Esp
-from .profiles import profile_of
+from .profiles import PROFILES
 from .profiles.profile import Delimiters
 
 
@@ -50,12 +50,12 @@ def find_tags(esp: Esp, text: str) -> Iterator[Tag]:
 
 def unread_parts(esp: Esp) -> tuple[Delimiters, ...]:
     """Return the delimiters of the parts in which the ESP reads no code."""
-    return tuple(each for each in profile_of(esp).tags if not each.is_read)
+    return tuple(each for each in PROFILES[esp].tags if not each.is_read)
 
 
 def titles(esps: tuple[Esp, ...]) -> str:
     """Return the names of the ESPs: `SendGrid or Iterable`."""
-    return " or ".join(profile_of(esp).title for esp in esps)
+    return " or ".join(PROFILES[esp].title for esp in esps)
 
 
 def _find(esp: Esp, text: str) -> Iterator[Tag]:
@@ -64,7 +64,7 @@ def _find(esp: Esp, text: str) -> Iterator[Tag]:
     offset, unclosed = 0, set[str]()
     while (found := openings.search(text, offset)) is not None:
         index, opening = found
-        _, closing, is_read = profile_of(esp).tags[index]
+        _, closing, is_read = PROFILES[esp].tags[index]
         end = None if closing in unclosed else re.compile(closing).search(text, opening.end())
         offset = opening.end() if end is None else end.end()
         if end is not None:
@@ -76,4 +76,4 @@ def _find(esp: Esp, text: str) -> Iterator[Tag]:
 
 @cache
 def _openings(esp: Esp) -> Openings:
-    return Openings(each.opening for each in profile_of(esp).tags)
+    return Openings(each.opening for each in PROFILES[esp].tags)

@@ -22,7 +22,7 @@ from recipient_fields.domain.conditions import (
     parse_condition,
 )
 from recipient_fields.domain.content import Strict
-from recipient_fields.domain.esp import Esp, NotExpressible, profile_of
+from recipient_fields.domain.esp import PROFILES, Esp, NotExpressible
 
 from .command_group import CommandGroup
 from .esp.target import chosen_target, esp_target_options, required_target
@@ -123,7 +123,7 @@ def compile_(
     if as_json:
         print_json(result)
     elif "refused" in result:
-        note(f"{profile_of(Esp(result['esp'])).title}: {result['refused']}")
+        note(f"{PROFILES[Esp(result['esp'])].title}: {result['refused']}")
     else:
         for warning in result["warnings"]:
             note(f"{warning['kind'].capitalize()}: {warning['message']}")
@@ -167,7 +167,7 @@ def explain(
         return
     print_line(describe(parsed))
     print_line("")
-    rows = [(profile_of(Esp(each["esp"])).title, _support(each)) for each in results]
+    rows = [(PROFILES[Esp(each["esp"])].title, _support(each)) for each in results]
     print_table(("ESP", "RESULT"), rows)
 
 

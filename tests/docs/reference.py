@@ -55,6 +55,7 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
     BUILT_IN,
+    PROFILES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -62,7 +63,6 @@ from recipient_fields.domain.esp import (
     NotInsertable,
     compile_condition,
     derive_codes,
-    profile_of,
 )
 from recipient_fields.domain.esp.filtered_codes import filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
@@ -375,7 +375,7 @@ def _filter_support() -> str:
 def _filter_codes() -> str:
     """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
     return "\n\n".join(
-        f"## {profile_of(esp).title}\n\n"
+        f"## {PROFILES[esp].title}\n\n"
         + _table(
             ("Filter", "Code", "Source", "Differences"),
             [_filter_row(esp, each, data_type) for each, data_type in _FILTERS.items()],
@@ -386,7 +386,7 @@ def _filter_codes() -> str:
 
 def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
-    source = profile_of(esp).filters.forms[shown.name].source
+    source = PROFILES[esp].filters.forms[shown.name].source
     try:
         code = filter_code(esp, expression, [shown], data_type)
     except NotInsertable as refusal:
@@ -422,9 +422,9 @@ _MARKS = {Strength.VENDOR: "vendor", Strength.SECONDARY: "third party"}
 
 def _system_values() -> str:
     """Return which ESPs have each value, and who says so."""
-    codes = [[profile_of(esp).find_system_code(value) for value in SystemValue] for esp in Esp]
+    codes = [[PROFILES[esp].find_system_code(value) for value in SystemValue] for esp in Esp]
     rows = [
-        (profile_of(esp).title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
+        (PROFILES[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
         for esp, row in zip(Esp, codes, strict=True)
     ]
     return _table(("ESP", *(f"`{value.value}`" for value in SystemValue)), rows)
@@ -436,14 +436,14 @@ def _system_codes() -> str:
         f"### {value.value}\n\n"
         + _table(
             ("ESP", "Code", "Source"),
-            [(profile_of(esp).title, *_system_code(esp, value)) for esp in Esp],
+            [(PROFILES[esp].title, *_system_code(esp, value)) for esp in Esp],
         )
         for value in SystemValue
     )
 
 
 def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
-    code = profile_of(esp).find_system_code(value)
+    code = PROFILES[esp].find_system_code(value)
     if isinstance(code, str):
         return "none", code
     source = f"{_address(code.source)} ({_MARKS[code.strength]})"

@@ -52,13 +52,13 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportOptions,
     FieldCodes,
     IntegrationDraft,
     NameProposal,
     SyncPlan,
-    profile_of,
 )
 
 PACKAGES = (domain, conditions, content, esp)
@@ -71,7 +71,7 @@ SCHEMA = RecipientSchema.of([FIELD])
 INTEGRATION = IntegrationDraft(esp=Esp.BRAZE, name="Main", created_at=NOON).with_id(
     IntegrationId(1), ONE
 )
-BRAZE = profile_of(Esp.BRAZE)
+BRAZE = PROFILES[Esp.BRAZE]
 MEMBERSHIPS = (Membership(ONE, Role.ADMIN),)
 ADMINISTRATOR = Administrator(
     id=AdministratorId(1),

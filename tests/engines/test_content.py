@@ -21,7 +21,7 @@ from recipient_fields.domain.content import (
     parse_content,
     preview_content,
 )
-from recipient_fields.domain.esp import Engine, Esp, export_content, profile_of
+from recipient_fields.domain.esp import PROFILES, Engine, Esp, export_content
 from recipient_fields.domain.esp.profiles.profile import SystemCode
 
 from .caveats import CAVEATS, excluded
@@ -58,7 +58,7 @@ VALUES: Mapping[str, Sequence[str | int]] = {
 SYSTEM_NAMES: Mapping[Esp, Sequence[str]] = {
     esp: [
         value.value
-        for value, code in profile_of(esp).system_codes.items()
+        for value, code in PROFILES[esp].system_codes.items()
         if isinstance(code, SystemCode) and (esp, value) not in IN_ANOTHER_FORM
     ]
     for esp in Esp

@@ -29,11 +29,11 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
     BUILT_IN,
+    PROFILES,
     Engine,
     Esp,
     ExportOptions,
     export_content,
-    profile_of,
 )
 from recipient_fields.domain.esp.profiles.profile import FilterForm
 
@@ -212,7 +212,7 @@ ORDINARY: Mapping[FilterName, tuple[str, Value]] = {
 FORMS = [
     pytest.param(esp, engine, name, id=f"{esp.value}-{engine.value if engine else ''}-{name.value}")
     for esp in Esp
-    for name, form in profile_of(esp).filters.forms.items()
+    for name, form in PROFILES[esp].filters.forms.items()
     if isinstance(form, FilterForm)
     for engine in ENGINES[esp]
 ]

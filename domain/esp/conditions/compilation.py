@@ -19,7 +19,7 @@ from ..languages.conditions.formulas import Atom, atoms
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
 from ..names.warnings import name_warnings
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
 
@@ -127,11 +127,11 @@ def compile_readings(
 def _compile(
     condition: Condition, operands: Mapping[str, Operand], esp: Esp, then: str, otherwise: str
 ) -> ConditionCode:
-    language = profile_of(esp).conditions
+    language = PROFILES[esp].conditions
     for name, text in (("then", then), ("else", otherwise)):
         if re.search(language.inseparable, text) is not None:
             raise NotExpressible(
-                f"{profile_of(esp).title} would read a part of the text for {name} as code. Add a"
+                f"{PROFILES[esp].title} would read a part of the text for {name} as code. Add a"
                 " space at its ends, or complete its tags.",
                 name,
             )
@@ -148,9 +148,9 @@ def _compile(
             places = (each.position for each in comparisons(condition) if each.position is not None)
             translation.warn(caveat, places)
     prelude = None
-    if profile_of(esp).insertion.prelude is not None:
+    if PROFILES[esp].insertion.prelude is not None:
         prelude = _prelude(translation) or None
-    title = profile_of(esp).title
+    title = PROFILES[esp].title
     warnings = tuple(
         ConditionWarning(caveat.message.format(title=title), caveat.code, tuple(places))
         for caveat, places in translation.caveats.items()

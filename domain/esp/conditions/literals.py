@@ -9,7 +9,7 @@ from ..derived_codes import string_literal
 from ..errors import NoSafeForm, NotExpressible
 from ..esps import Esp
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..profiles import profile_of
+from ..profiles import PROFILES
 
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 """Texts that can't be confused with an operator, and that have no white space at the ends."""
@@ -17,7 +17,7 @@ _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 
 def write_literal(esp: Esp, language: ConditionLanguage, value: object) -> str:
     """Return the literal. Raises: NotExpressible if there is no safe one."""
-    title = profile_of(esp).title
+    title = PROFILES[esp].title
     match value:
         case bool():
             return language.booleans[value]

@@ -22,7 +22,7 @@ from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
 from ..languages.conditions.flags import assign
 from ..languages.conditions.formulas import Atom, Formula, conjunction, disjunction, negation
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from .literals import write_literal
 from .operands import Operand
 
@@ -113,7 +113,7 @@ class Translation:
 
     @property
     def _title(self) -> str:
-        return profile_of(self.esp).title
+        return PROFILES[self.esp].title
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]

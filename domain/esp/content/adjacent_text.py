@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..esps import Esp
-from ..profiles import profile_of
+from ..profiles import PROFILES
 
 _MAX_TAG_LENGTH = 64
 """The number of characters before code that are examined."""
@@ -11,7 +11,7 @@ _MAX_TAG_LENGTH = 64
 
 def find_refused_end(esp: Esp, text: str) -> int | None:
     """Return the offset of the characters that can't be directly before code, or None."""
-    pattern = profile_of(esp).adjacent_text.refused_before
+    pattern = PROFILES[esp].adjacent_text.refused_before
     end = text[-_MAX_TAG_LENGTH:]
     match = None if pattern is None else pattern.search(end)
     return None if match is None else len(text) - len(end) + match.start()
@@ -19,14 +19,14 @@ def find_refused_end(esp: Esp, text: str) -> int | None:
 
 def find_unestablished(esp: Esp, text: str) -> int | None:
     """Return the offset of the first character whose meaning in a block is unknown, or None."""
-    pattern = profile_of(esp).adjacent_text.established
+    pattern = PROFILES[esp].adjacent_text.established
     match = None if pattern is None else pattern.match(text)
     return None if match is None or match.end() == len(text) else match.end()
 
 
 def separate_start(esp: Esp, text: str, *, is_start_of_block: bool) -> str:
     """Return the text as it must be written directly after code."""
-    rules = profile_of(esp).adjacent_text
+    rules = PROFILES[esp].adjacent_text
     white_space = text[: len(text) - len(text.lstrip())]
     is_stripped = is_start_of_block and rules.strips_lines and "\n" in white_space
     return rules.separator + text if text.startswith("}") or is_stripped else text
@@ -34,6 +34,6 @@ def separate_start(esp: Esp, text: str, *, is_start_of_block: bool) -> str:
 
 def separate_end_of_block(esp: Esp, text: str) -> str:
     """Return the text as it must be written directly before the next tag of its block."""
-    rules = profile_of(esp).adjacent_text
+    rules = PROFILES[esp].adjacent_text
     white_space = text[len(text.rstrip()) :]
     return text + rules.separator if rules.strips_lines and "\n" in white_space else text

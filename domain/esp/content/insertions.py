@@ -14,7 +14,7 @@ from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..names.codes import FieldCode
 from ..names.esp_names import NameFrom
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from ..profiles.profile import ValueForm
 from ..recognition.codes import is_foreign
 from .html_in_values import HtmlInValues
@@ -45,7 +45,7 @@ class Insertions:
     """The insertions of one export. Equal references share one, and so do equal filters."""
 
     def __init__(self, html: HtmlInValues) -> None:
-        self._html, self._esp, self._title = html, html.esp, profile_of(html.esp).title
+        self._html, self._esp, self._title = html, html.esp, PROFILES[html.esp].title
         self._found: dict[object, Insertion | NotInsertable] = {}
 
     def get(self, reference: Reference, code: FieldCode, *, is_link: bool) -> Insertion:
@@ -113,18 +113,18 @@ class Insertions:
         if not default:
             return insertion
         otherwise = code.require_default(default)
-        if re.search(profile_of(self._esp).conditions.inseparable, otherwise) is not None:
+        if re.search(PROFILES[self._esp].conditions.inseparable, otherwise) is not None:
             message = "This default is not possible: add a space at its ends."
             raise NotInsertable(message)
         return evolve(insertion, otherwise=otherwise)
 
     def _value_notes(self, code: FieldCode, default: str | None, form: ValueForm) -> Iterator[Note]:
         """Yield the warnings about values that the ESP can show in another form than a preview."""
-        profile = profile_of(self._esp)
+        profile = PROFILES[self._esp]
         if code.data_type in profile.insertion.shown_forms:
             yield WarningCode.SHOWN_FORM, profile.insertion.shown_forms[code.data_type]
         effects = []
-        if form in profile_of(self._esp).surfaces.forms:
+        if form in PROFILES[self._esp].surfaces.forms:
             effects.append(f"the value is not shown {form.value}")
         if profile.insertion.guarded is not None:
             effects.append(f"{self._title} can show None for a value that is null")

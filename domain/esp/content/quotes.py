@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..esps import Esp
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from ..profiles.profile import Quoting
 
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
@@ -17,7 +17,7 @@ def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
     """Return the code without this type of quotes, or None if the dialect has no such form."""
     if quote not in code:
         return code
-    if profile_of(esp).insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+    if PROFILES[esp].insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
         return None
     other_quote = {'"': "'", "'": '"'}[quote]
 

@@ -20,7 +20,7 @@ from ...content import (
 from ...content.resolution import EMAIL_KEY
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from ..profiles.profile import Strength
 from .adjacent_text import (
     find_refused_end,
@@ -55,7 +55,7 @@ class Rendering:
         used: UsedFields,
         report: Report,
     ) -> None:
-        self._esp, self._title = html.esp, profile_of(html.esp).title
+        self._esp, self._title = html.esp, PROFILES[html.esp].title
         self._content, self._markup = content, markup
         self._used, self._report = used, report
         self._insertions = Insertions(html)
@@ -154,7 +154,7 @@ class Rendering:
 
         Each recipient of an email has an address.
         """
-        missing = profile_of(self._esp).insertion.missing_value
+        missing = PROFILES[self._esp].insertion.missing_value
         has_default = reference.default is not None or reference.key == EMAIL_KEY
         is_guarded = has_default or reference.start in self._guarded
         if missing is not None and not is_guarded and re.search(missing.pattern, shown):
@@ -173,7 +173,7 @@ class Rendering:
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
-        code = profile_of(self._esp).find_system_code(value)
+        code = PROFILES[self._esp].find_system_code(value)
         if isinstance(code, str):
             self._report.refuse(start, code)
             return ""
@@ -213,7 +213,7 @@ class Rendering:
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._report.warn(start, warning.code, warning.message)
-        language = profile_of(self._esp).conditions
+        language = PROFILES[self._esp].conditions
         code = self._quoted(compiled.code, start)
         then = language.text(then)
         otherwise.complete(language)

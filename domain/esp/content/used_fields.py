@@ -10,7 +10,7 @@ from ..esps import Esp
 from ..names.codes import FieldCode
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from .report import Report
 from .resolver import CodeResolver
 
@@ -20,7 +20,7 @@ class UsedFields:
 
     def __init__(self, esp: Esp, content: Content, resolver: CodeResolver, report: Report) -> None:
         self._resolver, self._report = resolver, report
-        has_variables = profile_of(esp).insertion.prelude is not None
+        has_variables = PROFILES[esp].insertion.prelude is not None
         self._set_by_content = assigned_variables(content.source) if has_variables else set()
         self._offsets: dict[str, list[int]] = {}
         self._variables: dict[str, tuple[str, str]] = {}

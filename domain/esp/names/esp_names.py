@@ -21,7 +21,7 @@ from ..derived_codes import derive_codes, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..esps import Esp
 from ..integrations import Integration, SetName
-from ..profiles import profile_of
+from ..profiles import PROFILES
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
@@ -110,7 +110,7 @@ class EspNames:
             return target
         connected = [each.id for each in self.integrations.values() if each.esp is target]
         if len(connected) > 1:
-            title = profile_of(target).title
+            title = PROFILES[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -271,7 +271,7 @@ class EspNames:
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
             return True
-        keys = profile_of(index.esp).names.keys_of(name)
+        keys = PROFILES[index.esp].names.keys_of(name)
         fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
@@ -375,7 +375,7 @@ def derived_key(field: RecipientField) -> str:
 def is_standard(esp: Esp, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in profile_of(esp).names.standard_forms):
+    if not any(fullmatch(form.pattern, name) for form in PROFILES[esp].names.standard_forms):
         return False
     with suppress(NoSafeForm):
         standard = derive_codes(esp, name, standard=True)
@@ -405,10 +405,8 @@ class _Index:
     ) -> None:
         self.esp, self.synced = esp, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self._lists_all_fields = (
-            self.is_synced and not profile_of(esp).names.lists_fields_in_use_only
-        )
-        self._convention = profile_of(esp).names
+        self._lists_all_fields = self.is_synced and not PROFILES[esp].names.lists_fields_in_use_only
+        self._convention = PROFILES[esp].names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
@@ -545,7 +543,7 @@ class _Index:
         return forms is None or is_standard(self.esp, field) not in forms
 
     def _is_standard_name(self, name: str) -> bool:
-        has_form = bool(profile_of(self.esp).names.standard_forms)
+        has_form = bool(PROFILES[self.esp].names.standard_forms)
         return has_form and name in self._convention.standard_fields.values()
 
     def _with_state(

@@ -14,7 +14,7 @@ from ...suggestions import closest_match
 from ..errors import IntegrationNotFound, InvalidNames
 from ..esps import Esp
 from ..integrations import Integration, SetName, parse_integration_name
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from .setting import set_names
 
 
@@ -138,7 +138,7 @@ def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]
         message = f"Integrations {ids} have this name. Rename one of them."
         raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
     if found[0].esp is not defined.esp:
-        title, actual = profile_of(defined.esp).title, profile_of(found[0].esp).title
+        title, actual = PROFILES[defined.esp].title, PROFILES[found[0].esp].title
         message = f"This is an integration with {actual}, not with {title}. Correct `esp`."
         raise InvalidNames([Violation(Rule.MISMATCH, message)])
     return found[0]

@@ -10,7 +10,7 @@ from ...identity import FieldId
 from ..derived_codes import has_safe_form
 from ..errors import NameProposal
 from ..esps import Esp
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from .esp_names import EspNames, NameState, Target, derived_key
 
 
@@ -39,11 +39,11 @@ class NameProposals:
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
         esp, key = self._names.get_esp(target), derived_key(field)
-        title, name = profile_of(esp).title, profile_of(esp).names.derive(key)
+        title, name = PROFILES[esp].title, PROFILES[esp].names.derive(key)
         if has_safe_form(esp, name):
             reason = f"At this integration, the name {name} is set for another field."
         else:
-            reason = f"{title} has no safe form for the name {name}. {profile_of(esp).names.rule}"
+            reason = f"{title} has no safe form for the name {name}. {PROFILES[esp].names.rule}"
         if self._names.is_synced(target):
             reason = f"The last sync found no field for the key {key}. {reason}"
         proposed = self._at(target)[field.id]
@@ -68,9 +68,7 @@ class NameProposals:
             name, key = self._names.find(field, target), derived_key(field)
             names: Iterator[str] = iter(())
             if name is None:
-                names = free.setdefault(
-                    profile_of(esp).names.shorten(key), possible_names(esp, key)
-                )
+                names = free.setdefault(PROFILES[esp].names.shorten(key), possible_names(esp, key))
                 names = (each for each in names if not self._names.is_taken(each, target))
             elif name.state in {NameState.MISSING, NameState.UNKNOWN}:
                 names = iter(self._names.find_similar(field, target))
@@ -87,6 +85,6 @@ def possible_names(esp: Esp, key: str) -> Iterator[str]:
     The first is the name that the convention derives, shortened if necessary. The others have a
     number: `LOYALTY_TI`, `LOYALTY_2`.
     """
-    shorten = profile_of(esp).names.shorten
+    shorten = PROFILES[esp].names.shorten
     names = chain([shorten(key)], (shorten(key, f"_{number}") for number in count(2)))
     return (name for name in names if has_safe_form(esp, name))

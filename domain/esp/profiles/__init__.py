@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
 
-from ...arguments import require_type
 from ..esps import Esp
 from . import (
     activecampaign,
@@ -20,7 +19,7 @@ from . import (
 )
 from .profile import Profile
 
-__all__ = ["BUILT_IN", "profile_of"]
+__all__ = ["BUILT_IN", "PROFILES"]
 
 BUILT_IN: tuple[Profile, ...] = (
     salesforce.PROFILE,
@@ -36,13 +35,5 @@ BUILT_IN: tuple[Profile, ...] = (
 )
 """The profiles of this package, in the order of lists and messages."""
 
-
-def profile_of(esp: Esp) -> Profile:
-    """Return the profile of the ESP."""
-    require_type(Esp, esp=esp)
-    return _by_esp()[esp]
-
-
-@cache
-def _by_esp() -> dict[Esp, Profile]:
-    return {each.esp: each for each in BUILT_IN}
+PROFILES: Mapping[Esp, Profile] = {each.esp: each for each in BUILT_IN}
+"""The built-in profiles by their ESPs."""

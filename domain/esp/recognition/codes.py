@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..esps import Esp
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from ..profiles.profile import Delimiters
 from .delimiters import ENCLOSED
 from .recognizing import recognize_dialects
@@ -59,5 +59,5 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     if variable is None:
         return True
     return variable["path"] is not None and not all(
-        profile_of(each).vocabulary.any_name for each in recognize_dialects(code)
+        PROFILES[each].vocabulary.any_name for each in recognize_dialects(code)
     )

@@ -9,7 +9,7 @@ from enum import Enum
 from attrs import frozen
 
 from ..esps import Esp
-from ..profiles import BUILT_IN, profile_of
+from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Syntax, Vocabulary
 from .delimiters import OF_ONE_ESP, Delimiter, RawTag
 from .expressions import Expression, Path
@@ -68,7 +68,7 @@ def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) ->
     """
     if esp is None or not has_delimiter(esp, tag):
         return _judge_delimiter(tag)
-    vocabulary = profile_of(esp).vocabulary
+    vocabulary = PROFILES[esp].vocabulary
     has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
     if esp not in _WITH_BRACES or not has_words:
         return None
@@ -84,7 +84,7 @@ def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
     """Return the names that a tag of the ESP gives to values."""
     if esp not in _WITH_BRACES or not has_delimiter(esp, tag):
         return ()
-    return tuple(parse(profile_of(esp).vocabulary.syntax, tag).sets)
+    return tuple(parse(PROFILES[esp].vocabulary.syntax, tag).sets)
 
 
 def _judge_delimiter(tag: RawTag) -> Finding | None:
@@ -102,7 +102,7 @@ def _judge_percent_tag(tag: RawTag) -> Finding | None:
     name = re.split(r"[|*:+]", tag.text[1:-1])[0]
     if len(name) == 1:
         return None
-    vocabulary = profile_of(Esp.ACTIVECAMPAIGN).vocabulary
+    vocabulary = PROFILES[Esp.ACTIVECAMPAIGN].vocabulary
     is_known = vocabulary.is_system(name) or name in vocabulary.bare_fields
     reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
     return Finding(reason, f"%{name}%", (Esp.ACTIVECAMPAIGN,), is_mistake=is_known)
@@ -176,7 +176,7 @@ class _Judge:
     def _text_of_tag(self, word: str) -> Iterator[Finding]:
         """Yield a tag with the text of a link, if only other dialects have such a tag."""
         owners = tuple(
-            esp for esp in _WITH_BRACES if word in profile_of(esp).vocabulary.tags_with_text
+            esp for esp in _WITH_BRACES if word in PROFILES[esp].vocabulary.tags_with_text
         )
         if owners and self.esp not in owners:
             yield Finding(Reason.POSSIBLY_FOREIGN, f"{word} '…'", owners)
@@ -205,7 +205,7 @@ class _Judge:
         for call in dict.fromkeys(self.expression.calls):
             if call not in self.local_names and not self.vocabulary.is_function(call):
                 owners = tuple(
-                    esp for esp in _WITH_BRACES if profile_of(esp).vocabulary.is_function(call)
+                    esp for esp in _WITH_BRACES if PROFILES[esp].vocabulary.is_function(call)
                 )
                 is_mistake = bool(owners)
                 reason = Reason.WORD if owners else Reason.UNKNOWN
@@ -219,8 +219,8 @@ class _Judge:
             owners = tuple(
                 esp
                 for esp in _WITH_BRACES
-                if name in profile_of(esp).vocabulary.filters
-                and argument in _ARGUMENTS[profile_of(esp).vocabulary.syntax]
+                if name in PROFILES[esp].vocabulary.filters
+                and argument in _ARGUMENTS[PROFILES[esp].vocabulary.syntax]
             )
             is_name = self.esp is Esp.SENDGRID and not argument  # `{{name | Customer}}`
             if is_name and not owners:
@@ -243,7 +243,7 @@ class _Judge:
         ):
             if owners:
                 certain = tuple(
-                    esp for esp in owners if not {root, name} & profile_of(esp).vocabulary.common
+                    esp for esp in owners if not {root, name} & PROFILES[esp].vocabulary.common
                 )
                 is_mistake = bool(certain) and is_certain
                 reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
@@ -258,7 +258,7 @@ class _Judge:
             owners = tuple(
                 esp
                 for esp in self._owners_of_root(path[0])
-                if re.fullmatch(profile_of(esp).vocabulary.field_pattern, path[1])
+                if re.fullmatch(PROFILES[esp].vocabulary.field_pattern, path[1])
             )
             yield Finding(Reason.WORD, f"{path[0]}.{path[1]}", owners, is_mistake=True)
         elif self.esp is Esp.BREVO and path[1] != path[1].upper():
@@ -268,14 +268,14 @@ class _Judge:
         return tuple(
             esp
             for esp in _WITH_BRACES
-            if esp is not self.esp and root in profile_of(esp).vocabulary.roots
+            if esp is not self.esp and root in PROFILES[esp].vocabulary.roots
         )
 
     def _owners_of_system(self, name: str) -> tuple[Esp, ...]:
         return tuple(
             esp
             for esp in _WITH_BRACES
-            if esp is not self.esp and profile_of(esp).vocabulary.is_system(name)
+            if esp is not self.esp and PROFILES[esp].vocabulary.is_system(name)
         )
 
     def _of_others(
@@ -288,7 +288,7 @@ class _Judge:
             and each.esp is not self.esp
             and {word, word.removeprefix("end")} & words(each.vocabulary)
         )
-        certain = tuple(esp for esp in owners if word not in profile_of(esp).vocabulary.common)
+        certain = tuple(esp for esp in owners if word not in PROFILES[esp].vocabulary.common)
         if owners and not certain:
             return Finding(Reason.POSSIBLY_FOREIGN, word, owners)
         return Finding(

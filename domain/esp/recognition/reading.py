@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ..esps import Esp
-from ..profiles import profile_of
+from ..profiles import PROFILES
 from ..profiles.profile import Syntax, Vocabulary
 from .ampscript import read_ampscript
 from .delimiters import DELIMITERS, OF_ONE_ESP, Delimiter, RawTag
@@ -26,7 +26,7 @@ def has_delimiter(esp: Esp, tag: RawTag) -> bool:
     """Return whether the dialect of the ESP has tags with these delimiters."""
     if tag.delimiter in OF_ONE_ESP:
         return esp is OF_ONE_ESP[tag.delimiter]
-    vocabulary = profile_of(esp).vocabulary
+    vocabulary = PROFILES[esp].vocabulary
     if esp is Esp.SALESFORCE and tag.delimiter is Delimiter.EXPRESSION:
         expression = parse_piped(tag)
         return any(path[0] in vocabulary.events and len(path) > 1 for path in expression.paths)
@@ -36,7 +36,7 @@ def has_delimiter(esp: Esp, tag: RawTag) -> bool:
 def read_tag(esp: Esp, tag: RawTag) -> Reading | None:
     """Return what the tag shows for the ESP, or None if the dialect has no such delimiters."""
     return (
-        _READERS[profile_of(esp).vocabulary.syntax](tag, profile_of(esp).vocabulary)
+        _READERS[PROFILES[esp].vocabulary.syntax](tag, PROFILES[esp].vocabulary)
         if has_delimiter(esp, tag)
         else None
     )

@@ -21,6 +21,7 @@ from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
+    PROFILES,
     EmptyReport,
     Esp,
     EspName,
@@ -30,7 +31,6 @@ from recipient_fields.domain.esp import (
     SyncNotConfirmed,
     SyncPlan,
     SyncPlanChanged,
-    profile_of,
 )
 
 from ...service.selection import esp_variables, open_field_source, storage_kind
@@ -364,7 +364,7 @@ def _print_lines(plan: SyncPlan) -> None:
 
 def _lines(plan: SyncPlan) -> Iterator[str]:
     """Yield the links, the table of the changed fields, and that of the changed ESP names."""
-    title = profile_of(plan.integration.esp).title
+    title = PROFILES[plan.integration.esp].title
     for link in plan.links:
         yield f"linked {link.definition.key} to {link.counterpart.origin.esp_field_name} ({title})"
     rows = _rows(plan)

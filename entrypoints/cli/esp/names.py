@@ -10,7 +10,7 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import FieldCode, FieldCodes, Integration, SetName, profile_of
+from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
 
 from ..command_group import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
@@ -127,7 +127,7 @@ def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
     missing = sum(map(must_be_created, codes))
     if missing:
         count = "One name is" if missing == 1 else f"{missing:,} names are"
-        profile = profile_of(integration.esp)
+        profile = PROFILES[integration.esp]
         note(
             f"{count} missing at {profile.title}. If the account calls the field differently, use"
             f" --set. Otherwise: {profile.names.creation.explain()}"

@@ -11,7 +11,7 @@ from recipient_fields.application.content.content import ListedCodes
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_field
 from recipient_fields.application.fields.references import parse_reference
-from recipient_fields.domain.esp import FieldCode, NameState, profile_of
+from recipient_fields.domain.esp import PROFILES, FieldCode, NameState
 
 from ..command_group import Command
 from ..options import json_option
@@ -78,13 +78,13 @@ def print_codes(listed: ListedCodes) -> None:
     )
     note_advice(listed.codes)
     for code in listed.codes:
-        title = profile_of(code.esp).title
+        title = PROFILES[code.esp].title
         for prelude in code.preludes.values():
             note(f"{title} needs this code before the others: {prelude}")
         if must_be_created(code) and code.integration_id is not None and code.esp_name is not None:
             note(
                 f"{code.esp_name.name} is missing at integration {names[code.integration_id]}."
-                f" To create it: {profile_of(code.esp).names.creation.explain(code.esp_name.name)}"
+                f" To create it: {code.explain_creation()}"
             )
 
 

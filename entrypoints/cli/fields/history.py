@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     Organization,
     RecordedOperation,
     Source,
-    changed_members,
     format_instant,
 )
 
@@ -179,8 +178,7 @@ def _only(value: T | None) -> frozenset[T] | None:
 def _row(record: HistoryRecord) -> tuple[object, ...]:
     changed = None
     if record.operation is RecordedOperation.UPDATED:
-        changes = changed_members(record.before, record.after)
-        changed = ", ".join(change.member for change in changes)
+        changed = ", ".join(change.member for change in record.member_changes)
     return (
         record.sequence,
         format_instant(record.occurred_at),
@@ -199,7 +197,7 @@ def _show(record: HistoryRecord) -> None:
         f" {_named(record.author)}: field {record.field_id}, {record.key}"
     )
     print_line(one_line(head))
-    for change in changed_members(record.before, record.after):
+    for change in record.member_changes:
         print_line(one_line(f"    {change.member}: {_described(change)}"))
 
 

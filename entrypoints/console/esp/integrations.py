@@ -38,6 +38,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import (
     BUILT_IN,
+    PROFILES,
     EmptyReport,
     Esp,
     EspRefused,
@@ -55,7 +56,6 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
     SyncPlan,
     SyncPlanChanged,
-    profile_of,
 )
 from recipient_fields.domain.text import normalize_nfc
 
@@ -281,7 +281,7 @@ class IntegrationDeletion(Page):
             "integrations/delete.html",
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
-            esp=profile_of(integration.esp).title,
+            esp=PROFILES[integration.esp].title,
             fields=_fields_of(self.core, organization_id, integration.id),
             shown=SHOWN_FIELDS,
             has_changed=has_changed,
@@ -528,7 +528,7 @@ class _Result:
         updates = plan.changes.updated
         return cls(
             integration=plan.integration,
-            esp=profile_of(plan.integration.esp).title,
+            esp=PROFILES[plan.integration.esp].title,
             is_stored=is_stored,
             unconfirmed=unconfirmed,
             digest=plan.digest,
@@ -558,7 +558,7 @@ def _send_list(
     rows = [
         _Row(
             integration=each,
-            esp=profile_of(each.esp).title,
+            esp=PROFILES[each.esp].title,
             fields=counts.get(each.id, 0),
             obstacle=_obstacle(open_source, each),
         )
@@ -618,10 +618,10 @@ def _send_integration(
         "integrations/show.html",
         status=HTTPStatus.OK if failure is None else failure.status,
         integration=integration,
-        esp=profile_of(integration.esp).title,
+        esp=PROFILES[integration.esp].title,
         fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
         obstacle=_obstacle(open_source, integration),
-        removes_missing=not profile_of(integration.esp).names.lists_fields_in_use_only,
+        removes_missing=not PROFILES[integration.esp].names.lists_fields_in_use_only,
         has_history=core.has_history,
         failure=failure,
     )

@@ -10,13 +10,13 @@ from attrs import frozen
 from recipient_fields.application import Core
 from recipient_fields.domain import IntegrationId, RecipientField, Rule
 from recipient_fields.domain.esp import (
+    PROFILES,
     EspName,
     EspNames,
     Integration,
     InvalidNames,
     NameFrom,
     SetName,
-    profile_of,
 )
 
 from ..fields.codes import ShownState, shown_state
@@ -81,8 +81,8 @@ class IntegrationNames(Page):
             "integrations/names.html",
             status=errors.status,
             integration=integration,
-            esp=profile_of(integration.esp).title,
-            has_standard_names=bool(profile_of(integration.esp).names.standard_forms),
+            esp=PROFILES[integration.esp].title,
+            has_standard_names=bool(PROFILES[integration.esp].names.standard_forms),
             rows=[(each, codes.get(each.field, integration.id)) for each in rows[:SHOWN_NAMES]],
             others=max(len(rows) - SHOWN_NAMES, 0),
             entered=entered,

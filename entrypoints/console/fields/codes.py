@@ -9,13 +9,13 @@ from attrs import frozen
 
 from recipient_fields.domain import RecipientField
 from recipient_fields.domain.esp import (
+    PROFILES,
     EspName,
     FieldCode,
     FieldCodes,
     Integration,
     NameFrom,
     NameState,
-    profile_of,
 )
 
 
@@ -77,7 +77,7 @@ class CodeRow:
         if self.code.similar_names:
             return self.code.describe()
         if name.state is NameState.MISSING:
-            creation = profile_of(self.code.esp).names.creation.explain(name.name)
+            creation = self.code.explain_creation()
             return f"The last sync found no field {name.name}. {creation} Then sync again."
         if name.state is NameState.UNKNOWN and self.integration.last_synced_at is None:
             return "The integration was never synced, so this name is assumed. Sync it."
@@ -94,6 +94,6 @@ def code_rows(codes: FieldCodes, field: RecipientField) -> tuple[list[CodeRow], 
         integration = None
         if code.integration_id is not None:
             integration = codes.names.integrations[code.integration_id]
-        row = CodeRow(code=code, title=profile_of(code.esp).title, integration=integration)
+        row = CodeRow(code=code, title=PROFILES[code.esp].title, integration=integration)
         (others if integration is None else connected).append(row)
     return connected, others

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
+from recipient_fields.application.content.content import find_support
 from recipient_fields.domain import DataType, RecipientField
 from recipient_fields.domain.conditions import (
     SUPPORTED_OPERATORS,
     Comparison,
     Condition,
-    InvalidCondition,
     Not,
     Operator,
     Value,
@@ -19,7 +19,7 @@ from recipient_fields.domain.conditions import (
     format_condition,
 )
 from recipient_fields.domain.content import WarningCode
-from recipient_fields.domain.esp import ConditionCode, FieldCodes, NotExpressible, compile_condition
+from recipient_fields.domain.esp import ConditionCode, FieldCodes
 
 from .codes import CodeRow
 
@@ -58,13 +58,10 @@ class ConditionPreview:
         """Return the preview of the condition at the integration or the ESP of the row."""
         name = "" if row.integration is None else row.integration.name
         target = row.code.esp if row.integration is None else row.integration.id
-        try:
-            code = compile_condition(
-                condition, codes, target, then=THEN, otherwise=OTHERWISE, strict=False
-            )
-        except (InvalidCondition, NotExpressible) as refused:
-            return cls(row.title, name, None, str(refused))
-        return cls(row.title, name, code, "")
+        support = find_support(
+            condition, codes, target, then=THEN, otherwise=OTHERWISE, strict=False
+        )
+        return cls(row.title, name, support.code, support.refusal or "")
 
 
 @frozen

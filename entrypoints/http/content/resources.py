@@ -31,7 +31,7 @@ from recipient_fields.domain.esp import Esp, NotExpressible
 
 from ..bodies import parse_body, read_body, read_json
 from ..fields.resources import ID_OR_KEY
-from ..heavy_requests import HEAVY_BODY_SIZE, HEAVY_SIZE, HeavyRequests
+from ..heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from ..operations import Body, PathParameter, Result, Tag, operation
 from ..request_context import credential
 from ..resource import KIBIBYTE, MEBIBYTE, Resource
@@ -233,7 +233,7 @@ class ContentExports(Resource):
             export = parse_content_export(parse_body(body, self))
             if isinstance(export.target, tuple):
                 length = len(export.content.source)
-                request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
+                request.require_slot_above(HEAVY_BODY_SIZE, [length * len(export.target)])
                 exports = self.service.export_for_integrations(
                     organization_id, export.content, export.target, export.options
                 )

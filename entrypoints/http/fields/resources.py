@@ -493,7 +493,7 @@ class History(Resource):
         """
         query = parse_history_query(parameters(req))
         organization_id = credential(req).organization_id
-        read = partial(self.service.list_changes, organization_id)
+        read = partial(self.service.publish_changes, organization_id)
         with self.heavy.reading_unknown_size(organization_id) as request:
             response = history_response(req, read_page(read, query, request))
         send(req, resp, response)
@@ -525,7 +525,7 @@ class FieldHistory(Resource):
         """
         query = parse_history_query(parameters(req))
         organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
-        read = partial(self.service.list_field_changes, organization_id, reference)
+        read = partial(self.service.publish_field_changes, organization_id, reference)
         with self.heavy.reading_unknown_size(organization_id) as request:
             response = history_response(req, read_page(read, query, request))
         send(req, resp, response)

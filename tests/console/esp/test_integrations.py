@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId, RecipientField, Role
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     EspField,
     EspRefused,
@@ -23,7 +24,6 @@ from recipient_fields.domain.esp import (
     RefusedField,
     ReportedField,
     SyncOvertaken,
-    profile_of,
 )
 from recipient_fields.entrypoints.service.composition import create_service
 from recipient_fields.entrypoints.service.log import BufferedHandler, json_formatter
@@ -98,7 +98,7 @@ def sources() -> dict[Esp, EspFieldSource | Exception]:
 @pytest.fixture
 def console(clock: Clock, sources: dict[Esp, EspFieldSource | Exception]) -> Iterator[Console]:
     def open_source(_organization_id: OrganizationId, esp: Esp) -> EspFieldSource:
-        source = sources.get(esp, NoFieldSource(profile_of(esp).title))
+        source = sources.get(esp, NoFieldSource(PROFILES[esp].title))
         if isinstance(source, Exception):
             raise source
         return source

@@ -16,13 +16,13 @@ from recipient_fields.domain.content import (
     parse_content,
 )
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
     FieldCodes,
     derive_codes,
     export_content,
-    profile_of,
 )
 from recipient_fields.domain.esp.profiles.profile import FilterForm, FilterRefusal, Strength
 
@@ -145,10 +145,10 @@ def test_a_default_is_written_in_a_block(esp, reference, end, export):
 
 @EVERY_FILTER
 def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, export, refusal):
-    form = profile_of(esp).filters.forms[name]
+    form = PROFILES[esp].filters.forms[name]
     if isinstance(form, FilterRefusal):
         message = refusal(esp, EXAMPLES[name])
-        assert message.endswith(form.reason.replace("{title}", profile_of(esp).title))
+        assert message.endswith(form.reason.replace("{title}", PROFILES[esp].title))
         assert bool(form.source) is (form.strength is not Strength.NONE)
         return
     warnings = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").warnings
@@ -162,7 +162,7 @@ def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, 
 
 @EVERY_FILTER
 def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
-    if isinstance(profile_of(esp).filters.forms[name], FilterForm):
+    if isinstance(PROFILES[esp].filters.forms[name], FilterForm):
         code = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").content
         warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
         assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
-from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes, profile_of
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp, derive_codes
 from recipient_fields.domain.esp.derived_codes import has_safe_form
 from recipient_fields.domain.esp.names.proposals import possible_names
 
@@ -16,14 +16,14 @@ EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 @EVERY_ESP
 def test_every_standard_field_has_a_code(esp):
-    for key, name in profile_of(esp).names.standard_fields.items():
+    for key, name in PROFILES[esp].names.standard_fields.items():
         assert FieldKey(key) == key
         assert derive_codes(esp, name, standard=True).insertion_code
 
 
 @EVERY_ESP
 def test_only_standard_fields_are_unlisted(esp):
-    convention = profile_of(esp).names
+    convention = PROFILES[esp].names
     assert convention.unlisted <= set(convention.standard_fields.values())
 
 
@@ -42,12 +42,12 @@ def test_only_standard_fields_are_unlisted(esp):
     ],
 )
 def test_a_standard_field_has_the_code_of_the_sources(esp, key, code):
-    name = profile_of(esp).names.standard_fields[key]
+    name = PROFILES[esp].names.standard_fields[key]
     assert derive_codes(esp, name, standard=True).insertion_code == code
 
 
 def test_only_three_esps_use_capital_letters():
-    names = {esp: profile_of(esp).names.derive("loyalty_tier") for esp in Esp}
+    names = {esp: PROFILES[esp].names.derive("loyalty_tier") for esp in Esp}
     capitals = [esp for esp, name in names.items() if name == "LOYALTY_TIER"]
     assert capitals == [Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN]
     assert set(names.values()) == {"LOYALTY_TIER", "loyalty_tier"}
@@ -55,7 +55,7 @@ def test_only_three_esps_use_capital_letters():
 
 @EVERY_ESP
 def test_the_maximum_length_is_that_of_the_dialect(esp):
-    convention = profile_of(esp).names
+    convention = PROFILES[esp].names
     length = convention.max_length or MAX_KEY_LENGTH
     name = convention.derive("k" * length)
     assert has_safe_form(esp, name)

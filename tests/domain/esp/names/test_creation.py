@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from recipient_fields.domain.esp import Esp, profile_of
+from recipient_fields.domain.esp import PROFILES, Esp
 
 
 def test_each_esp_has_an_instruction_with_the_name() -> None:
     for esp in Esp:
-        assert "TIER" in profile_of(esp).names.creation.explain("TIER")
-        assert "NAME" not in profile_of(esp).names.creation.explain("TIER")
+        assert "TIER" in PROFILES[esp].names.creation.explain("TIER")
+        assert "NAME" not in PROFILES[esp].names.creation.explain("TIER")
 
 
 def test_an_instruction_says_if_no_page_of_the_vendor_confirms_it() -> None:
     assert (
-        profile_of(Esp.HUBSPOT)
+        PROFILES[Esp.HUBSPOT]
         .names.creation.explain("tier")
         .endswith("/crm/v3/properties/contacts.")
     )
     assert (
-        profile_of(Esp.BREVO)
+        PROFILES[Esp.BREVO]
         .names.creation.explain("tier")
         .endswith("A third party describes this request.")
     )
     assert (
-        profile_of(Esp.KLAVIYO)
+        PROFILES[Esp.KLAVIYO]
         .names.creation.explain("tier")
         .endswith("try it in your account first.")
     )
