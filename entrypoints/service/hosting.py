@@ -14,8 +14,7 @@ from recipient_fields.domain import RecipientFieldsError
 
 from ..http.resource import MAX_BODY_SIZE
 from ..server.addresses import authority, listen
-from ..server.admin import AdminListener
-from ..server.server import Server
+from ..server.server import AdminListener, Server
 from .composition import Service
 from .memory import return_large_blocks
 from .settings import Address, Settings, variable_of

@@ -67,8 +67,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.filtered_codes import filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.command_group import STORAGE
-from recipient_fields.entrypoints.cli.lazy_command import commands_of
+from recipient_fields.entrypoints.cli.commands import STORAGE, commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (

@@ -26,11 +26,10 @@ from recipient_fields.domain import (
 )
 
 from ..accounts.audit_log import audit_log_option
-from ..command_group import CommandGroup
-from ..options import Option, json_option, option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import CommandGroup
+from ..options import Option, confirm, json_option, option, yes_option
 from ..output import note, one_line, print_json, print_line, print_table
-from ..prompts import confirm, yes_option
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Duration, OneOf
 
 _limit_option: Option = option(

@@ -38,10 +38,9 @@ from ...service.selection import (
     shown_storage,
 )
 from ...service.settings import WebOrigin
-from ..command_group import Command
+from ..commands import Command, unknown_variables
 from ..options import json_option, option, setting_option
 from ..output import print_json, print_table
-from ..variables import unknown_variables
 
 _CLOCK_TOLERANCE = timedelta(seconds=1)
 _CERTIFICATE_MARGIN = timedelta(days=14)
