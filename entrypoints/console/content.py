@@ -44,9 +44,7 @@ from recipient_fields.domain.esp import (
     UnnamedField,
 )
 
-from .form_errors import NO_ERRORS, FormError, FormErrors
-from .forms import Form
-from .one_at_a_time import OneAtATime
+from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
 from .page import Page, visit
 from .rendering import Pages
 

@@ -38,12 +38,11 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
 
-from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 from .changes import changes_of
-from .codes import code_rows
-from .previews import OTHERWISE, THEN, condition_examples
+from .codes import OTHERWISE, THEN, code_rows, condition_examples
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
