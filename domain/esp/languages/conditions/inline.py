@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from .code_parts import Language
+from .code_parts import ConditionLanguage
 from .formulas import Atom, Conjunction, Formula
 
 
-def write_inline(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def write_inline(language: ConditionLanguage, formula: Formula, then: str, otherwise: str) -> str:
     """Return one block, whose test has the structure of the formula."""
     return language.block(_expression(language, formula), then, otherwise)
 
 
-def _expression(language: Language, formula: Formula) -> str:
+def _expression(language: ConditionLanguage, formula: Formula) -> str:
     if isinstance(formula, Atom):
         return language.code(formula)
     both, either = language.joiners

@@ -9,16 +9,18 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
-from ..errors import NotExpressible
+from ...errors import NotExpressible
 from .blocks import MAX_COPIES
-from .code_parts import Language
+from .code_parts import ConditionLanguage
 from .formulas import Atom, Disjunction, Formula, negation
 
 MAX_TERMS = 60
 """The number of alternatives in one tag. A normal form can be exponentially large."""
 
 
-def write_normal_form(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def write_normal_form(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
     """Return one block, whose test is the normal form of the formula or of its negation.
 
     The shorter one is used. Raises: NotExpressible if both are too long.
@@ -26,7 +28,9 @@ def write_normal_form(language: Language, formula: Formula, then: str, otherwise
     return _write(language, formula, then, otherwise, in_one_tag=True)
 
 
-def write_alternatives(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def write_alternatives(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
     """Return one block with a tag per alternative, which contain copies of one of the texts.
 
     Each tag joins its tests by one kind of operator: `{% if a or b %}…{% elif c and d %}…`. Raises:
@@ -36,7 +40,7 @@ def write_alternatives(language: Language, formula: Formula, then: str, otherwis
 
 
 def _write(
-    language: Language, formula: Formula, then: str, otherwise: str, *, in_one_tag: bool
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str, *, in_one_tag: bool
 ) -> str:
     def tests(formula: Formula) -> list[str] | None:
         if _count_terms(formula) > MAX_TERMS:
@@ -55,7 +59,9 @@ def _write(
     return language.chain(positive, then, otherwise)
 
 
-def _tests(language: Language, terms: list[tuple[Atom, ...]], *, in_one_tag: bool) -> Iterator[str]:
+def _tests(
+    language: ConditionLanguage, terms: list[tuple[Atom, ...]], *, in_one_tag: bool
+) -> Iterator[str]:
     """Yield the test of each tag."""
     both, either = language.joiners
     alternatives = [both.join(map(language.code, term)) for term in terms]

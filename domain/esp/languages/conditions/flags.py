@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from attrs import Factory, frozen
 
-from .code_parts import Language
+from .code_parts import ConditionLanguage
 from .formulas import Atom, Conjunction, Formula, atoms, negation
 
 
-def write_with_flags(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def write_with_flags(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
     """Return the assignments of the variables, and one block that tests them."""
     variables = "".join(dict.fromkeys(atom.assignment for atom in atoms(formula)))
     if isinstance(formula, Atom) and formula.negated and formula.opposite is None:
@@ -31,7 +33,7 @@ def assign(name: str, value: str) -> str:
 class _Flags:
     """The assignments that precede a block."""
 
-    language: Language
+    language: ConditionLanguage
     assignments: list[str] = Factory(list)
 
     def test(self, formula: Formula) -> str:

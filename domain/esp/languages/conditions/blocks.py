@@ -5,15 +5,17 @@ The texts are copied: `a or b` is a block for `a` and, in its else part, a block
 
 from __future__ import annotations
 
-from ..errors import NotExpressible
-from .code_parts import Language
+from ...errors import NotExpressible
+from .code_parts import ConditionLanguage
 from .formulas import Atom, Conjunction, Formula
 
 MAX_COPIES = 32
 """The number of copies of the two texts in one condition."""
 
 
-def write_nested_blocks(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def write_nested_blocks(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
     """Return a tree of blocks. Raises: NotExpressible if it has too many copies of the texts."""
     thens, otherwises = _count_copies(formula)
     if thens + (otherwises if otherwise else 0) > MAX_COPIES:
@@ -24,7 +26,7 @@ def write_nested_blocks(language: Language, formula: Formula, then: str, otherwi
     return _blocks(language, formula, then, otherwise)
 
 
-def _blocks(language: Language, formula: Formula, then: str, otherwise: str) -> str:
+def _blocks(language: ConditionLanguage, formula: Formula, then: str, otherwise: str) -> str:
     if isinstance(formula, Atom):
         if formula.negated:
             then, otherwise = otherwise, then

@@ -8,9 +8,9 @@ from enum import Enum
 
 from attrs import frozen
 
-from ...conditions import Operator
-from ...content import WarningCode
-from ...fields.values import DataType
+from ....conditions import Operator
+from ....content import WarningCode
+from ....fields.values import DataType
 from .formulas import Atom, Formula
 
 
@@ -75,7 +75,7 @@ class Reading:
 
 
 @frozen(kw_only=True)
-class Language:
+class ConditionLanguage:
     """How one ESP writes conditions.
 
     `write` is the strategy that joins tests. `tag` contains the delimiters of a tag; `begin`,
@@ -104,7 +104,7 @@ class Language:
     contains the pattern of code with a block in a block, and the caveat about it.
     """
 
-    write: Callable[[Language, Formula, str, str], str]
+    write: Callable[[ConditionLanguage, Formula, str, str], str]
     tag: tuple[str, str] = ("{% ", " %}")
     begin: str = "if {test}"
     alternative: str = "elif {test}"
