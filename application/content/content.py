@@ -64,8 +64,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
 
 from ..arguments import require_ids, require_reference
-from ..clock import system_clock
-from ..ports.clock import Clock
+from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 

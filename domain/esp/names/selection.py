@@ -14,9 +14,9 @@ from ...fields.field import Catalog, FieldReference, RecipientField
 from ...fields.query_members import possible_ids, possible_keys
 from ...fields.values import FieldKey, name_letters
 from ...identity import FieldId, IntegrationId
-from ..dialects import Esp
+from ..esps import Esp
 from ..integrations import Integration
-from .conventions import CONVENTIONS
+from ..profiles import PROFILES
 from .esp_names import EspNames, Target, derived_key
 
 __all__ = ["NamesQuery", "RelatedFields"]
@@ -144,11 +144,11 @@ class RelatedFields:
 
 def _possible_names(fields: Iterable[RecipientField], integration: Integration) -> Iterator[str]:
     """Yield the names by which the fields can be found at the integration."""
-    convention = CONVENTIONS[integration.esp]
+    convention = PROFILES[integration.esp].names
     for each in fields:
         key = derived_key(each)
         yield key
-        yield convention.derive_name(key)
+        yield convention.derive(key)
         if key in convention.standard_fields:
             yield convention.standard_fields[key]
         if each.origin.esp_field_name is not None:

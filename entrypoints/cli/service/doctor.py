@@ -24,14 +24,12 @@ from recipient_fields.application import Pooled, system_clock
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, format_instant
 
 from ...console import ROOT as CONSOLE
-from ...service.advice import (
+from ...service.selection import (
     MISSING_CONSOLE_GROUP,
     READABLE_FILE,
     SMALL_POOL,
-    find_missing_console_group,
-)
-from ...service.selection import (
     existing_storage,
+    find_missing_console_group,
     find_readable_file,
     open_storage,
     read_clock,

@@ -36,14 +36,13 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import DIALECTS, CodeWarning, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
 
-from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 from .changes import changes_of
-from .codes import code_rows
-from .previews import OTHERWISE, THEN, condition_examples
+from .codes import OTHERWISE, THEN, code_rows, condition_examples
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
@@ -144,7 +143,7 @@ class FieldView(Page):
             "fields/show.html",
             field=field,
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else PROFILES[integration.esp].title,
             read_only=decision.reason if isinstance(decision, Denied) else None,
             warnings=warnings,
             checks=_checks(field, warnings),
@@ -381,7 +380,7 @@ class _Counterpart:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return DIALECTS[self.integration.esp].title
+        return PROFILES[self.integration.esp].title
 
 
 @frozen(kw_only=True)
@@ -416,7 +415,7 @@ class _Row:
             counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else PROFILES[integration.esp].title,
             warnings=warnings,
             allowed=", ".join(map(str, values[:_SHOWN_VALUES])) or _any_value(field.data_type),
             more=max(len(values) - _SHOWN_VALUES, 0),

@@ -33,10 +33,10 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..form_claims import claimed_form
 from ..forms import Form
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 DATA_TYPES = {
     DataType.TEXT.value: "Text",

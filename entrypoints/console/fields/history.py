@@ -25,9 +25,9 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import IntegrationNotFound
 
-from ..form_claims import claimed_form
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .fields import SOURCE_NAMES
 

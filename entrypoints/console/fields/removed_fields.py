@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     KeyTaken,
     RecipientFieldsError,
 )
-from recipient_fields.domain.esp import DIALECTS, EspFieldTaken
+from recipient_fields.domain.esp import PROFILES, EspFieldTaken
 
 from .. import SHOWN_FIELDS
 from ..error_pages import STATUSES
@@ -81,7 +81,7 @@ class RemovedFields(Page):
             "integrations/removed.html",
             status=HTTPStatus.OK if error is None else STATUSES[type(error)],
             integration=integration,
-            esp=DIALECTS[integration.esp].title,
+            esp=PROFILES[integration.esp].title,
             removals=self.core.integrations.list_removals(organization_id, integration_id),
             shown=SHOWN_FIELDS,
             error=error,

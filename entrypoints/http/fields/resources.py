@@ -51,16 +51,13 @@ from recipient_fields.domain import (
 )
 
 from ..bodies import read_json
+from ..headers import JSON, MERGE_PATCH, prefers_minimal
 from ..heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
-from ..media_types import JSON, MERGE_PATCH
-from ..operations import Body, PathParameter, Result, Tag, operation
 from ..parameters import ID_PARAMETER, Parameter
-from ..preferences import prefers_minimal
 from ..problems import RequestRejected
 from ..request_context import author, credential, parameters, precondition
-from ..resource import Resource
-from ..response_cache import ResponseCache
-from ..responses import ReadResponse, in_slot, send
+from ..resource import Body, PathParameter, Resource, Result, Tag, operation
+from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
