@@ -80,6 +80,7 @@ __all__ = [
     "names_document",
     "organization_values",
     "plain_values",
+    "publish_record",
     "read_document",
     "read_field",
     "read_record",
@@ -317,6 +318,41 @@ def read_record(row: Sequence[Any]) -> HistoryRecord:
     with RowMapping("recipient_field_changes", tuple(row[:2])):
         values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(occurred_at))
     return stored_record(*values)
+
+
+def publish_record(row: Sequence[Any]) -> tuple[int, str]:
+    """Return the sequence and the JSON of the record in such a row, as `published_page` does.
+
+    The stored documents are passed through: the domain does not validate them again.
+    """
+    organization_id, sequence, operation, field_id, author, before, after, occurred_at = row
+    with RowMapping("recipient_field_changes", (organization_id, sequence)):
+        states = [_public_document(field_id, document) for document in (before, after)]
+        actor = json.loads(author)
+        record = {
+            "sequence": sequence,
+            "occurred_at": format_instant(from_epoch_milliseconds(occurred_at)),
+            "operation": operation,
+            "actor": {name: actor[name] for name in ("channel", "id", "name")},
+            "request_id": actor["request_id"],
+            "field_id": field_id,
+            "key": next(each["key"] for each in states if each is not None),
+            "before": states[0],
+            "after": states[1],
+        }
+    return sequence, _json(record)
+
+
+def _public_document(field_id: int, document: str | None) -> Mapping[str, object] | None:
+    """Return the members of a field that `render_field` returns, from that of `field_document`."""
+    if document is None:
+        return None
+    members = {**_ABSENT_MEMBERS, **json.loads(document), "id": field_id}
+    return {name: members[name] for name in _PUBLIC_MEMBERS}
+
+
+_PUBLIC_MEMBERS = tuple(each.name for each in FIELD_MEMBERS)
+"""The members of the document of a field in responses, in their order."""
 
 
 LARGE_MEMBERS = ("allowed_values", "custom_insertion_code", "custom_value_expression")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import cast
+from typing import TypeVar, cast
 
 from attrs import evolve, field, frozen
 
@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     Catalog,
     CatalogChanges,
     CatalogView,
+    Decision,
     FieldChanges,
     FieldDraft,
     FieldId,
@@ -28,14 +29,17 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     InvalidQuery,
+    Operation,
     OrganizationId,
     OrganizationNotFound,
+    Origin,
     Precondition,
     RecipientField,
     Rule,
     Source,
     StagedBatch,
     Violation,
+    decide,
     format_instant,
     plan_creation,
     plan_restoration,
@@ -56,13 +60,14 @@ from .ports.fields import (
     FieldRepository,
     PublishedCatalog,
 )
-from .ports.history import HistoryRepository
+from .ports.history import HistoryRepository, PublishedHistoryPage
 from .ports.integrations import IntegrationRepository
 from .ports.storage import require_history
 
 __all__ = ["RecipientFieldService"]
 
 _API_CLIENT = Author(API)
+_Page = TypeVar("_Page", HistoryPage, PublishedHistoryPage)
 
 
 @frozen(kw_only=True)
@@ -93,6 +98,10 @@ class RecipientFieldService(RecipientFields):
         """Return this service for another author."""
         require_type(Author, author=author)
         return evolve(self, author=author)
+
+    def decide(self, operation: Operation, origin: Origin) -> Decision:
+        """Return whether the author may perform the operation on a field of this origin."""
+        return decide(self.author.channel, operation, origin)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         require_ids(organization_id=organization_id)
@@ -275,16 +284,26 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         require_reference(reference)
         require_type(HistoryQuery, query=query)
-        history = require_history(self._history)
-        try:
-            page = history.select(organization_id, query.of_field(reference))
-        except OrganizationNotFound:
-            raise FieldNotFound from None
-        if not page.records:
-            any_record = HistoryQuery(limit=1).of_field(reference)
-            if not history.select(organization_id, any_record).records:
-                self._fields.get(organization_id, reference)
-        return page
+        read = require_history(self._history).select
+        return self._read_changes_of(organization_id, reference, query, read)
+
+    def publish_changes(
+        self, organization_id: OrganizationId, query: HistoryQuery
+    ) -> PublishedHistoryPage:
+        """Return the same page as `list_changes`, as JSON. Raises: the errors of it."""
+        require_ids(organization_id=organization_id)
+        require_type(HistoryQuery, query=query)
+        return require_history(self._history).publish(organization_id, query)
+
+    def publish_field_changes(
+        self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
+    ) -> PublishedHistoryPage:
+        """Return the same page as `list_field_changes`, as JSON. Raises: the errors of it."""
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
+        require_type(HistoryQuery, query=query)
+        read = require_history(self._history).publish
+        return self._read_changes_of(organization_id, reference, query, read)
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
@@ -318,6 +337,23 @@ class RecipientFieldService(RecipientFields):
             facts["before"] = format_instant(before)
             audit("History", "pruned", by=self.author.name or OPERATOR, **facts)
         return records
+
+    def _read_changes_of(
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        query: HistoryQuery,
+        read: Callable[[OrganizationId, HistoryQuery], _Page],
+    ) -> _Page:
+        try:
+            page = read(organization_id, query.of_field(reference))
+        except OrganizationNotFound:
+            raise FieldNotFound from None
+        if not page.records:
+            any_record = HistoryQuery(limit=1).of_field(reference)
+            if not read(organization_id, any_record).records:
+                self._fields.get(organization_id, reference)
+        return page
 
     def _change(
         self, organization_id: OrganizationId, change: Callable[[StagedBatch], RecipientField]

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from threading import RLock
 
-from recipient_fields.application import HistoryRepository
+from recipient_fields.application import (
+    HistoryRepository,
+    PublishedHistoryPage,
+    published_page,
+)
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
@@ -38,6 +42,11 @@ class MemoryHistoryRepository(HistoryRepository):
             catalog = self._catalog_of(organization_id)
             records, removed = tuple(catalog.history), catalog.removed_records
         return query.select(records, removed)
+
+    def publish(
+        self, organization_id: OrganizationId, query: HistoryQuery, /
+    ) -> PublishedHistoryPage:
+        return published_page(self.select(organization_id, query))
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._lock:

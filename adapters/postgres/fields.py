@@ -162,7 +162,9 @@ class ReadCatalog(CatalogView):
         """
         changes = plan(self)
         if changes == CatalogChanges():
-            return AppliedChanges(changes, ())
+            # The answer says that the change is stored. What was read may still wait for a standby,
+            # and the commit of the lock waits for it.
+            raise LockRequired
         planned = PlannedChanges.of(changes, author)
         if len(planned.records) > 1 or planned.values or changes.restored:
             raise LockRequired

@@ -51,12 +51,13 @@ class LockedCatalog(CatalogView):
         return find_field(self._connection, self._organization_id, reference)
 
     def count(self, source: Source, /) -> int:
-        if source is Source.API and self.counters.api_field_count is not None:
-            return self.counters.api_field_count
+        counters = self.counters
+        if source is Source.API and counters.api_field_count is not None:
+            return counters.api_field_count
         values = {**self._ids, "source": source.value}
         [(fields,)] = self._connection.all(SQL.count_fields_of_source, values)
         if source is Source.API:
-            self.counters.api_field_count = fields
+            counters.api_field_count = fields
         return int(fields)
 
     def fields_size(self) -> int:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from recipient_fields.application import HistoryRepository
+from recipient_fields.application import HistoryRepository, PublishedHistoryPage
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
@@ -33,20 +33,21 @@ from recipient_fields.domain import (
     records_to_free,
 )
 
-from ..row_mapping import read_document, read_field
+from ..row_mapping import publish_record, read_document, read_field, read_record
 from ..shared_values import insert_values
 from .changes import Counters, read_counters
 from .database import (
     Connection,
     Database,
     Overtaken,
+    Row,
     Values,
     id_values,
     lock_catalog,
     read_unchanged,
     storable_id,
 )
-from .records import count_removed, find_values, read_records
+from .records import count_removed, find_values, with_shared_values
 from .statements import SQL, NamedStatement, Statement
 
 _COUNT_TIMEOUT = 60.0
@@ -69,17 +70,15 @@ class RelationalHistoryRepository(HistoryRepository):
     """Called between two of these transactions."""
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
-        statement, values = SelectRecords.of(query), query_values(organization_id, query)
+        rows = self._read_page(organization_id, query)
+        return query.page([*map(read_record, rows)])
 
-        def select(connection: Connection) -> HistoryPage:
-            rows = connection.all(statement, values)
-            if not rows:
-                raise OrganizationNotFound
-            query.require_recorded(rows[0][0])
-            found = [row[1:] for row in rows if row[1] is not None]
-            return query.page(read_records(connection, organization_id, found))
-
-        return read_unchanged(self._database, organization_id, select)
+    def publish(
+        self, organization_id: OrganizationId, query: HistoryQuery, /
+    ) -> PublishedHistoryPage:
+        rows = self._read_page(organization_id, query)
+        records = dict(map(publish_record, rows[: query.limit]))
+        return PublishedHistoryPage(records, [*records][-1] if len(rows) > query.limit else None)
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         def read(connection: Connection) -> Catalog:
@@ -107,6 +106,20 @@ class RelationalHistoryRepository(HistoryRepository):
             return FieldPage(organization_id, past.revision, fields, page.total, page.next)
 
         return read_unchanged(self._database, organization_id, select)
+
+    def _read_page(self, organization_id: OrganizationId, query: HistoryQuery) -> list[Row]:
+        """Return the rows of the records on the page, and one more if another page follows."""
+        statement, values = SelectRecords.of(query), query_values(organization_id, query)
+
+        def read(connection: Connection) -> list[Row]:
+            rows = connection.all(statement, values)
+            if not rows:
+                raise OrganizationNotFound
+            query.require_recorded(rows[0][0])
+            found = [row[1:] for row in rows if row[1] is not None]
+            return with_shared_values(connection, organization_id, found)
+
+        return read_unchanged(self._database, organization_id, read)
 
     def size(self, organization_id: OrganizationId, /) -> HistorySize:
         while True:

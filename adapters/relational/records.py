@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from recipient_fields.domain import FieldId, HistoryRecord, OrganizationId, RecipientField
+from recipient_fields.domain import FieldId, OrganizationId, RecipientField
 
 from ..row_mapping import RowMapping, read_record
 from ..shared_values import digests_in, insert_values
@@ -20,17 +20,16 @@ _DOCUMENTS = slice(5, 7)
 """The documents of the field before and after a change, in a row of `record_columns`."""
 
 
-def read_records(
-    connection: Connection, organization_id: OrganizationId, rows: Iterable[Row]
-) -> list[HistoryRecord]:
-    """Return the records of these rows of `record_columns`, with their shared values.
+def with_shared_values(
+    connection: Connection, organization_id: OrganizationId, rows: Sequence[Row]
+) -> list[Row]:
+    """Return these rows of `record_columns` with their shared values.
 
     Raises: Overtaken if records and their values were removed after the rows were read.
     """
-    rows = list(rows)
     documents = (document for row in rows for document in row[_DOCUMENTS])
     values = find_values(connection, organization_id, documents)
-    return [read_record(_with_values(row, values)) for row in rows]
+    return [_with_values(row, values) for row in rows]
 
 
 def find_values(
@@ -53,8 +52,8 @@ def find_deleted_field(
     """Return the field as it was before its last deletion, or None if there is no such record."""
     ids = id_values(organization_id=organization_id, id=field_id)
     rows = connection.all(SQL.select_last_deletion, ids)
-    records = read_records(connection, organization_id, rows)
-    return records[0].before if records else None
+    complete = with_shared_values(connection, organization_id, rows)
+    return read_record(complete[0]).before if complete else None
 
 
 def count_removed(connection: Connection, organization_id: OrganizationId) -> int:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date
 from typing import TypeAlias
 
 from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    DataType,
     FieldReference,
     IntegrationId,
     KeyTaken,
     OrganizationId,
     RecipientField,
     RecipientFieldsError,
+    RecipientSchema,
+    RecipientTexts,
+    Violation,
 )
-from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
+from recipient_fields.domain.conditions import (
+    Condition,
+    InvalidCondition,
+    InvalidRecipient,
+    check_condition,
+)
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
@@ -28,6 +38,7 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.esp import (
     CheckedContent,
+    CodeWarning,
     ConditionCode,
     ContentExporter,
     Esp,
@@ -44,6 +55,7 @@ from recipient_fields.domain.esp import (
     check_content,
     compile_condition,
     export_content,
+    field_warnings,
 )
 
 from ..arguments import require_ids
@@ -52,10 +64,26 @@ from ..ports.clock import Clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
+__all__ = [
+    "ConditionSupport",
+    "ContentService",
+    "ContentTrial",
+    "FieldSample",
+    "IntegrationExport",
+    "ListedCodes",
+    "SampledPreview",
+    "Target",
+]
 
 _MAX_SHOWN_NAMES = 10
 """The ESP names in a message."""
+_SAMPLES: Mapping[DataType, str] = {
+    DataType.NUMBER: "3",
+    DataType.BOOLEAN: "true",
+    DataType.DATE: "2026-11-20",
+    DataType.DATETIME: "2026-11-20T09:15:00Z",
+}
+"""The sample values of fields without allowed values. Those of text fields are their names."""
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
 
@@ -92,6 +120,78 @@ class IntegrationExport:
     integration_id: IntegrationId
     exported: ExportedContent | None = None
     error: InvalidContent | IntegrationNotFound | None = None
+
+
+@frozen
+class FieldSample:
+    """A field, and a value that a recipient can have, as text."""
+
+    field: RecipientField
+    text: str
+
+    @classmethod
+    def of(cls, field: RecipientField) -> FieldSample:
+        """Return the first allowed value of the field, or an example."""
+        if field.allowed_values is not None:
+            return cls(field, str(field.allowed_values.values[0]))
+        return cls(field, _SAMPLES.get(field.data_type, str(field.name)))
+
+
+@frozen(kw_only=True)
+class SampledPreview:
+    """What a recipient with sample values reads.
+
+    `samples` are the values of the fields in the content, in the order of their first use.
+    `violations` are those of the values. If one has another type than its field, the content is
+    None.
+    """
+
+    samples: tuple[FieldSample, ...]
+    violations: tuple[Violation, ...]
+    content: str | None
+
+
+class ContentTrial:
+    """The exports of one content and their previews, with the fields of one catalog."""
+
+    def __init__(
+        self, content: Content, codes: FieldCodes, options: ExportOptions, today: date
+    ) -> None:
+        self._exporter = ContentExporter(content, codes, options)
+        self._content, self._by_key, self._today = content, codes.names.by_key, today
+
+    def export(self, target: Target) -> ExportedContent:
+        """Return the content for the target. Raises: as `ContentService.export_content` does."""
+        return self._exporter.export(target)
+
+    def preview(self, exported: ExportedContent, texts: Mapping[str, str]) -> SampledPreview:
+        """Return the preview of an export with these values as texts, by the keys of fields.
+
+        Other fields in the content have sample values.
+        Raises: InvalidContent if the preview is too long.
+        """
+        fields = [self._by_key[key] for key in exported.keys]
+        samples = tuple(
+            FieldSample(each, texts[each.key]) if each.key in texts else FieldSample.of(each)
+            for each in fields
+        )
+        checked = RecipientTexts(RecipientSchema(self._by_key)).check(
+            {str(sample.field.key): sample.text for sample in samples}
+        )
+        violations, content = checked.violations, None
+        if len(checked.unlisted) == len(violations):
+            try:
+                content = preview_content(
+                    self._content,
+                    self._by_key.values(),
+                    {**checked.values, **checked.unlisted},
+                    surface=exported.surface,
+                    resolved=exported.resolved,
+                    today=self._today,
+                ).content
+            except InvalidRecipient as invalid:
+                violations = invalid.violations
+        return SampledPreview(samples=samples, violations=tuple(violations), content=content)
 
 
 @frozen(kw_only=True)
@@ -144,6 +244,10 @@ class ContentService:
             return taken
         message = f"{taken} {_describe_names(listed)}"
         return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
+
+    def find_warnings(self, field: RecipientField) -> tuple[CodeWarning, ...]:
+        """Return the warnings about the field's own codes, which need no catalog."""
+        return field_warnings(field)
 
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
         """Return the names and codes of all fields of the organization at its integrations."""
@@ -208,11 +312,11 @@ class ContentService:
         if target is not None:
             target = codes.names.resolve_target(target)
             check_condition_for(condition, codes, target)
-            return (_find_support(condition, codes, target, then, otherwise),)
+            return (find_support(condition, codes, target, then=then, otherwise=otherwise),)
         check_condition(condition, codes.names.fields)
         connected = {each.esp for each in codes.names.integrations.values()}
         return tuple(
-            _find_support(condition, codes, esp, then, otherwise)
+            find_support(condition, codes, esp, then=then, otherwise=otherwise)
             if esp in connected
             else ConditionSupport(esp=esp)
             for esp in Esp
@@ -266,16 +370,27 @@ class ContentService:
         """
         if content.violations:
             raise InvalidContent(content.violations)
-        exporter = ContentExporter(content, self.read_codes(organization_id), options)
+        trial = self.try_content(organization_id, content, options)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = exporter.export(integration_id)
+                exported = trial.export(integration_id)
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)
 
         return map(export, integration_ids)
+
+    def try_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
+    ) -> ContentTrial:
+        """Read the catalog for exports of the content, and for their previews."""
+        return ContentTrial(
+            content, self.read_codes(organization_id), options, self._clock().date()
+        )
 
     def preview_content(
         self,
@@ -328,16 +443,21 @@ def _describe_names(listed: ListedCodes) -> str:
     return f"Its names there: {', '.join(shown)}."
 
 
-def _find_support(
+def find_support(
     condition: Condition,
     codes: FieldCodes,
     target: Esp | IntegrationId,
+    *,
     then: str,
     otherwise: str,
+    strict: Strict = DEFAULT_STRICT,
 ) -> ConditionSupport:
+    """Return the code of the condition at the target, or the reason for which there is none."""
     esp = codes.names.get_esp(target)
     try:
-        code = compile_condition(condition, codes, target, then=then, otherwise=otherwise)
+        code = compile_condition(
+            condition, codes, target, then=then, otherwise=otherwise, strict=strict
+        )
     except (InvalidCondition, IntegrationRequired, NotExpressible) as error:
         return ConditionSupport(esp=esp, refusal=str(error))
     return ConditionSupport(esp=esp, code=code)

@@ -1,15 +1,18 @@
-"""A catalog as JSON."""
+"""Catalogs and pages of the history as JSON."""
 
 from __future__ import annotations
 
 import json
 
-from recipient_fields.domain import Catalog
+from recipient_fields.domain import Catalog, HistoryPage
 
 from ..ports.fields import PublishedCatalog
-from .documents import render_field
+from ..ports.history import PublishedHistoryPage
+from .documents import render_field, render_record
 
-__all__ = ["published"]
+__all__ = ["published", "published_page"]
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def published(catalog: Catalog) -> PublishedCatalog:
@@ -22,5 +25,14 @@ def published(catalog: Catalog) -> PublishedCatalog:
         catalog.organization_id,
         catalog.revision,
         len(documents),
-        json.dumps(documents, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        _encode(documents),
     )
+
+
+def published_page(page: HistoryPage) -> PublishedHistoryPage:
+    """Return the page of the history as JSON.
+
+    A storage that can read the documents directly from its rows need not call this function.
+    """
+    records = {each.sequence: _encode(render_record(each)) for each in page.records}
+    return PublishedHistoryPage(records, page.next)

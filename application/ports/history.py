@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
+
+from attrs import frozen
 
 from recipient_fields.domain import (
     Catalog,
@@ -15,7 +18,19 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 
-__all__ = ["HistoryRepository"]
+__all__ = ["HistoryRepository", "PublishedHistoryPage"]
+
+
+@frozen
+class PublishedHistoryPage:
+    """A page of an organization's history as JSON.
+
+    `records` contains the JSON object of each record by its sequence, in the order of the page.
+    `next` is that of the HistoryPage.
+    """
+
+    records: Mapping[int, str]
+    next: int | None
 
 
 class HistoryRepository(Protocol):
@@ -45,6 +60,16 @@ class HistoryRepository(Protocol):
         ones.
         Raises: OrganizationNotFound if the organization does not exist; BeforeHistory as
         `HistoryQuery.require_recorded` does.
+        """
+
+    def publish(
+        self, organization_id: OrganizationId, query: HistoryQuery, /
+    ) -> PublishedHistoryPage:
+        """Return the page as JSON: equal to `published_page(self.select(organization_id, query))`.
+
+        It is a separate method because a storage can pass the stored documents through, without
+        the cost of objects.
+        Raises: the errors of `select`.
         """
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:

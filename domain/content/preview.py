@@ -167,7 +167,7 @@ class _Reader:
             value = self.recipient.get(each.key) if each.operator is Operator.CONTAINS else None
             self._searched += len(value) if isinstance(value, str) else 0
         if self._searched > _MAX_SEARCHED:
-            message = "The conditions up to here search in too many characters."
+            message = f"The conditions up to here search in more than {_MAX_SEARCHED:,} characters."
             raise self._refuse(start, f"{message} Preview shorter values.")
         return self.recipient.satisfy(resolved)
 

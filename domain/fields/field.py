@@ -357,6 +357,10 @@ class RecipientField(FieldDefinition):
         require(by, Operation.CREATE, self.origin)
         return self._with_next_version(at)
 
+    def require_changeable(self, *, by: Channel) -> None:
+        """Check that the channel may change the field. Raises: OperationForbidden if not."""
+        require(by, Operation.UPDATE, self.origin)
+
     def require_deletable(self, *, by: Channel, precondition: Precondition = UNCONDITIONAL) -> None:
         """Check that the field can be deleted.
 

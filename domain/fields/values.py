@@ -7,12 +7,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from enum import Enum
 from typing import Self, TypeAlias
 
 from attrs import frozen
 
 from ..arguments import require_type
+from ..choices import KeyEnum
 from ..errors import InvalidField, Rule, Violation
 from ..instants import NoSuchTime, format_instant, parse_date, parse_instant
 from ..suggestions import closest_match
@@ -73,7 +73,7 @@ _NON_ASCII_LETTER = re.compile(r"[^\W\0-\x7f]")
 """A letter or number outside ASCII."""
 
 
-class DataType(Enum):
+class DataType(KeyEnum):
     """The type of the values that recipients have for a field."""
 
     TEXT = "text"

@@ -20,13 +20,11 @@ from recipient_fields.domain.content import InvalidContent, Surface, read_conten
 from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, ExportOptions, Integration
 from recipient_fields.domain.fields.values import derive_key
 
-from .command_group import CommandGroup
-from .esp.target import chosen_target, esp_target_options
+from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
+from .commands import CommandGroup
 from .options import json_option, option
-from .organization_option import open_for_organization, organization_option
-from .output import note, one_line, print_bytes, print_json, print_line
-from .output_files import complete_outputs
-from .strict_options import chosen_strictness, strict_options
+from .output import complete_outputs, note, one_line, print_bytes, print_json, print_line
+from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
     name_of,

@@ -15,9 +15,10 @@ from attrs import evolve
 
 from recipient_fields.adapters.relational.database import lock_catalog
 from recipient_fields.adapters.relational.history import RelationalHistoryRepository, remove_oldest
-from recipient_fields.adapters.row_mapping import UnreadableRow
+from recipient_fields.adapters.row_mapping import UnreadableRow, stored_field
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite.dialect import SqliteConnection
+from recipient_fields.application import published_page
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
@@ -31,6 +32,8 @@ from recipient_fields.testing import READS, WRITES, fill_for_calls, race
 from recipient_fields.testing.catalog_sizes import size_in_plan
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
+
+from ..support.growth import count_calls
 
 OURS = OrganizationId(1)
 CITY = FieldKey("city")
@@ -514,3 +517,11 @@ def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(
         columns = "record_bytes + shared_value_bytes, sized_sequence"
         stored = connection.execute(f"SELECT {columns} FROM organizations WHERE id = ?", (ours,))
         assert stored.fetchone() == (before.bytes, 3)
+
+
+def test_a_page_of_the_history_as_json_creates_no_objects(storage: SqliteStorage) -> None:
+    every = HistoryQuery()
+    page = storage.history.select(OURS, every)
+    assert count_calls(stored_field, lambda: storage.history.select(OURS, every)) > 0
+    assert count_calls(stored_field, lambda: storage.history.publish(OURS, every)) == 0
+    assert storage.history.publish(OURS, every) == published_page(page)

@@ -298,6 +298,13 @@ def test_literals_stay_without_warnings(exported):
     assert (run.status, run.out, run.err) == (0, text, "")
 
 
+def test_there_is_a_maximum_number_of_literals(content, exported):
+    literals = ("--literal", "x") * 101
+    for run in (exported("a", *literals), content("a", "check", *literals)):
+        assert (run.status, run.out) == (INVALID, "") or run.status == FOUND
+        assert run.err.startswith("/literals: There are at most 100 literals.\n")
+
+
 def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
     run = exported("{{recipient.tier}}", integration=BRAZE)
     assert run.out == "{{custom_attribute.${TIER}}}"

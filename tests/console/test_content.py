@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape, unescape
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from recipient_fields.domain import DataType, IntegrationId
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField
 from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
 
+from ..support.waiting import eventually
 from .browser import Browser, Response
 from .conftest import Console
 from .hostile_texts import HOSTILE
@@ -420,3 +422,58 @@ def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
     assert "No warnings" in page.text
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
+
+
+def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: str) -> None:
+    literals = "\n".join(f"[[{number}]]" for number in range(100))
+    assert export(dana, path, "a", braze, literals=literals).status == 200
+    page = export(dana, path, "a", braze, literals=f"{literals}\nb\n{'c' * 1_001}")
+    assert page.status == 422
+    assert "Literals: There are at most 100 literals." in page.text
+    page = export(dana, path, "a", braze, literals="c" * 1_001)
+    assert "Literals: A literal has at most 1,000 characters." in page.text
+    assert page.form().value("content").strip() == "a"
+
+
+def test_a_sample_value_has_a_maximum_length(dana: Browser, path: str, braze: str) -> None:
+    page = export(dana, path, LETTER, braze)
+    page = dana.submit(page, {"value.first_name": "x" * 100_001})
+    assert "There is no preview: correct 1 value" in page.text
+    assert "first_name: A value has at most 100,000 characters." in page.text
+
+
+def test_long_content_is_exported_for_few_integrations_at_once(
+    console: Console, dana: Browser, path: str
+) -> None:
+    for number in range(5):
+        add_integration(console, Esp.BRAZE, f"Emails {number}")
+    assert export(dana, path, "x" * 400_000, "all").status == 200
+    page = export(dana, path, "x" * 500_000, "all")
+    assert page.status == 422
+    assert "Content of this length has at most 4 exports at once. Choose one." in page.text
+
+
+def test_long_exports_run_one_at_a_time(console: Console, path: str, braze: str) -> None:
+    dana, other = console.signed_in(), console.signed_in("eve@acme.example")
+    conditions = "".join(
+        f"{{{{#if recipient.visits > {each}}}}}a{{{{/if}}}}" for each in range(999)
+    )
+    form, is_seen = other.get(path), Event()
+
+    def export_repeatedly() -> None:
+        while not is_seen.is_set():
+            export(dana, path, conditions + "b" * 65_536, braze)
+
+    def is_rejected() -> bool:
+        response = other.submit(form, {"content": "b" * 65_537, "target": braze})
+        return response.status == 503 and "exports other content at the moment" in response.text
+
+    thread = Thread(target=export_repeatedly)
+    thread.start()
+    try:
+        eventually(is_rejected, within=30)
+        assert other.submit(form, {"content": "b" * 65_536, "target": braze}).status == 200
+    finally:
+        is_seen.set()
+        thread.join()
+    assert other.submit(form, {"content": "b" * 65_537, "target": braze}).status == 200

@@ -10,8 +10,20 @@ from typing import Any, ParamSpec, TypeVar
 
 import attrs
 
-from recipient_fields.application import ApiKeyRepository, PublishedCatalog, published
-from recipient_fields.domain import ApiKey, Catalog, RecipientFieldsError, StorageUnavailable
+from recipient_fields.application import (
+    ApiKeyRepository,
+    PublishedCatalog,
+    PublishedHistoryPage,
+    published,
+    published_page,
+)
+from recipient_fields.domain import (
+    ApiKey,
+    Catalog,
+    HistoryPage,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -72,6 +84,20 @@ def assert_published(publication: PublishedCatalog, catalog: Catalog) -> None:
     assert json.dumps(json.loads(publication.documents)) == json.dumps(
         json.loads(expected.documents)
     )
+
+
+def assert_published_page(publication: PublishedHistoryPage, page: HistoryPage) -> None:
+    """Assert that the publication equals `published_page(page)`, apart from JSON formatting."""
+    expected = published_page(page)
+    assert publication.next == expected.next
+    # In JSON text, 1 and 1.0 differ, and members have an order. Records have one, too.
+    assert [_formatted(*each) for each in publication.records.items()] == [
+        _formatted(*each) for each in expected.records.items()
+    ]
+
+
+def _formatted(sequence: int, document: str) -> tuple[int, str]:
+    return sequence, json.dumps(json.loads(document))
 
 
 def assert_found(api_keys: ApiKeyRepository, key: ApiKey) -> None:

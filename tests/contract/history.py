@@ -52,7 +52,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from .assertions import exact, retry_slow_call
+from .assertions import assert_published_page, exact, retry_slow_call
 from .concurrency import ConcurrentLoad, race
 from .examples import (
     ALLOWED_VALUES,
@@ -107,6 +107,7 @@ DEFINITIONS: Final = {
 
 READS: Final[dict[str, HistoryCall]] = {
     "select": lambda history, organization: history.select(organization, HistoryQuery()),
+    "publish": lambda history, organization: history.publish(organization, HistoryQuery()),
     "catalog_at": lambda history, organization: history.catalog_at(organization, LATER),
     "select_at": lambda history, organization: history.select_at(
         organization, LATER, FieldQuery(limit=1)
@@ -224,6 +225,7 @@ class HistoryCases:
         restore_field(fields, ours, field.id, restoring(), author=author)
         for record in records_of(history, ours):
             assert exact(record.author) == exact(author)
+        _assert_published(history, ours)
 
     def test_a_record_is_not_earlier_than_its_field(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
@@ -251,6 +253,7 @@ class HistoryCases:
         (record,) = records_of(history, ours)
         assert exact(record.after) == exact(field)
         assert record.occurred_at == definition.created_at
+        _assert_published(history, ours)
         delete_field(fields, ours, field.id, permit, author=AUTHOR, at=field.updated_at)
         received: list[RecipientField] = []
 
@@ -354,6 +357,7 @@ class HistoryCases:
         for each in (query, query.of_field(city.id), query.of_field(records[0].field_id)):
             page = history.select(ours, each)
             assert exact(page) == exact(each.select(records))
+            assert_published_page(history.publish(ours, each), page)
             while page.next is not None:
                 each = evolve(each, after=page.next)
                 page = history.select(ours, each)
@@ -641,3 +645,9 @@ def _change_four_times(
     retry_slow_call(update_field, fields, organization_id, key, renaming("Town"), author=AUTHOR)
     retry_slow_call(delete_field, fields, organization_id, key, permit, author=AUTHOR, at=LATER)
     retry_slow_call(restore_field, fields, organization_id, field.id, restoring(), author=AUTHOR)
+
+
+def _assert_published(history: HistoryRepository, organization_id: OrganizationId) -> None:
+    every = HistoryQuery()
+    page = history.select(organization_id, every)
+    assert_published_page(history.publish(organization_id, every), page)

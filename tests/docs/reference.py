@@ -69,8 +69,7 @@ from recipient_fields.domain.esp.filters import FILTERS, FilterRefusal
 from recipient_fields.domain.esp.sources import Strength
 from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.command_group import STORAGE
-from recipient_fields.entrypoints.cli.lazy_command import commands_of
+from recipient_fields.entrypoints.cli.commands import STORAGE, commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 from attrs import frozen
 
@@ -35,6 +36,9 @@ MAX_TAG_LENGTH = 10_000
 _MAX_TAGS = 2_000
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
+_MAX_OPENINGS = 10_000
+"""The number of openings of tags after which no text is examined. Most tags have no end then."""
+_OPENING = re.compile(r"\{[{%#]|%%|%[A-Z]|\*\||\[\[")
 _MAX_NAMES = 5
 """The names in a tag that are compared with the fields. A tag of another dialect has a few."""
 _NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
@@ -60,6 +64,21 @@ class _Meaning:
     has_field: bool
 
 
+@frozen(kw_only=True)
+class _Examined:
+    """The tags of content for one ESP with what is wrong with them, and what it does not read.
+
+    `too_long` are the offsets of tags that are too long, and `rest` is that of the first tag or
+    text that is not examined.
+    """
+
+    tags: tuple[tuple[RawTag, Finding | None], ...]
+    local_names: Collection[str]
+    unread: tuple[Unread, ...]
+    too_long: tuple[int, ...]
+    rest: int | None
+
+
 class ContentTags:
     """The tags in content that stay as they are, and what they mean in other dialects.
 
@@ -69,7 +88,10 @@ class ContentTags:
     def __init__(self, content: Content, literals: Collection[str]) -> None:
         self._content = content
         self._kept = _without_literals(content.masked, literals)
+        openings = (each.start() for each in _OPENING.finditer(self._kept))
+        self._end = next(islice(openings, _MAX_OPENINGS, None), len(self._kept))
         self._literal_places = find_literal_places(content.masked)
+        self._examined: dict[Esp | None, _Examined] = {}
         self._foreign: dict[tuple[Delimiter, str], Finding | None] = {}
         self._meanings: dict[tuple[str, tuple[Esp, ...]], _Meaning] = {}
 
@@ -85,14 +107,16 @@ class ContentTags:
             if self._kept[offset] == self._content.masked[offset]:
                 lookalikes.add(offset)
                 report.warn(offset, warning.code, warning.message)
-        tags = self._examined(esp, report)
-        local_names = set[str]()
-        if esp is not None:
-            local_names.update(name for tag in tags for name in names_set_by(esp, tag))
-        unread = [] if esp is None else [*find_unread(DIALECTS[esp].read(self._kept))]
-        unread_places = {each.start for each in unread if not each.is_alone}
-        for tag in tags:
-            found = self._find_warning(esp, tag, local_names, resolver)
+        if esp not in self._examined:
+            self._examined[esp] = self._examine(esp)
+        examined = self._examined[esp]
+        for offset in examined.too_long:
+            report.refuse(offset, _TOO_LONG, rule=Rule.TOO_LONG)
+        if examined.rest is not None:
+            report.warn(examined.rest, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+        unread_places = {each.start for each in examined.unread if not each.is_alone}
+        for tag, finding in examined.tags:
+            found = self._find_warning(esp, tag, finding, examined.local_names, resolver)
             is_mistake = found is not None and found[0].kind is WarningKind.MISTAKE
             if tag.start in lookalikes or is_mistake:
                 wrong.append((tag.start, tag.end))
@@ -100,22 +124,30 @@ class ContentTags:
             if found is not None and tag.start not in lookalikes and not is_unread:
                 report.warn(tag.start, *found)
         if esp is not None:
-            self._warn_of_syntax(esp, unread, wrong, report)
+            is_complete = not (wrong or examined.too_long) and examined.rest is None
+            self._warn_of_syntax(
+                esp, examined.unread, Spans(wrong), report, is_complete=is_complete
+            )
 
     def _warn_of_syntax(
-        self, esp: Esp, found: Sequence[Unread], wrong: list[tuple[int, int]], report: Report
+        self,
+        esp: Esp,
+        found: Sequence[Unread],
+        wrong: Spans,
+        report: Report,
+        *,
+        is_complete: bool,
     ) -> None:
         """Warn of code that the language of the ESP does not read, apart from the wrong tags.
 
         A tag with a reference is code of both languages. If a tag is not read, those of its block
         are not examined.
         """
-        is_complete = not wrong and all(each.is_alone for each in found)
-        places = Spans(wrong)
+        is_complete = is_complete and all(each.is_alone for each in found)
         for each in found:
             place = slice(each.start, each.end)
             has_reference = self._content.source[place] != self._content.masked[place]
-            is_known = has_reference or places.contain(each.start)
+            is_known = has_reference or wrong.contain(each.start)
             if not is_known and (is_complete or not each.is_alone):
                 self._warn_of_unread(esp, each, report)
 
@@ -130,30 +162,43 @@ class ContentTags:
         code = WarningCode.POSSIBLY_FOREIGN_CODE if is_caveat else WarningCode.UNREADABLE_CODE
         report.warn(unread.start, code, message)
 
-    def _examined(self, esp: Esp | None, report: Report) -> list[RawTag]:
-        """Return the tags that are examined. Report the others."""
+    def _examine(self, esp: Esp | None) -> _Examined:
+        """Return the tags that are examined, with what is wrong with them."""
         tags: list[RawTag] = []
-        characters = 0
-        for tag in find_raw_tags(self._kept, esp):
-            if len(tags) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
-                report.warn(tag.start, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
-                break
-            characters += len(tag.text)
+        too_long: list[int] = []
+        text, characters = self._kept[: self._end], 0
+        rest = self._end if self._end < len(self._kept) else None
+        for tag in find_raw_tags(text, esp):
             if tag.delimiter in CODE_IN_BRACES and len(tag.text) > MAX_TAG_LENGTH:
-                report.refuse(tag.start, _TOO_LONG, rule=Rule.TOO_LONG)
-            else:
-                tags.append(tag)
-        return tags
+                too_long.append(tag.start)
+                text = text[: tag.start] + " " * len(tag.text) + text[tag.end :]
+                continue
+            is_own = esp is not None and has_delimiter(esp, tag)
+            before, characters = characters, characters + len(tag.text)
+            if len(tags) >= _MAX_TAGS or (characters if is_own else before) > _MAX_CHARACTERS:
+                rest, text = tag.start, text[: tag.start]
+                break
+            tags.append(tag)
+        local_names = set[str]()
+        if esp is not None:
+            local_names.update(name for tag in tags for name in names_set_by(esp, tag))
+        return _Examined(
+            tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
+            local_names=local_names,
+            unread=() if esp is None else tuple(find_unread(DIALECTS[esp].read(text))),
+            too_long=tuple(too_long),
+            rest=rest,
+        )
 
     def _find_warning(
         self,
         esp: Esp | None,
         tag: RawTag,
+        finding: Finding | None,
         local_names: Collection[str],
         resolver: FieldResolver,
     ) -> tuple[WarningCode, str] | None:
         """Return the warning that the words of the tag need, or None."""
-        finding = self._judge(esp, tag, local_names)
         warning = _lookalike(esp, tag, finding, resolver, local_names)
         if warning is None and finding is not None:
             form = self._own_form(tag, finding, resolver)

@@ -40,7 +40,7 @@ from .tree import (
     Unread,
 )
 
-_OPENING = re.compile(r"(?P<backslashes>\\*+)\{\{")
+_OPENING = re.compile(r"(?<!\\)(?P<backslashes>\\*+)\{\{")
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )

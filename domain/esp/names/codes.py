@@ -29,6 +29,7 @@ from ..preludes import Preludes
 from ..recognition.codes import find_unclosed, is_certainly_foreign
 from ..recognition.vocabularies import WITH_ANY_NAME
 from ..surfaces import SURFACE_RULES, ValueForm
+from .creation import explain_creation
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 from .proposals import NameProposals
 
@@ -118,6 +119,12 @@ class FieldCode:
             counterpart = "" if self.counterpart is None else f": {self.counterpart.key}"
             known = f" ({_STATES[self.esp_name.state]}{counterpart}{self._describe_similar()})"
         return f"The field {key} is {self.esp_name.name} at {title}{known}."
+
+    def explain_creation(self) -> str:
+        """Return the sentences that say how a person creates the field at the ESP."""
+        if self.esp_name is None:
+            return explain_creation(self.esp)
+        return explain_creation(self.esp, self.esp_name.name)
 
     def _describe_similar(self) -> str:
         if not self.similar_names or self.esp_name is None:

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ...arguments import require_type
 from ..dialects import Esp
-from .delimiters import CODE_IN_BRACES, OF_ONE_ESP, RawTag, find_raw_tags
+from .delimiters import CODE_IN_BRACES, OF_ONE_ESP, Delimiter, RawTag, find_raw_tags
 from .foreign import Finding, Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
 from .roles import Reading, TagRole
@@ -32,15 +32,11 @@ _LIKELY = (
     Esp.ACTIVECAMPAIGN,
 )
 """The dialects, those first whose tags have the clearest signs."""
-_MAX_TAGS = 20
-_MAX_CHARACTERS = 500
+_MAX_TAGS = 10
+_MAX_CHARACTERS = 200
 """The number of tags of an insertion code that are read, and of characters in braces."""
 _REMEMBERED = 1_024
-_MAX_REMEMBERED = 1_000
-"""The number of insertion codes whose dialects are remembered, and of characters in each of them.
-
-Lists of fields recognize the same codes repeatedly.
-"""
+"""The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
 _MEANINGFUL = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
 
 
@@ -90,28 +86,28 @@ def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
 
     The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
     Some tags belong to several dialects: `{{tier}}` is valid for SendGrid and for Iterable. Only
-    the first tags are read, and no tag in braces of over 500 characters.
+    the first tags are read, and no tag in braces of over 200 characters.
     """
     require_type(str, insertion_code=insertion_code)
-    if len(insertion_code) > _MAX_REMEMBERED:
-        return _recognize_dialects(insertion_code)
-    return _remembered_dialects(insertion_code)
-
-
-def _recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
-    tags: list[RawTag] = []
+    read: list[tuple[Delimiter, str]] = []
     characters = 0
+    first = ""
     for tag in islice(find_raw_tags(insertion_code), _MAX_TAGS):
-        if tag.delimiter in CODE_IN_BRACES:
-            characters += len(tag.text)
+        has_words = tag.delimiter in CODE_IN_BRACES
+        characters += len(tag.text) if has_words else 0
+        first = first or tag.text[0]
         if characters > _MAX_CHARACTERS:
             break
-        tags.append(tag)
-    tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]
-    return tuple(esp for esp in _LIKELY if _is_dialect(esp, tags))
+        if tag.text[0] == first:
+            read.append((tag.delimiter, tag.text if has_words else ""))
+    return _dialects_of(tuple(read))
 
 
-_remembered_dialects = lru_cache(maxsize=_REMEMBERED)(_recognize_dialects)
+@lru_cache(maxsize=_REMEMBERED)
+def _dialects_of(tags: tuple[tuple[Delimiter, str], ...]) -> tuple[Esp, ...]:
+    """Return the ESPs that can write these tags. Only those in braces have a text."""
+    raw = [RawTag(delimiter, 0, len(text), text) for delimiter, text in tags]
+    return tuple(esp for esp in _LIKELY if _is_dialect(esp, raw))
 
 
 def _is_dialect(esp: Esp, tags: Iterable[RawTag]) -> bool:

@@ -10,7 +10,7 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_codes
 
 from ...service.selection import esp_variables
-from ..command_group import CommandGroup
+from ..commands import CommandGroup
 from ..options import json_option, option
 from ..output import print_json, print_table
 from ..typed_options import data_type_option, esp_option

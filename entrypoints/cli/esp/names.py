@@ -13,11 +13,11 @@ from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import DIALECTS, FieldCode, FieldCodes, Integration, SetName
 from recipient_fields.domain.esp.names.creation import explain_creation
 
-from ..command_group import Command
-from ..fields.codes import must_be_created, name_cells, note_advice
+from ..commands import Command
+from ..fields.listing import must_be_created, name_cells, note_advice
 from ..options import json_option, option
-from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier
 from ..violations import reporting_violations
 

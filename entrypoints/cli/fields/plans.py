@@ -42,14 +42,11 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
 
 from ..accounts.audit_log import audit_log_option
-from ..command_group import Command
+from ..commands import Command
 from ..failures import larger_catalogs
-from ..options import json_option, option, setting_option
-from ..output import note, one_line, print_json, print_line
-from ..output_files import complete_outputs
-from ..precedence import selects_service
-from ..prompts import confirm, yes_option
-from ..target_options import FieldTarget, open_target, target_options
+from ..options import confirm, json_option, option, selects_service, setting_option, yes_option
+from ..output import complete_outputs, note, one_line, print_json, print_line
+from ..targets import FieldTarget, open_target, target_options
 from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3

@@ -60,11 +60,10 @@ from recipient_fields.domain.text import normalize_nfc
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
-from ..form_claims import claimed_form
-from ..form_errors import NO_ERRORS, FormError, FormErrors
-from ..forms import Form, field_ids
+from ..forms import NO_ERRORS, Form, FormError, FormErrors, field_ids
 from ..page import Page, author, own_path, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
 """Returns the source of an ESP's fields for the organization.

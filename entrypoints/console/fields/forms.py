@@ -15,7 +15,6 @@ from recipient_fields.application.fields.references import is_id
 from recipient_fields.application.fields.value_texts import parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    API,
     MAX_ALLOWED_VALUES,
     NULLABLE_TEXTS,
     WRITABLE_MEMBERS,
@@ -32,14 +31,12 @@ from recipient_fields.domain import (
     Rule,
     VersionConflict,
     Violation,
-    decide,
-    require,
 )
 
-from ..form_claims import claimed_form
 from ..forms import Form
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 DATA_TYPES = {
     DataType.TEXT.value: "Text",
@@ -183,6 +180,7 @@ class FieldCreation(Page):
         pressed: str = "",
     ) -> None:
         _send_form(
+            self.core,
             self.pages,
             req,
             resp,
@@ -246,7 +244,7 @@ class FieldEditing(Page):
     def _get(self, req: falcon.Request, field_id: FieldId) -> RecipientField:
         """Return the field. Raises: FieldNotFound; OperationForbidden if it is not manual."""
         field = self.core.fields.get_field(visit(req).organization.id, field_id)
-        require(ADMINISTRATOR, Operation.UPDATE, field.origin)
+        field.require_changeable(by=ADMINISTRATOR)
         return field
 
     def _show(
@@ -261,6 +259,7 @@ class FieldEditing(Page):
         pressed: str = "",
     ) -> None:
         _send_form(
+            self.core,
             self.pages,
             req,
             resp,
@@ -276,6 +275,7 @@ class FieldEditing(Page):
 
 
 def _send_form(
+    core: Core,
     pages: Pages,
     req: falcon.Request,
     resp: falcon.Response,
@@ -288,7 +288,7 @@ def _send_form(
     **values: Any,
 ) -> None:
     status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
-    decision = decide(API, Operation.UPDATE, ADMINISTRATOR.origin())
+    decision = core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
     pages.send(
         req,
         resp,

@@ -7,9 +7,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.fields.documents import render_record
-from recipient_fields.domain import BeforeHistory, HistoryPage, HistoryQuery
+from recipient_fields.application import PublishedHistoryPage
+from recipient_fields.domain import BeforeHistory, HistoryQuery
 
 from ..heavy_requests import HEAVY_SIZE, HeavyRequest
 from ..resource import MEBIBYTE
@@ -29,7 +28,7 @@ class RenderedPage:
 
 
 def read_page(
-    read: Callable[[HistoryQuery], HistoryPage], query: HistoryQuery, request: HeavyRequest
+    read: Callable[[HistoryQuery], PublishedHistoryPage], query: HistoryQuery, request: HeavyRequest
 ) -> RenderedPage:
     """Return the page of the query, or its beginning if it would be too large.
 
@@ -47,14 +46,14 @@ def read_page(
             if not records:
                 raise
             return _page(records, after)
-        for record in part.records:
-            rendered = render_json(render_record(record))
+        for sequence, record in part.records.items():
+            rendered = record.encode()
             size += len(rendered) + 1
             if size > MAX_PAGE_SIZE and records:
                 return _page(records, after)
             request.require_slot_above(HEAVY_SIZE, [size])
             records.append(rendered)
-            after = record.sequence
+            after = sequence
         if part.next is None or len(records) == query.limit:
             return _page(records, part.next)
 

@@ -50,16 +50,13 @@ from recipient_fields.domain import (
 )
 
 from ..bodies import read_json
+from ..headers import JSON, MERGE_PATCH, prefers_minimal
 from ..heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
-from ..media_types import JSON, MERGE_PATCH
-from ..operations import Body, PathParameter, Result, Tag, operation
 from ..parameters import ID_PARAMETER, Parameter
-from ..preferences import prefers_minimal
 from ..problems import RequestRejected
 from ..request_context import author, credential, parameters, precondition
-from ..resource import Resource
-from ..response_cache import ResponseCache
-from ..responses import ReadResponse, in_slot, send
+from ..resource import Body, PathParameter, Resource, Result, Tag, operation
+from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
@@ -485,7 +482,7 @@ class History(Resource):
         """
         query = parse_history_query(parameters(req))
         organization_id = credential(req).organization_id
-        read = partial(self.service.list_changes, organization_id)
+        read = partial(self.service.publish_changes, organization_id)
         with self.heavy.reading_unknown_size(organization_id) as request:
             response = history_response(req, read_page(read, query, request))
         send(req, resp, response)
@@ -517,7 +514,7 @@ class FieldHistory(Resource):
         """
         query = parse_history_query(parameters(req))
         organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
-        read = partial(self.service.list_field_changes, organization_id, reference)
+        read = partial(self.service.publish_field_changes, organization_id, reference)
         with self.heavy.reading_unknown_size(organization_id) as request:
             response = history_response(req, read_page(read, query, request))
         send(req, resp, response)

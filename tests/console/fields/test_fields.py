@@ -16,8 +16,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration, SetName
+from recipient_fields.entrypoints.console.fields.codes import example_conditions
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
-from recipient_fields.entrypoints.console.fields.previews import example_conditions
 
 from ..browser import Browser, Response
 from ..conftest import Console

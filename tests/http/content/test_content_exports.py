@@ -10,6 +10,7 @@ import pytest
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import DataType, OrganizationId
 from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
 from ..conftest import Harness
@@ -136,6 +137,48 @@ def test_literals_stay_without_a_warning(reader: Api):
     assert export(reader, content, literals=["x", ""]).violations == ["/literals/1: blank"]
     assert export(reader, content, literals=["x" * 1_001]).violations == ["/literals/0: too_long"]
     assert export(reader, content, literals=["x"] * 101).violations == ["/literals: too_many_items"]
+
+
+def test_a_reference_has_a_maximum_number_of_filters(reader: Api):
+    filters = " | upper" * 8
+    assert export(reader, f"{{{{recipient.loyalty_tier{filters}}}}}", esp="klaviyo").status == 200
+    response = export(reader, f"a\n{{{{recipient.loyalty_tier{filters} | lower}}}}", esp="klaviyo")
+    (detail,) = response.error["details"]
+    assert (detail["code"], detail["line"], detail["column"]) == ("too_many_items", 2, 92)
+    assert detail["message"] == "Line 2, column 92: A reference has at most 8 filters."
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("{{ ", "}}"), ("{% if ", "%}"), ("{{{ ", "}}}"), ("{{#each ", "}}")]
+)
+def test_a_tag_in_braces_has_a_maximum_length(reader: Api, opening: str, closing: str):
+    longest = opening + "a" * (10_000 - len(opening) - len(closing)) + closing
+    too_long = f"b {opening} {longest[len(opening) :]}"
+    assert export(reader, longest, strict=False).status == 200
+    response = export(reader, too_long, strict=False)
+    (detail,) = response.error["details"]
+    assert (detail["code"], detail["line"], detail["column"]) == ("too_long", 1, 3)
+    assert "at most 10,000 characters" in detail["message"]
+    assert export(reader, too_long, strict=False, literals=[opening]).status == 200
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("%%[ ", "]%%"), ("{# ", "#}")])
+def test_code_of_salesforce_and_comments_have_no_maximum_length(
+    reader: Api, opening: str, closing: str
+):
+    content = opening + "b " * 10_000 + closing
+    assert export(reader, content, strict=False).status == 200
+
+
+def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: OrganizationId):
+    heavy = HeavyRequests()
+    client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
+    much, little = "x" * 65_536, "x" * 65_000
+    with heavy.request(bakery) as request:
+        request.take_slot()
+        assert export(client, much).status_and_code == (503, "overloaded")
+        assert export(client, little).status == 200
+    assert export(client, much).status == 200
 
 
 def test_each_mistake_is_reported_at_its_own_place(reader: Api):

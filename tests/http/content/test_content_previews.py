@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from recipient_fields.domain import OrganizationId
+from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
+
 from ..api import CONTENT_PREVIEWS, RECIPIENT_CHECKS, Api, ApiResponse
-from ..conftest import Clock
+from ..conftest import Clock, Harness
 
 CITY = {"name": "City", "data_type": "text"}
 VISITS = {"name": "Visits", "data_type": "number"}
@@ -65,6 +68,46 @@ def test_a_value_is_escaped_in_html_only(reader: Api) -> None:
 def test_the_year_is_that_of_utc(reader: Api, clock: Clock, now: datetime, year: str) -> None:
     clock.now = now
     assert preview(reader, "{{today.year}}", {}).json["content"] == year
+
+
+def test_a_value_has_a_maximum_length(reader: Api) -> None:
+    longest = "x" * 100_000
+    assert preview(reader, "{{recipient.city}}", {"city": longest}).json["content"] == longest
+    response = preview(reader, "a", {"city": f"{longest}x", "visits": "b"})
+    assert response.violations == ["/recipient/city: too_long", "/recipient/visits: type"]
+
+
+def test_filters_return_a_maximum_number_of_characters(reader: Api) -> None:
+    filters = ("upper", "lower", "title", "url")
+    pairs = "".join(
+        f"{{{{recipient.city | {first} | {second} | truncate: 1}}}}\n"
+        for first in filters
+        for second in filters
+    )
+    assert preview(reader, pairs, {"city": "x" * 100_000}).status == 200
+    response = preview(reader, pairs + pairs.replace(": 1", ": 2"), {"city": "x" * 100_000})
+    (detail,) = response.error["details"]
+    assert (detail["pointer"], detail["code"], detail["line"]) == ("/content", "too_long", 21)
+    assert "write more than 4,194,304 characters" in detail["message"]
+
+
+def test_conditions_search_in_a_maximum_number_of_characters(reader: Api) -> None:
+    content = '{{#if recipient.city contains "y"}}a{{/if}}\n' * 201
+    assert preview(reader, content, {"city": "x" * 99_502}).status == 200
+    response = preview(reader, content, {"city": "x" * 99_503})
+    (detail,) = response.error["details"]
+    assert (detail["pointer"], detail["code"], detail["line"]) == ("/content", "too_long", 201)
+    assert "search in more than 20,000,000 characters" in detail["message"]
+
+
+def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: OrganizationId) -> None:
+    heavy = HeavyRequests()
+    client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
+    with heavy.request(bakery) as request:
+        request.take_slot()
+        assert preview(client, "x" * 65_536, {}).status_and_code == (503, "overloaded")
+        assert preview(client, "x" * 65_000, {}).status == 200
+    assert preview(client, "x" * 65_536, {}).status == 200
 
 
 def test_look_alikes_are_warnings(reader: Api) -> None:

@@ -136,7 +136,7 @@ def test_twenty_integrations_can_be_listed(reader: Api, harness: Harness, bakery
 
 
 def test_the_content_counts_once_per_integration(reader: Api):
-    content = "x" * (LIMIT // 5)
+    content = "x" * (2_097_152 // 5)
     assert len(exports(reader, content, [1, 2, 3, 4, 5])) == 5
     rejected = export(reader, content, [1, 2, 3, 4, 5, 6])
     assert rejected.violations == ["/integration_ids: too_large"]
@@ -165,11 +165,11 @@ def test_an_export_that_makes_the_response_too_long_fails_alone(
 
 
 def test_a_request_for_much_content_needs_a_slot(harness: Harness, bakery: OrganizationId):
-    """Without a free slot, the service rejects it before it exports anything."""
+    """Content counts once per integration, and is rejected before it is exported."""
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
     ids = [create_integration(harness, bakery, Esp.BRAZE) for _ in range(20)]
-    much, little = "x" * 52_429, "x" * 52_428
+    much, little = "x" * 3_277, "x" * 3_276
     with heavy.request(bakery) as request:
         request.take_slot()
         assert export(client, much, ids).status_and_code == (503, "overloaded")

@@ -8,6 +8,7 @@ from datetime import datetime
 from attrs import frozen
 
 from recipient_fields.adapters.shared_values import old_records
+from recipient_fields.application import PublishedHistoryPage, published_page
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
@@ -44,6 +45,11 @@ class DuckdbHistoryRepository:
             current_revision(connection, organization_id)
             removed = removed_records(connection, organization_id)
             return query.select(all_records(connection, organization_id), removed)
+
+    def publish(
+        self, organization_id: OrganizationId, query: HistoryQuery, /
+    ) -> PublishedHistoryPage:
+        return published_page(self.select(organization_id, query))
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._database.reading() as connection:

@@ -1,4 +1,4 @@
-"""Content negotiation: the media types of bodies and responses (RFC 9110, sections 8.3, 12.5.1)."""
+"""The headers of requests: media types, conditions and preferences (RFC 9110, RFC 7240)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from functools import lru_cache
 
 import falcon
 from falcon.util import mediatypes
+
+from recipient_fields.application.documents.schemas import NamedSchema
+from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Versions
 
 from .parameters import invalid_value
 from .problems import RequestRejected
@@ -80,3 +83,66 @@ def _readable(accepted: str) -> str:
     """
     ranges = _QUOTED.sub('""', accepted.lower()).split(",")
     return ",".join(range_ for range_ in ranges if range_.strip(" \t")) or "*/*"
+
+
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*"
+_TAG_LIST = re.compile(_TAGS)
+_EACH_TAG = re.compile(_TAG)
+_WEAK = "W/"
+
+PRECONDITION = NamedSchema("Precondition", {"type": "string", "pattern": rf"^(?:\*|{_TAGS})$"})
+"""The schema of both headers."""
+
+
+def parse_precondition(req: falcon.Request) -> Precondition:
+    """Return the precondition that the headers of the request set.
+
+    A weak tag never matches in `If-Match`. In `If-None-Match` it is equal to the strong one.
+    Raises: RequestRejected if a header is malformed.
+    """
+    match = _versions(req, "If-Match", weak=False)
+    none_match = _versions(req, "If-None-Match", weak=True)
+    return UNCONDITIONAL if match is none_match is None else Precondition(match, none_match)
+
+
+def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | None:
+    value = req.get_header(header)
+    if value is None:
+        return None
+    if value.strip() == ANY_VERSION.value:
+        return ANY_VERSION
+    if _TAG_LIST.fullmatch(value) is None:
+        raise invalid_value(header, 'use `*` or a list of entity tags such as `"1-19c"`.')
+    tags = _EACH_TAG.findall(value)
+    return frozenset(
+        tag.removeprefix(_WEAK).strip('"') for tag in tags if weak or not tag.startswith(_WEAK)
+    )
+
+
+MINIMAL = "return=minimal"
+"""The preference, and what `Preference-Applied` contains if the response follows it."""
+
+# Possessive, so that no header takes more than linear time.
+_PLAIN = r'[^\s",;=]++'
+_WORD = rf'(?:"(?>(?:[^"\\]++|\\.)*)"|{_PLAIN})'
+_PREFERENCE = re.compile(
+    rf"\s*+(?P<name>{_PLAIN})\s*+(?>(?:=\s*+(?P<value>{_WORD}))?)"
+    rf"\s*+(?>(?:;\s*+{_PLAIN}\s*+(?>(?:=\s*+{_WORD})?)\s*+)*)(?:,|$)"
+)
+
+
+def prefers_minimal(req: falcon.Request) -> bool:
+    """Return whether the first preference `return` of the request is `minimal`.
+
+    A malformed header has no effect, and neither have other preferences: a server may ignore them.
+    """
+    header, position = req.get_header("Prefer") or "", 0
+    while position < len(header):
+        match = _PREFERENCE.match(header, position)
+        if match is None:
+            return False
+        if match["name"].lower() == "return":
+            return (match["value"] or "").strip('"') == "minimal"
+        position = match.end()
+    return False

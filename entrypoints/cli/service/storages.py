@@ -1,26 +1,43 @@
-"""`recipient-fields copy`."""
+"""`recipient-fields backup`, `copy` and `migrate`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from time import monotonic
 
 import click
 
-from recipient_fields.application import (
-    CopyFailed,
-    Storage,
-    StorageRole,
-    copy_storage,
-)
+from recipient_fields.application import CopyFailed, Storage, StorageRole, copy_storage
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
-from ...service.selection import existing_storage, open_new_storage, open_storage, shown_storage
-from ..command_group import Command
+from ...service.selection import (
+    back_up_storage,
+    existing_storage,
+    migrate_storage,
+    open_new_storage,
+    open_storage,
+    shown_storage,
+)
+from ..commands import Command
 from ..options import option
 from ..output import note, one_line
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def backup(storage: str, file: Path) -> None:
+    """Write a copy of the SQLite storage to FILE.
+
+    A service can use the storage during the backup. FILE must not exist. The command creates it
+    when the copy is complete.
+    """
+    back_up_storage(storage, file)
+    note(f"Wrote {file}: {file.stat().st_size:,} bytes.")
+
 
 _PROGRESS_INTERVAL = 2.0
 
@@ -78,3 +95,18 @@ def _open(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]
         raise CopyFailed(role, error) from error
     with closing(storage):
         yield storage
+
+
+@click.command(cls=Command, changes_storage=True)
+@option(
+    "--distributed",
+    is_flag=True,
+    help="Also distribute the tables over the workers of Citus, by organization.",
+)
+@click.pass_obj
+def migrate(storage: str, distributed: bool) -> None:  # noqa: FBT001 - click passes it by name
+    """Update the storage's schema."""
+    migrate_storage(
+        storage, distributed=distributed, on_applied=lambda name: note(f"Applied {name}.")
+    )
+    note("The storage is up to date.")

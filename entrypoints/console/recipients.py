@@ -23,12 +23,10 @@ from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextForm
 from recipient_fields.domain.esp import DIALECTS, EspNames, Integration
 from recipient_fields.domain.text import to_line
 
-from .. import MAX_FILE_SIZE, MAX_FORM_SIZE
-from ..form_errors import NO_ERRORS, FormError, FormErrors
-from ..forms import Form, UploadedFile
-from ..one_at_a_time import OneAtATime
-from ..page import Page, visit
-from ..rendering import Pages
+from . import MAX_FILE_SIZE, MAX_FORM_SIZE
+from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime, UploadedFile
+from .page import Page, visit
+from .rendering import Pages
 
 OpenRecipients: TypeAlias = Callable[
     [BinaryIO, str, FileOptions], AbstractContextManager[RecipientReader]

@@ -1,4 +1,4 @@
-"""The options `--esp` and `--integration` of commands that print code for an ESP."""
+"""The options of commands that write code for ESPs: the target, and which warnings are errors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import click
 
 from recipient_fields.application import Target
 from recipient_fields.domain import IntegrationId
+from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
 
-from ..options import F, option
-from ..typed_options import Identifier, OneOf
+from .options import F, option
+from .typed_options import Identifier, OneOf
 
 
 def esp_target_options(command: F) -> F:
@@ -45,3 +46,23 @@ def required_target(esp: Esp | None, integration: int | None) -> Target:
     if target is None:
         raise click.UsageError("Add --esp or --integration.")
     return target
+
+
+def strict_options(command: F) -> F:
+    """Add `--allow-mistakes` and `--strict` to the command."""
+    allow = option(
+        "--allow-mistakes",
+        is_flag=True,
+        help="Only warn of mistakes. Without this option, the command fails if there are any.",
+    )
+    strict = option("--strict", is_flag=True, help="Fail if there are caveats, too.")
+    return allow(strict(command))
+
+
+def chosen_strictness(*, allow_mistakes: bool, strict: bool) -> Strict:
+    """Return which warnings the options reject. Both options together are a usage error."""
+    if allow_mistakes and strict:
+        raise click.UsageError("Use either --allow-mistakes or --strict.")
+    if allow_mistakes:
+        return False
+    return strict or DEFAULT_STRICT

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import falcon
-from attrs import frozen
+from attrs import field, frozen
 
-from recipient_fields.application import ContentService
+from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
 from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
 from recipient_fields.application.content.documents import (
+    MAX_EXPORTS_LENGTH,
     CompiledConditionDocument,
     ConditionCompilationDocument,
     ContentExportDocument,
     ContentPreviewDocument,
+    ContentWarningDocument,
     ExportedContentDocument,
     PreviewedContentDocument,
     exported_content_document,
@@ -24,21 +26,132 @@ from recipient_fields.application.content.documents import (
     render_condition_code,
     render_content_preview,
 )
-from recipient_fields.application.documents.schemas import render_document
+from recipient_fields.application.documents.schemas import described, render_document
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.references import parse_reference
-from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
+from recipient_fields.domain.content import InvalidContent, Surface
+from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
 
-from ..bodies import parse_body, read_body, read_json
-from ..fields.resources import ID_OR_KEY
-from ..heavy_requests import HEAVY_BODY_SIZE, HEAVY_SIZE, HeavyRequests
-from ..operations import Body, PathParameter, Result, Tag, operation
-from ..request_context import credential
-from ..resource import KIBIBYTE, MEBIBYTE, Resource
-from ..response_cache import ResponseCache
-from ..responses import ReadResponse, in_slot, send
-from .examples import FIRST_NAME_CODES
-from .integration_exports import IntegrationExportListDocument, render_exports
+from .bodies import parse_body, read_body, read_json
+from .fields.resources import ID_OR_KEY
+from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
+from .problems import FailureDocument, failure_document
+from .request_context import credential
+from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
+from .responses import ReadResponse, ResponseCache, in_slot, send
+
+FIRST_NAME_CODES = {
+    "codes": [
+        {
+            "esp": Esp.MAILCHIMP.value,
+            "integration_id": 1,
+            "integration_name": "Main list",
+            "esp_field_name": "FNAME",
+            "name_from": "sync",
+            "state": "found",
+            "similar_names": [],
+            "insertion_code": "*|FNAME|*",
+            "insertion_code_with_default": "*|IF:FNAME|**|FNAME|**|ELSE:|*DEFAULT*|END:IF|*",
+            "value_expression": "FNAME",
+            "prelude": None,
+            "refusal": None,
+        },
+        {
+            "esp": Esp.SALESFORCE.value,
+            "integration_id": None,
+            "integration_name": None,
+            "esp_field_name": "fname",
+            "name_from": "convention",
+            "state": "unknown",
+            "similar_names": [],
+            "insertion_code": "%%=v(@fname)=%%",
+            "insertion_code_with_default": '%%=IIf(Empty(@fname), "DEFAULT", @fname)=%%',
+            "value_expression": "@fname",
+            "prelude": '%%[ SET @fname = AttributeValue("fname") ]%%',
+            "refusal": None,
+        },
+    ]
+}
+"""The first of the codes of the field `first_name`."""
+
+
+@frozen(kw_only=True)
+class IntegrationExportDocument:
+    """The content for one integration, or the error for which there is none."""
+
+    integration_id: IntegrationId
+    content: str | None = field(metadata=described("null if the export failed."))
+    surface: Surface | None = field(default=None, metadata=described("null if the export failed."))
+    warnings: Sequence[ContentWarningDocument] = ()
+    fields: Sequence[str] = field(
+        default=(),
+        metadata=described(
+            "The keys of the fields in it, in the order of their first use.",
+            {"type": "array", "items": FieldKey},
+        ),
+    )
+    error: FailureDocument | None = field(
+        default=None, metadata=described("null unless the export failed.")
+    )
+
+
+@frozen
+class IntegrationExportListDocument:
+    """One export per integration, in the order of the request."""
+
+    exports: Sequence[IntegrationExportDocument]
+
+
+def render_exports(exports: Iterable[IntegrationExport]) -> dict[str, object]:
+    """Return the document of the exports, which are consumed one by one.
+
+    An export that would make the result too long is replaced by an error, so the memory for the
+    response is limited.
+    """
+    return render_document(IntegrationExportListDocument(tuple(_documents(exports))))
+
+
+def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExportDocument]:
+    left = MAX_EXPORTS_LENGTH
+    for index, export in enumerate(exports):
+        exported = export.exported
+        if exported is None:
+            yield _failed(export, _located(export.error, index))
+        elif len(exported.content) > left:
+            message = (
+                f"The exports of this request would have more than {MAX_EXPORTS_LENGTH:,}"
+                " characters. Export for this integration in another request."
+            )
+            yield _failed(export, _invalid(Rule.TOO_LARGE, message, index))
+        else:
+            left -= len(exported.content)
+            document = exported_content_document(exported)
+            yield IntegrationExportDocument(
+                integration_id=export.integration_id,
+                content=document.content,
+                surface=document.surface,
+                warnings=document.warnings,
+                fields=document.fields,
+            )
+
+
+def _failed(export: IntegrationExport, error: InvalidInput) -> IntegrationExportDocument:
+    return IntegrationExportDocument(
+        integration_id=export.integration_id, content=None, error=failure_document(error)
+    )
+
+
+def _located(error: InvalidContent | IntegrationNotFound | None, index: int) -> InvalidInput:
+    """Return the error with the place of the integration in the request, unless it has another."""
+    if isinstance(error, InvalidContent):
+        return error
+    return _invalid(Rule.UNKNOWN_VALUE, str(error), index)
+
+
+def _invalid(rule: Rule, message: str, index: int) -> InvalidDocument:
+    return InvalidDocument([Violation(rule, message, ("integration_ids", index))])
+
 
 _TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
 
@@ -233,7 +346,7 @@ class ContentExports(Resource):
             export = parse_content_export(parse_body(body, self))
             if isinstance(export.target, tuple):
                 length = len(export.content.source)
-                request.require_slot_above(HEAVY_SIZE, [length * len(export.target)])
+                request.require_slot_above(HEAVY_BODY_SIZE, [length * len(export.target)])
                 exports = self.service.export_for_integrations(
                     organization_id, export.content, export.target, export.options
                 )

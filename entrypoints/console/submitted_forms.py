@@ -1,4 +1,7 @@
-"""Forms whose session has ended: the sign-in page keeps what was entered, and the service nothing.
+"""Forms that were submitted before, and forms whose session has ended.
+
+A claim lets each form take effect once, although browsers can send it twice. If a session has
+ended, the sign-in page keeps what was entered, and the service nothing:
 
 1. `SessionGuard` raises `SessionEnded` for the form. The sign-in page contains the inputs.
 2. After the sign-in, `continue.html` sends them to the page of the form, which checks the new
@@ -9,12 +12,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import falcon
 
-from recipient_fields.domain import Administrator
+from recipient_fields.application import Core
+from recipient_fields.domain import Administrator, RecipientFieldsError, StorageUnavailable
 
 from .forms import MAX_BODY_SIZE, Form, decode_form, read_form
-from .page import Page
+from .page import Page, visit
+from .rendering import Flash
+
+_ALREADY_SUBMITTED = Flash("This form was submitted already, so nothing was changed this time.")
+
+
+class SubmittedBefore(Exception):
+    """An earlier submission of the form has had its effect. Lead to this path with this message."""
+
+    def __init__(self, path: str, flash: Flash) -> None:
+        self.path: str = path
+        self.flash: Flash = flash
+        super().__init__(flash.before)
+
+
+@contextmanager
+def claimed_form(
+    req: falcon.Request, core: Core, path: str, flash: Flash = _ALREADY_SUBMITTED
+) -> Iterator[None]:
+    """Claim the request's form for the effect of the block.
+
+    If the block raises an error of the core, nothing was changed, so the form can be submitted
+    again. After StorageUnavailable, the effect is unknown, and the form stays used. `path` is a
+    page of the organization.
+
+    Raises: SubmittedBefore with this path and message if an earlier submission has claimed the
+    form. `ErrorPages` redirects the browser.
+    """
+    session, token = visit(req).session, visit(req).form.text("form")
+    if session is None or not token:
+        raise falcon.HTTPBadRequest(description="The form is incomplete. Reload the page.")
+    if not core.administrators.use_form(session.id, token):
+        raise SubmittedBefore(visit(req).path(path), flash)
+    try:
+        yield
+    except StorageUnavailable:
+        raise
+    except RecipientFieldsError:
+        core.administrators.release_form(session.id, token)
+        raise
+
 
 KEPT = "kept"
 """The name of the hidden input that contains all inputs of the form."""

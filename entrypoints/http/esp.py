@@ -7,16 +7,12 @@ from attrs import frozen
 
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.esp.documents import (
-    IntegrationListDocument,
-    render_integrations,
-)
+from recipient_fields.application.esp.documents import IntegrationListDocument, render_integrations
 from recipient_fields.domain.esp import Esp
 
-from ..operations import Result, Tag, operation
-from ..request_context import credential
-from ..resource import Resource
-from ..responses import digest_response, send
+from .request_context import credential
+from .resource import Resource, Result, Tag, operation
+from .responses import digest_response, send
 
 _TAG = Tag("Integrations", "The connections of the organization to ESPs.")
 

@@ -21,15 +21,13 @@ from recipient_fields.application.recipients.documents import (
 from recipient_fields.application.recipients.schemas import render_json_schema
 from recipient_fields.domain import RecipientSchema
 
-from ..bodies import parse_body, read_body
-from ..heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
-from ..media_types import JSON, JSON_SCHEMA, PROBLEM
-from ..operations import Body, Result, Tag, operation
-from ..parameters import Parameter, parse_members, truth_value
-from ..request_context import credential, parameters
-from ..resource import Resource
-from ..response_cache import ResponseCache
-from ..responses import ReadResponse, in_slot, send
+from .bodies import parse_body, read_body
+from .headers import JSON, JSON_SCHEMA, PROBLEM
+from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
+from .parameters import Parameter, parse_members, truth_value
+from .request_context import credential, parameters
+from .resource import Body, Resource, Result, Tag, operation
+from .responses import ReadResponse, ResponseCache, in_slot, send
 
 _MAX_SUGGESTIONS = 50
 """Each search for a similar key or value takes up to 10 ms."""
