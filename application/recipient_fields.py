@@ -47,20 +47,20 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.arguments import require_type
 
-from .accounts.audit import OPERATOR, audit
+from .accounts.administration import OPERATOR, audit
 from .arguments import require_ids, require_reference
-from .clock import system_clock
+from .clock import Clock, system_clock
 from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import ignore_change
-from .ports.clock import Clock
 from .ports.driving import RecipientFields
 from .ports.fields import (
     CatalogPlanner,
     FieldCreator,
     FieldRepository,
+    HistoryRepository,
     PublishedCatalog,
+    PublishedHistoryPage,
 )
-from .ports.history import HistoryRepository, PublishedHistoryPage
 from .ports.integrations import IntegrationRepository
 from .ports.storage import require_history
 

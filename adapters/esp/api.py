@@ -13,7 +13,7 @@ from attrs import field, frozen
 from urllib3.util import Url, parse_url
 
 from recipient_fields.application.environment import VARIABLE_PREFIX
-from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused, EspUnavailable
+from recipient_fields.domain.esp import PROFILES, Esp, EspRefused, EspUnavailable
 
 from ..deadline_http import is_secure
 from ..network import Response
@@ -91,7 +91,7 @@ class Api:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return DIALECTS[self.esp].title
+        return PROFILES[self.esp].title
 
     @property
     def describes_failures(self) -> bool:

@@ -59,8 +59,7 @@ from recipient_fields.domain.esp import (
 )
 
 from ..arguments import require_ids
-from ..clock import system_clock
-from ..ports.clock import Clock
+from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 

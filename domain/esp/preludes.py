@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..fields.field import RecipientField
 from .derived_codes import DerivedCodes, derive_codes
-from .dialects import Esp
 from .errors import NoSafeForm
+from .esps import Esp
 
 _VARIABLE = re.compile(r"(?<![\w@])@[A-Za-z]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)

@@ -22,7 +22,7 @@ from recipient_fields.domain.conditions import (
     parse_condition,
 )
 from recipient_fields.domain.content import Strict
-from recipient_fields.domain.esp import DIALECTS, Esp, NotExpressible
+from recipient_fields.domain.esp import PROFILES, Esp, NotExpressible
 
 from .code_options import (
     chosen_strictness,
@@ -127,7 +127,7 @@ def compile_(
     if as_json:
         print_json(result)
     elif "refused" in result:
-        note(f"{DIALECTS[Esp(result['esp'])].title}: {result['refused']}")
+        note(f"{PROFILES[Esp(result['esp'])].title}: {result['refused']}")
     else:
         for warning in result["warnings"]:
             note(f"{warning['kind'].capitalize()}: {warning['message']}")
@@ -171,7 +171,7 @@ def explain(
         return
     print_line(describe(parsed))
     print_line("")
-    rows = [(DIALECTS[Esp(each["esp"])].title, _support(each)) for each in results]
+    rows = [(PROFILES[Esp(each["esp"])].title, _support(each)) for each in results]
     print_table(("ESP", "RESULT"), rows)
 
 

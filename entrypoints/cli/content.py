@@ -17,7 +17,7 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import InvalidContent, Surface, read_content
-from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, ExportOptions, Integration
+from recipient_fields.domain.esp import PROFILES, Esp, ExportedContent, ExportOptions, Integration
 from recipient_fields.domain.fields.values import derive_key
 
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
@@ -237,7 +237,7 @@ def _write_all(
         for export in exports:
             integration = integrations[export.integration_id]
             file = folder / f"{integration.id}{_slug(integration.name)}{suffix}"
-            title = DIALECTS[integration.esp].title
+            title = PROFILES[integration.esp].title
             note(f"Integration {integration.id}, {integration.name} ({title}):")
             if export.exported is not None:
                 files.open(str(file)).write(mark + _reported(export.exported))

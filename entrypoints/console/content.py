@@ -32,7 +32,8 @@ from recipient_fields.domain.content import (
     read_content,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    BUILT_IN,
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -233,11 +234,11 @@ def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
     used = set()
     for each in integrations:
         used.add(each.esp)
-        title = f"{each.name} ({DIALECTS[each.esp].title})"
+        title = f"{each.name} ({PROFILES[each.esp].title})"
         yield _Target(str(each.id), title, each.id)
-    for esp, dialect in DIALECTS.items():
-        if esp not in used:
-            yield _Target(esp.value, dialect.title, esp)
+    for profile in BUILT_IN:
+        if profile.esp not in used:
+            yield _Target(profile.esp.value, profile.title, profile.esp)
 
 
 def _connected(targets: Mapping[str, _Target]) -> list[_Target]:

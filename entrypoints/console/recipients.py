@@ -20,7 +20,7 @@ from recipient_fields.application.ports.recipients import (
 )
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
-from recipient_fields.domain.esp import DIALECTS, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES, EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
@@ -211,7 +211,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _title(integration: Integration) -> str:
-    return f"{DIALECTS[integration.esp].title} names of {integration.name}"
+    return f"{PROFILES[integration.esp].title} names of {integration.name}"
 
 
 def _send_rejects(resp: falcon.Response, result: _Result) -> None:

@@ -17,8 +17,8 @@ from recipient_fields.application.recipients.documents import (
     RecipientCheckListDocument,
     RecipientListDocument,
     parse_recipients,
+    render_json_schema,
 )
-from recipient_fields.application.recipients.schemas import render_json_schema
 from recipient_fields.domain import RecipientSchema
 
 from .bodies import parse_body, read_body

@@ -31,11 +31,11 @@ def called_functions(source: str) -> Iterator[str]:
 def test_a_function_of_the_domain_is_found() -> None:
     source = """
 from recipient_fields.domain import FieldDraft, FieldId, MAX_ALLOWED_VALUES, decide, parse_instant
-from recipient_fields.domain.esp.names.creation import explain_creation
+from recipient_fields.domain.esp.derived_codes import has_safe_form
 from recipient_fields.application import Core
 """
 
-    assert list(called_functions(source)) == ["decide", "explain_creation"]
+    assert list(called_functions(source)) == ["decide", "has_safe_form"]
 
 
 def test_the_console_calls_no_function_of_the_domain() -> None:

@@ -51,6 +51,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportOptions,
     FieldCodes,
@@ -69,6 +70,7 @@ SCHEMA = RecipientSchema.of([FIELD])
 INTEGRATION = IntegrationDraft(esp=Esp.BRAZE, name="Main", created_at=NOON).with_id(
     IntegrationId(1), ONE
 )
+BRAZE = PROFILES[Esp.BRAZE]
 MEMBERSHIPS = (Membership(ONE, Role.ADMIN),)
 ADMINISTRATOR = Administrator(
     id=AdministratorId(1),
@@ -86,6 +88,7 @@ SESSION = Session(
     user_agent="",
 )
 SAMPLES: Mapping[str, object] = {
+    "AdjacentText": BRAZE.adjacent_text,
     "Administrator": ADMINISTRATOR,
     "AllowedValues": AllowedValues(DataType.TEXT, ["x"]),
     "Any": str,
@@ -95,8 +98,10 @@ SAMPLES: Mapping[str, object] = {
     "CatalogView": view_of(Catalog(ONE, 1, ())),
     "Channel": API,
     "Collection": ("tier",),
+    "ConditionLanguage": BRAZE.conditions,
     "Condition": parse_condition("tier is set"),
     "Content": parse_content("{{recipient.tier}}"),
+    "Creation": BRAZE.names.creation,
     "DecimalMark": ".",
     "EmailAddress": ADMINISTRATOR.email,
     "EspNames": CODES.names,
@@ -108,11 +113,14 @@ SAMPLES: Mapping[str, object] = {
     "FieldKey": FieldKey("tier"),
     "FieldName": FieldName("Tier"),
     "FieldReference": "tier",
+    "FilterLanguage": BRAZE.filters,
+    "Insertion": BRAZE.insertion,
     "InsertionCode": InsertionCode("x"),
     "Integration": INTEGRATION,
     "Iterable": ("tier",),
     "Lines": Lines("x"),
     "Mapping": {},
+    "Names": BRAZE.names,
     "NameProposal": NameProposal(INTEGRATION.id, FIELD.key, "tier_2"),
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
@@ -125,11 +133,13 @@ SAMPLES: Mapping[str, object] = {
     "SyncPlan": SyncPlan(
         integration=INTEGRATION, changes=CatalogChanges(), unchanged=0, refused=()
     ),
+    "SurfaceRules": BRAZE.surfaces,
     "Target": Esp.BRAZE,
     "TextFormats": TextFormats(),
     "TextPosition": TextPosition(1, 1),
     "Value": "x",
     "ValueExpression": ValueExpression("x"),
+    "Vocabulary": BRAZE.vocabulary,
     "bool": True,
     "bytes": b"",
     "datetime": NOON,

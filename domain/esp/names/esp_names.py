@@ -17,11 +17,11 @@ from ...fields.errors import FieldNotFound
 from ...fields.field import Catalog, FieldDefinition, RecipientField
 from ...fields.values import derive_key
 from ...identity import FieldId, IntegrationId
-from ..derived_codes import derive_codes
-from ..dialects import DIALECTS, Esp
+from ..derived_codes import derive_codes, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
+from ..esps import Esp
 from ..integrations import Integration, SetName
-from .conventions import CONVENTIONS, has_safe_form
+from ..profiles import PROFILES
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
@@ -110,7 +110,7 @@ class EspNames:
             return target
         connected = [each.id for each in self.integrations.values() if each.esp is target]
         if len(connected) > 1:
-            title = DIALECTS[target].title
+            title = PROFILES[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -271,7 +271,7 @@ class EspNames:
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
             return True
-        keys = CONVENTIONS[index.esp].keys_of(name)
+        keys = PROFILES[index.esp].names.keys_of(name)
         fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
@@ -375,7 +375,7 @@ def derived_key(field: RecipientField) -> str:
 def is_standard(esp: Esp, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in DIALECTS[esp].standard):
+    if not any(fullmatch(form.pattern, name) for form in PROFILES[esp].names.standard_forms):
         return False
     with suppress(NoSafeForm):
         standard = derive_codes(esp, name, standard=True)
@@ -405,8 +405,8 @@ class _Index:
     ) -> None:
         self.esp, self.synced = esp, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
-        self._convention = CONVENTIONS[esp]
+        self._lists_all_fields = self.is_synced and not PROFILES[esp].names.lists_fields_in_use_only
+        self._convention = PROFILES[esp].names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
@@ -471,18 +471,18 @@ class _Index:
     def has_rivals(self, key: str, name: str) -> bool:
         """Return whether the key could also mean another field than the one with this name."""
         names = self._names_by_key.get(key, frozenset())
-        exact = next(filter(names.__contains__, (key, self._convention.derive_name(key))), None)
+        exact = next(filter(names.__contains__, (key, self._convention.derive(key))), None)
         return name != exact and not names <= {name}
 
     def _find_exact(self, key: str, own_name: str | None) -> RecipientField | None:
         convention = self._convention
-        names = (own_name, key, convention.standard_fields.get(key), convention.derive_name(key))
+        names = (own_name, key, convention.standard_fields.get(key), convention.derive(key))
         found = (self._free_by_name.get(name) for name in names if name is not None)
         return next(filter(None, found), None)
 
     def find_by_convention(self, key: str) -> EspName | None:
         """Return the name by the convention of the ESP, or None if it is set or has no form."""
-        for name in (self._convention.standard_fields.get(key), self._convention.derive_name(key)):
+        for name in (self._convention.standard_fields.get(key), self._convention.derive(key)):
             if name is None:
                 continue
             standard = self._is_standard_name(name)
@@ -494,7 +494,7 @@ class _Index:
     def derive_name(self, key: str) -> EspName:
         """Return the name by the convention of the ESP. It is not checked."""
         convention = self._convention
-        name = convention.standard_fields.get(key) or convention.derive_name(key)
+        name = convention.standard_fields.get(key) or convention.derive(key)
         return EspName(
             name=name,
             standard=self._is_standard_name(name),
@@ -543,7 +543,7 @@ class _Index:
         return forms is None or is_standard(self.esp, field) not in forms
 
     def _is_standard_name(self, name: str) -> bool:
-        has_form = bool(DIALECTS[self.esp].standard)
+        has_form = bool(PROFILES[self.esp].names.standard_forms)
         return has_form and name in self._convention.standard_fields.values()
 
     def _with_state(

@@ -11,9 +11,10 @@ from ...errors import Rule, Violation
 from ...fields.field import RecipientField
 from ...identity import IntegrationId
 from ...suggestions import closest_match
-from ..dialects import DIALECTS, Esp
 from ..errors import IntegrationNotFound, InvalidNames
+from ..esps import Esp
 from ..integrations import Integration, SetName, parse_integration_name
+from ..profiles import PROFILES
 from .setting import set_names
 
 
@@ -137,7 +138,7 @@ def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]
         message = f"Integrations {ids} have this name. Rename one of them."
         raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
     if found[0].esp is not defined.esp:
-        title, actual = DIALECTS[defined.esp].title, DIALECTS[found[0].esp].title
+        title, actual = PROFILES[defined.esp].title, PROFILES[found[0].esp].title
         message = f"This is an integration with {actual}, not with {title}. Correct `esp`."
         raise InvalidNames([Violation(Rule.MISMATCH, message)])
     return found[0]

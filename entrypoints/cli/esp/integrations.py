@@ -21,7 +21,7 @@ from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     EmptyReport,
     Esp,
     EspName,
@@ -370,7 +370,7 @@ def _print_lines(plan: SyncPlan) -> None:
 
 def _lines(plan: SyncPlan) -> Iterator[str]:
     """Yield the links, the table of the changed fields, and that of the changed ESP names."""
-    title = DIALECTS[plan.integration.esp].title
+    title = PROFILES[plan.integration.esp].title
     for link in plan.links:
         yield f"linked {link.definition.key} to {link.counterpart.origin.esp_field_name} ({title})"
     rows = _rows(plan)

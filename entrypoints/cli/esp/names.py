@@ -10,8 +10,7 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import DIALECTS, FieldCode, FieldCodes, Integration, SetName
-from recipient_fields.domain.esp.names.creation import explain_creation
+from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
 
 from ..commands import Command
 from ..fields.listing import must_be_created, name_cells, note_advice
@@ -128,7 +127,8 @@ def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
     missing = sum(map(must_be_created, codes))
     if missing:
         count = "One name is" if missing == 1 else f"{missing:,} names are"
+        profile = PROFILES[integration.esp]
         note(
-            f"{count} missing at {DIALECTS[integration.esp].title}. If the account calls the field"
-            f" differently, use --set. Otherwise: {explain_creation(integration.esp)}"
+            f"{count} missing at {profile.title}. If the account calls the field differently, use"
+            f" --set. Otherwise: {profile.names.creation.explain()}"
         )

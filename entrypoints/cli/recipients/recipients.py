@@ -20,14 +20,14 @@ from recipient_fields.application.ports.recipients import (
     RecipientWriter,
     Row,
 )
-from recipient_fields.application.recipients.hints import Hints
-from recipient_fields.application.recipients.inference import infer_fields
-from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
-from recipient_fields.application.recipients.schemas import (
+from recipient_fields.application.recipients.documents import (
     render_json_schema,
     render_python_types,
     render_typescript_types,
 )
+from recipient_fields.application.recipients.hints import Hints
+from recipient_fields.application.recipients.inference import infer_fields
+from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     DEFAULT_MAX_PROPOSED_VALUES,

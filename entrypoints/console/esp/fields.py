@@ -21,8 +21,11 @@ from recipient_fields.domain import (
     Rule,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
-    EspFieldTaken,
+<<<<<<< HEAD:entrypoints/console/esp/names.py
+    PROFILES,
+=======
+        EspFieldTaken,
+>>>>>>> main:entrypoints/console/esp/fields.py
     EspName,
     EspNames,
     Integration,
@@ -96,8 +99,8 @@ class IntegrationNames(Page):
             "integrations/names.html",
             status=errors.status,
             integration=integration,
-            esp=DIALECTS[integration.esp].title,
-            has_standard_names=bool(DIALECTS[integration.esp].standard),
+            esp=PROFILES[integration.esp].title,
+            has_standard_names=bool(PROFILES[integration.esp].names.standard_forms),
             rows=[(each, codes.get(each.field, integration.id)) for each in rows[:SHOWN_NAMES]],
             others=max(len(rows) - SHOWN_NAMES, 0),
             entered=entered,
@@ -238,7 +241,7 @@ class RemovedFields(Page):
             "integrations/removed.html",
             status=HTTPStatus.OK if error is None else STATUSES[type(error)],
             integration=integration,
-            esp=DIALECTS[integration.esp].title,
+            esp=PROFILES[integration.esp].title,
             removals=self.core.integrations.list_removals(organization_id, integration_id),
             shown=SHOWN_FIELDS,
             error=error,

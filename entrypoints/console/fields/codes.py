@@ -21,8 +21,11 @@ from recipient_fields.domain.conditions import (
 )
 from recipient_fields.domain.content import WarningCode
 from recipient_fields.domain.esp import (
-    DIALECTS,
-    ConditionCode,
+<<<<<<< HEAD
+    PROFILES,
+=======
+        ConditionCode,
+>>>>>>> main
     EspName,
     FieldCode,
     FieldCodes,
@@ -107,7 +110,7 @@ def code_rows(codes: FieldCodes, field: RecipientField) -> tuple[list[CodeRow], 
         integration = None
         if code.integration_id is not None:
             integration = codes.names.integrations[code.integration_id]
-        row = CodeRow(code=code, title=DIALECTS[code.esp].title, integration=integration)
+        row = CodeRow(code=code, title=PROFILES[code.esp].title, integration=integration)
         (others if integration is None else connected).append(row)
     return connected, others
 

@@ -36,7 +36,7 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import DIALECTS, CodeWarning, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
 
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
@@ -143,7 +143,7 @@ class FieldView(Page):
             "fields/show.html",
             field=field,
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else PROFILES[integration.esp].title,
             read_only=decision.reason if isinstance(decision, Denied) else None,
             warnings=warnings,
             checks=_checks(field, warnings),
@@ -380,7 +380,7 @@ class _Counterpart:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return DIALECTS[self.integration.esp].title
+        return PROFILES[self.integration.esp].title
 
 
 @frozen(kw_only=True)
@@ -415,7 +415,7 @@ class _Row:
             counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else PROFILES[integration.esp].title,
             warnings=warnings,
             allowed=", ".join(map(str, values[:_SHOWN_VALUES])) or _any_value(field.data_type),
             more=max(len(values) - _SHOWN_VALUES, 0),

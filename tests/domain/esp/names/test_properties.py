@@ -22,7 +22,7 @@ from recipient_fields.domain.esp import (
     compile_condition,
     export_content,
 )
-from recipient_fields.domain.esp.names.conventions import has_safe_form
+from recipient_fields.domain.esp.derived_codes import has_safe_form
 from recipient_fields.domain.esp.names.setting import set_names
 
 from . import specification
