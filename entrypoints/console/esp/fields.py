@@ -21,11 +21,8 @@ from recipient_fields.domain import (
     Rule,
 )
 from recipient_fields.domain.esp import (
-<<<<<<< HEAD:entrypoints/console/esp/names.py
     PROFILES,
-=======
-        EspFieldTaken,
->>>>>>> main:entrypoints/console/esp/fields.py
+    EspFieldTaken,
     EspName,
     EspNames,
     Integration,

@@ -21,11 +21,8 @@ from recipient_fields.domain.conditions import (
 )
 from recipient_fields.domain.content import WarningCode
 from recipient_fields.domain.esp import (
-<<<<<<< HEAD
     PROFILES,
-=======
-        ConditionCode,
->>>>>>> main
+    ConditionCode,
     EspName,
     FieldCode,
     FieldCodes,
