@@ -84,8 +84,8 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source=(
-            "github.com/Automattic/newspack-newsletters, which cites the vendor's article"
-            " 220358207"
+            "github.com/Automattic/newspack-newsletters, which cites a page of the vendor,"
+            " help.activecampaign.com/hc/en-us/articles/220358207"
         ),
         strength=Strength.SECONDARY,
         code="%NAME%",
