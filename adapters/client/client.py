@@ -34,7 +34,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldIdentity,
-    FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
@@ -47,7 +46,6 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Precondition,
     RecipientField,
-    Replacement,
     StorageUnavailable,
     format_instant,
     view_of,
@@ -346,13 +344,12 @@ class RecipientFieldsClient(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey | str,
-        replacement: Replacement,
+        draft: FieldDraft,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        body = input_body(replacement.changes())
+        body = input_body(draft.changes())
         response = self._call(
-            OrganizationNotFound, organization_id, "PUT", _item(key), body, precondition
+            OrganizationNotFound, organization_id, "PUT", _item(draft.key), body, precondition
         )
         with _response_checks():
             return field_of(response, organization_id), response.status == 201

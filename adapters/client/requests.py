@@ -318,10 +318,8 @@ def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | None:
     match operation:
         case CreateField(draft):
             return draft
-        case UpdateField(changes=changes):
+        case UpdateField(changes=changes) | ReplaceField(changes=changes):
             return changes
-        case ReplaceField(replacement=replacement):
-            return replacement.changes()
         case DeleteField():
             return None
 

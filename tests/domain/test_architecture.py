@@ -54,7 +54,6 @@ FOR_THE_PROJECT = {
     ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
-    "application.fields.inputs",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
     "application.fields.planning",
     "application.ports.recipients",

@@ -29,7 +29,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
-    FieldReplacement,
     InsertionCode,
     IntegrationId,
     Membership,
@@ -128,7 +127,6 @@ SAMPLES: Mapping[str, object] = {
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
-    "Replacement": FieldReplacement(name="Tier", data_type="text"),
     "Sequence": ("tier",),
     "Session": SESSION,
     "SortValue": "tier",
@@ -175,7 +173,7 @@ OTHER_SAMPLES: Mapping[str, object] = {
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
 """Right arguments of some functions and classes, whose values depend on each other."""
-UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|Replacement\b")
+UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b")
 """Any object, functions and ports: nothing but a call shows whether they are right."""
 CONVERTED = {"datetime": {"at"}, "str": {"text", "name"}, "Collection": {"words"}}
 """What messages call the attributes of classes that share a converter."""
