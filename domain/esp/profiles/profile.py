@@ -54,6 +54,8 @@ class Profile:
     establishes the others. `link_rule` says what the ESP does with an email without a link to
     unsubscribe, and `email_only` is the block that only the email shows.
 
+    `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
+
     `vocabulary`, `tags` and `adjacent_text` are about texts that users have written.
     """
 
@@ -73,6 +75,7 @@ class Profile:
     vocabulary: Vocabulary
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
+    api_hosts: str | None = None
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""
@@ -107,7 +110,7 @@ class Strength(Enum):
 
 @frozen(kw_only=True)
 class Names:
-    """How the ESP names fields, and refers to them in expressions.
+    """How the ESP names fields, and refers to them in expressions, and who says so.
 
     The first of `forms` that matches a name applies. `standard_forms` contains the forms of the
     ESP's own fields, if they differ from those of custom fields. `rule` and `standard_rule` are the
@@ -121,6 +124,8 @@ class Names:
     may exist.
     """
 
+    source: str
+    strength: Strength
     rule: str
     forms: tuple[Form, ...]
     standard_rule: str = ""
@@ -195,7 +200,7 @@ class Quoting(Enum):
 
 @frozen(kw_only=True)
 class Insertion:
-    """How the ESP inserts the value of a field.
+    """How the ESP inserts the value of a field, and who says so.
 
     `guarded` is the code that shows nothing for null, if `code` can show the null itself. `prelude`
     is code that must precede both, once per email. A name or default must not contain any of the
@@ -207,6 +212,8 @@ class Insertion:
     something else than the default. `missing_value` is known if a missing value stops the message.
     """
 
+    source: str
+    strength: Strength
     code: str
     guarded: str | None = None
     with_default: str
