@@ -15,7 +15,7 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import pytest
 
-from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, transfer
+from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up
 from recipient_fields.domain import RecipientField, StorageNotFound, StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, a_definition
 from recipient_fields.testing.field_changes import add_field
@@ -58,10 +58,9 @@ def copy(tmp_path: Path) -> Path:
     return folder / "fields.backup"
 
 
-def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+def back_up_in_steps(database: Path, copy: Path, act: Callable[[], object]) -> None:
     """Back up page by page, and call `act` after each page."""
-    monkeypatch.setattr(transfer, "_PAGES_PER_STEP", 1)
-    monkeypatch.setattr(transfer, "_allow_interrupts", lambda *_: act())
+    back_up(database, copy, pages_per_step=1, on_step=lambda *_: act())
 
 
 def test_a_backup_opens_as_a_storage_with_everything(
@@ -95,8 +94,7 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
             add_field(storage.fields, OURS, a_definition(f"new_{len(added)}"), author=AUTHOR)
         )
 
-    between_steps(monkeypatch, write)
-    back_up(database, copy)
+    back_up_in_steps(database, copy, write)
     assert len(added) > 10
     assert len(storage.fields.all(OURS).fields) == 100 + len(added)
     with closing(SqliteStorage(copy)) as restored:
@@ -141,28 +139,26 @@ def test_an_existing_file_is_not_changed(
 
 
 def test_a_file_that_is_created_during_the_backup_is_not_changed(
-    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+    storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
     def create() -> None:
         copy.write_text("precious")
 
-    between_steps(monkeypatch, create)
     with pytest.raises(BackupFailed, match="already exists"):
-        back_up(database, copy)
+        back_up_in_steps(database, copy, create)
     assert copy.read_text() == "precious"
     assert list(copy.parent.iterdir()) == [copy]
 
 
 def test_an_interrupted_backup_leaves_no_file(
-    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+    storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
-    between_steps(monkeypatch, lambda: signal.raise_signal(signal.SIGINT))
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # A background job ignores it.
     try:
         with pytest.raises(KeyboardInterrupt):
-            back_up(database, copy)
+            back_up_in_steps(database, copy, lambda: signal.raise_signal(signal.SIGINT))
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(copy.parent.iterdir()) == []
