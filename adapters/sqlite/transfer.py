@@ -67,22 +67,18 @@ class BackupFailed(RecipientFieldsError):
     """The backup can't be written. No file was created or changed."""
 
 
-def _allow_interrupts(_status: int, _remaining: int, _total: int) -> None:
-    """Do nothing. Python handles signals, such as Ctrl-C, when SQLite calls this."""
-
-
 def back_up(
     source: Path,
     backup: Path,
     *,
     pages_per_step: int = _PAGES_PER_STEP,
-    on_step: Callable[[int, int, int], object] = _allow_interrupts,
+    on_step: Callable[[], object] = lambda: None,
 ) -> None:
     """Write a copy of a SQLite file to a new file, which can be opened as a storage.
 
     The copy is the content of one moment. Other processes can read and write the source during the
     backup. The new file gets its name when it is complete and on the disk. Only its owner can read
-    it. SQLite calls `on_step` after each step, with its status and numbers of pages.
+    it. After each step, `on_step` is called, and Python handles signals, such as Ctrl-C.
 
     Raises: BackupFailed if the new file exists already or can't be written, StorageNotFound if the
     source does not exist, StorageUnavailable if the source can't be opened.
@@ -106,14 +102,14 @@ def _write(
     source: sqlite3.Connection,
     backup: Path,
     pages_per_step: int,
-    on_step: Callable[[int, int, int], object],
+    on_step: Callable[[], object],
 ) -> None:
     with _partial_file(backup) as (partial, descriptor):
         with closing(sqlite3.connect(partial)) as destination:
             # An incomplete file is deleted, so it needs no journal.
             destination.execute("PRAGMA journal_mode = OFF")
             destination.execute("PRAGMA synchronous = OFF")
-            source.backup(destination, pages=pages_per_step, progress=on_step)
+            source.backup(destination, pages=pages_per_step, progress=lambda *_: on_step())
         os.fsync(descriptor)
         os.link(partial, backup)  # Unlike a rename, this never replaces a file.
     _sync_folder(backup.parent)

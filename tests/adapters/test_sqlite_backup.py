@@ -8,8 +8,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
@@ -35,10 +36,10 @@ for number in count():
 BACK_UP_AND_BE_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from recipient_fields.adapters.sqlite import back_up, transfer
-transfer._PAGES_PER_STEP = 1
-transfer._allow_interrupts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-back_up(*map(Path, sys.argv[1:]))
+from recipient_fields.adapters.sqlite import back_up
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+back_up(*map(Path, sys.argv[1:]), pages_per_step=1, on_step=kill)
 """
 
 
@@ -58,9 +59,7 @@ def copy(tmp_path: Path) -> Path:
     return folder / "fields.backup"
 
 
-def back_up_in_steps(database: Path, copy: Path, act: Callable[[], object]) -> None:
-    """Back up page by page, and call `act` after each page."""
-    back_up(database, copy, pages_per_step=1, on_step=lambda *_: act())
+back_up_in_steps = partial(back_up, pages_per_step=1)
 
 
 def test_a_backup_opens_as_a_storage_with_everything(
@@ -94,7 +93,7 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
             add_field(storage.fields, OURS, a_definition(f"new_{len(added)}"), author=AUTHOR)
         )
 
-    back_up_in_steps(database, copy, write)
+    back_up_in_steps(database, copy, on_step=write)
     assert len(added) > 10
     assert len(storage.fields.all(OURS).fields) == 100 + len(added)
     with closing(SqliteStorage(copy)) as restored:
@@ -145,7 +144,7 @@ def test_a_file_that_is_created_during_the_backup_is_not_changed(
         copy.write_text("precious")
 
     with pytest.raises(BackupFailed, match="already exists"):
-        back_up_in_steps(database, copy, create)
+        back_up_in_steps(database, copy, on_step=create)
     assert copy.read_text() == "precious"
     assert list(copy.parent.iterdir()) == [copy]
 
@@ -153,12 +152,13 @@ def test_a_file_that_is_created_during_the_backup_is_not_changed(
 def test_an_interrupted_backup_leaves_no_file(
     storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
+    interrupt = partial(signal.raise_signal, signal.SIGINT)
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # A background job ignores it.
     try:
         with pytest.raises(KeyboardInterrupt):
-            back_up_in_steps(database, copy, lambda: signal.raise_signal(signal.SIGINT))
+            back_up_in_steps(database, copy, on_step=interrupt)
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(copy.parent.iterdir()) == []
