@@ -42,6 +42,7 @@ __all__ = [
     "ValueExpression",
     "derive_key",
     "item_count_violation",
+    "name_letters",
     "require_boolean",
     "require_string",
 ]
@@ -214,6 +215,14 @@ def derive_key(name: str) -> str:
     if key[:1].isdigit():
         key = "f_" + key
     return key[:MAX_KEY_LENGTH].rstrip("_")
+
+
+def name_letters(name: str) -> str:
+    """Return the letters and digits of the key that is derived from the name.
+
+    Names with the same ones, such as `first_name` and `FirstName`, can be mistaken for each other.
+    """
+    return derive_key(name).replace("_", "")
 
 
 def _without_accents(text: str) -> str:
