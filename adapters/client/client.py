@@ -70,20 +70,22 @@ from recipient_fields.domain.esp import (
 )
 
 from ..network import Connections, Request, Response
-from .base_url import parse_base_url
-from .cursors import Cursors
 from .errors import NotFound, RequestRefused, error_of
 from .requests import (
+    RetryPolicy,
     batch_body,
+    call,
     compilation_body,
     condition_headers,
     export_body,
     history_parameters,
     input_body,
     list_parameters,
+    parse_base_url,
     preview_body,
 )
 from .responses import (
+    Cursors,
     InvalidResponse,
     OtherOrganization,
     catalog_of,
@@ -100,7 +102,6 @@ from .responses import (
     preview_of,
     results_of,
 )
-from .retries import RetryPolicy, call
 
 _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"

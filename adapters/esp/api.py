@@ -15,8 +15,7 @@ from urllib3.util import Url, parse_url
 from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain.esp import PROFILES, Esp, EspRefused, EspUnavailable
 
-from ..deadline_http import is_secure
-from ..network import Response
+from ..network import Response, is_secure
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")

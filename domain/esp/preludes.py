@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from ..fields.field import RecipientField
 from .derived_codes import DerivedCodes, derive
@@ -22,9 +23,15 @@ class Preludes:
     name of the variable. Variables that the code sets have no prelude.
     """
 
-    def __init__(self, profile: Profile, synced: Iterable[RecipientField]) -> None:
-        self._profile = profile
-        self._synced: Mapping[str, str] = dict(_synced_preludes(profile, synced))
+    def __init__(
+        self, profile: Profile, read_synced: Callable[[], Iterable[RecipientField]]
+    ) -> None:
+        """`read_synced` returns the synced fields. It is called if a variable needs one."""
+        self._profile, self._read_synced = profile, read_synced
+
+    @cached_property
+    def _synced(self) -> Mapping[str, str]:
+        return dict(_synced_preludes(self._profile, self._read_synced()))
 
     def of(self, field: RecipientField) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""

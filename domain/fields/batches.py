@@ -288,6 +288,13 @@ class StagedBatch:
             created=tuple(map(_definition, self._created.values())),
         )
 
+    def fields(self) -> tuple[RecipientField, ...]:
+        """Return the fields after the changes, by ascending id. New fields have provisional ids."""
+        changed = {field_id: self._changed[field_id] for field_id in self._stored}
+        stored = {each.id: each for each in self._catalog.all().fields}
+        after = {**stored, **changed, **self._created}
+        return tuple(field for _, field in sorted(after.items()) if field is not None)
+
     def results(self, created: Iterable[RecipientField]) -> tuple[RecipientField | None, ...]:
         """Return the field of each operation after the batch, or None if it does not exist then.
 

@@ -276,7 +276,7 @@ def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator
     if not (scheme and colon) or f"{scheme}:" == STORED_KEYS:
         raise UnknownKeyValidator("Use stored: or introspection+https://… as the key validator.")
     if scheme in ("introspection+https", "introspection+http"):
-        from recipient_fields.adapters.introspection.environment import open_validator
+        from recipient_fields.adapters.introspection.settings import open_validator
 
         return open_validator(url.removeprefix("introspection+"), environment)
     validator: KeyValidator = _entry_point(_KEY_VALIDATORS, scheme, UnknownKeyValidator)(url)
@@ -322,7 +322,7 @@ def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def credential_variables() -> frozenset[str]:
     """Return all environment variables that adapters read."""
-    from recipient_fields.adapters.introspection.environment import CREDENTIAL_VARIABLES
+    from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
     of_esps = (name for esp in Esp for names in esp_variables(esp) for name in names)
     return frozenset((*of_esps, *CREDENTIAL_VARIABLES))

@@ -35,7 +35,6 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    "domain.recipients.found_forms",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
     *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "warnings")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from re import fullmatch
 
 from attrs import evolve, frozen
@@ -373,7 +373,7 @@ class FieldCodes:
             return {}
         if target not in self._preludes:
             self._preludes[target] = Preludes(
-                self.names.get_profile(target), self.names.synced_fields(target)
+                self.names.get_profile(target), partial(self.names.synced_fields, target)
             )
         return self._preludes[target].of(field)
 

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from ...arguments import require_type
 from ...fields.errors import FieldNotFound
 from ...fields.field import Catalog, FieldDefinition, RecipientField
-from ...fields.values import derive_key
+from ...fields.values import derive_key, name_letters
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
@@ -88,17 +88,30 @@ class EspNames:
         profiles: Mapping[Esp, Profile] = PROFILES,
     ) -> None:
         require_type(Iterable, fields=fields, integrations=integrations)
-        self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
-        self.integrations: Mapping[IntegrationId, Integration] = {
-            each.id: each for each in integrations
-        }
-        self.by_key: Mapping[str, RecipientField] = {str(each.key): each for each in self.fields}
+        self._fields = tuple(sorted(fields, key=lambda each: each.id))
+        self._integrations = {each.id: each for each in integrations}
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
-        for field in self.fields:
+        for field in self._fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
         self._profiles = profiles
         self._indexes: dict[Target, _Index] = {}
         self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
+
+    @property
+    def fields(self) -> tuple[RecipientField, ...]:
+        """All fields, by ascending id."""
+        self._require_all()
+        return self._fields
+
+    @property
+    def integrations(self) -> Mapping[IntegrationId, Integration]:
+        """All integrations, by id."""
+        return self._integrations
+
+    @cached_property
+    def by_key(self) -> Mapping[str, RecipientField]:
+        """The fields by key."""
+        return {str(each.key): each for each in self._fields}
 
     def resolve_target(self, target: Target | str) -> Target:
         """Return the integration, or the ESP if the organization has no integration with it.
@@ -113,7 +126,7 @@ class EspNames:
         if not isinstance(target, Esp):
             self._index(target)
             return target
-        connected = [each.id for each in self.integrations.values() if each.esp is target]
+        connected = [each.id for each in self._integrations.values() if each.esp is target]
         if len(connected) > 1:
             title = self._profiles[target].title
             raise IntegrationRequired(
@@ -130,6 +143,7 @@ class EspNames:
 
     def explain_key(self, key: str) -> str | None:
         """Return what helps if no field has the key, but synced fields are for it, or None."""
+        self._require_all()
         found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
         places = [
             f"{field.key} (integration {integration_id}, {self.integrations[integration_id].name})"
@@ -169,7 +183,7 @@ class EspNames:
         """
         name, index = self.find(field, target), self._index(target)
         own_name = derived_key(field) if name is None else name.name
-        letters = _letters(own_name)
+        letters = name_letters(own_name)
         if letters not in index.by_letters:
             return ()
         is_ambiguous = name is not None and name.state is NameState.AMBIGUOUS
@@ -205,6 +219,7 @@ class EspNames:
 
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
         """Return the synced fields of the target, by ascending id."""
+        self._require_all()
         return tuple(self._index(target).synced)
 
     def fields_to_name(self, integration_id: IntegrationId) -> tuple[RecipientField, ...]:
@@ -228,6 +243,7 @@ class EspNames:
         integrations with the same derived key, for which no API or manual field exists, one stands
         for those that are its counterparts.
         """
+        self._require_all()
         return self._counterparts.get(field.id, {})
 
     def definition_of(self, field: RecipientField) -> RecipientField | None:
@@ -281,6 +297,9 @@ class EspNames:
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
 
+    def _require_all(self) -> None:
+        """Do nothing, because these are the names of all fields at all integrations."""
+
     @cached_property
     def _by_derived_key(self) -> Mapping[str, list[RecipientField]]:
         by_key: dict[str, list[RecipientField]] = {}
@@ -292,9 +311,9 @@ class EspNames:
         if target not in self._indexes:
             if isinstance(target, Esp):
                 self._indexes[target] = _Index(self._profiles[target])
-            elif target in self.integrations:
-                integration = self.integrations[target]
-                known = {field.id for field in self.fields}
+            elif target in self._integrations:
+                integration = self._integrations[target]
+                known = {field.id for field in self._fields}
                 set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
                 self._indexes[target] = _Index(
@@ -390,11 +409,6 @@ def is_standard(profile: Profile, field: FieldDefinition) -> bool:
     return False
 
 
-def _letters(name: str) -> str:
-    """Return the letters and digits of the name in lower case: `firstname` for `first_name`."""
-    return derive_key(name).replace("_", "")
-
-
 class _Index:
     """The names at one integration, indexed, or at an ESP without an integration.
 
@@ -458,7 +472,7 @@ class _Index:
         """The sorted names that are not set for a field, by their letters and digits."""
         by_letters: dict[str, list[str]] = {}
         for name in sorted(self._free_by_name):
-            by_letters.setdefault(_letters(name), []).append(name)
+            by_letters.setdefault(name_letters(name), []).append(name)
         return by_letters
 
     @property
