@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .accounts.administration import *
     from .accounts.administrators import *
-    from .accounts.audit import *
     from .accounts.key_validation import *
     from .clock import *
     from .content.code_documents import *
@@ -23,18 +22,12 @@ if TYPE_CHECKING:
     from .fields.history_limits import *
     from .fields.plan_documents import *
     from .fields.publication import *
-    from .ports.administrators import *
-    from .ports.clock import *
+    from .ports.accounts import *
     from .ports.driving import *
     from .ports.fields import *
-    from .ports.history import *
     from .ports.integrations import *
-    from .ports.keys import *
-    from .ports.organizations import *
-    from .ports.sessions import *
     from .ports.storage import *
     from .recipient_fields import *
-    from .snapshots import *
 else:
     from recipient_fields.domain.lazy_names import lazy_names
 
@@ -45,17 +38,10 @@ else:
         "fields.default_limits",
         "clock",
         "documents.strict_json",
-        "accounts.audit",
-        "ports.clock",
-        "ports.organizations",
+        "ports.accounts",
         "ports.fields",
         "ports.driving",
-        "ports.history",
-        "ports.keys",
-        "ports.administrators",
-        "ports.sessions",
         "ports.integrations",
-        "snapshots",
         "ports.storage",
         "fields.history_limits",
         "recipient_fields",

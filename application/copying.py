@@ -10,8 +10,7 @@ from attrs import evolve, fields_dict, frozen
 
 from recipient_fields.domain import RecipientFieldsError
 
-from .ports.storage import Storage, StorageGroup, Transferable
-from .snapshots import Records, Snapshot
+from .ports.storage import Records, Snapshot, Storage, StorageGroup, Transferable
 
 __all__ = ["CopiedRecords", "CopyFailed", "CopyProgress", "StorageRole", "copy_storage"]
 

@@ -11,12 +11,10 @@ from recipient_fields.domain import HistoryLimit, OrganizationId
 
 from .accounts.administration import AdministrationService
 from .accounts.key_validation import StoredKeyValidator
-from .clock import system_clock
+from .clock import Clock, system_clock
 from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
-from .ports.clock import Clock
-from .ports.keys import KeyValidator
-from .ports.sessions import PasswordHasher
+from .ports.accounts import KeyValidator, PasswordHasher
 from .ports.storage import (
     CallingThreadStorage,
     ConsoleStorage,

@@ -1,4 +1,4 @@
-"""Enums whose members can be written as text, such as `"braze"` for `Esp.BRAZE`."""
+"""The base classes of enums that are keys of many tables, or that can be written as text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from typing import NoReturn
 from .arguments import require_type
 
 
-class Choice(Enum):
-    """An enum that lists its values if it is called with the text of no member."""
+class KeyEnum(Enum):
+    """An enum whose members are hashed as objects. `Enum.__hash__` is Python code, and slower."""
+
+    __hash__ = object.__hash__
+
+
+class Choice(KeyEnum):
+    """An enum whose members can be written as text, such as `"braze"` for `Esp.BRAZE`.
+
+    It lists its values if it is called with the text of no member.
+    """
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:

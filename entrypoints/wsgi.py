@@ -9,8 +9,8 @@ from io import BytesIO
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from .service.composition import create_service
+from .service.hosting import return_large_blocks
 from .service.log import start_log
-from .service.memory import return_large_blocks
 from .service.settings import Settings
 
 

@@ -9,7 +9,7 @@ from recipient_fields.application.environment import (
     MissingCredentials,
     read_variables,
 )
-from recipient_fields.domain.esp import DIALECTS, Esp, NoFieldSource
+from recipient_fields.domain.esp import PROFILES, Esp, NoFieldSource
 
 from . import SOURCES
 from .api import variable
@@ -48,12 +48,12 @@ def open_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     """
     required, optional = account_variables(esp)
     if not required:
-        raise NoFieldSource(DIALECTS[esp].title)
+        raise NoFieldSource(PROFILES[esp].title)
     variables = {**required, **optional}
     values = read_variables(variables.values(), environment)
     missing = [variable for variable in required.values() if variable not in values]
     if missing:
-        raise MissingCredentials(f"read the fields of {DIALECTS[esp].title}", missing)
+        raise MissingCredentials(f"read the fields of {PROFILES[esp].title}", missing)
     return SOURCES[esp](
         **{name: values[variable] for name, variable in variables.items() if variable in values}
     )

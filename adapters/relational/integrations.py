@@ -31,11 +31,14 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
+    NamesQuery,
+    RelatedFields,
     SyncPlan,
 )
 
 from ..row_mapping import (
     names_document,
+    read_field,
     refused_names_document,
     stored_integration,
 )
@@ -55,7 +58,7 @@ from .database import (
     require_locked,
     with_instants,
 )
-from .statements import SQL
+from .statements import SQL, Statement
 
 T = TypeVar("T")
 
@@ -84,6 +87,13 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> tuple[Catalog, tuple[Integration, ...]]:
         return read_unchanged(
             self._database, organization_id, lambda c: _read_catalog(c, organization_id)
+        )
+
+    def select(
+        self, organization_id: OrganizationId, query: NamesQuery, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        return read_unchanged(
+            self._database, organization_id, lambda c: _select(c, organization_id, query)
         )
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
@@ -272,10 +282,47 @@ def _read_all(
 ) -> tuple[int, tuple[Integration, ...]]:
     """Return the revision of the catalog, and the organization's integrations by ascending id."""
     values = id_values(organization_id=organization_id)
-    rows = connection.all(SQL.select_integrations, values)
+    return _read_integrations(connection, SQL.select_integrations, values)
+
+
+def _read_integrations(
+    connection: Connection, statement: Statement, values: Values
+) -> tuple[int, tuple[Integration, ...]]:
+    rows = connection.all(statement, values)
     if not rows:
         raise OrganizationNotFound
     return rows[0][0], tuple(read_integration(row[1:]) for row in rows if row[1] is not None)
+
+
+def _select(
+    connection: Connection, organization_id: OrganizationId, query: NamesQuery
+) -> tuple[Catalog, tuple[Integration, ...]]:
+    """Return what the query selects, of one revision. Raises: Overtaken."""
+    ids = id_values(organization_id=organization_id)
+    targets = {
+        "every": query.targets is None,
+        "integration_ids": sorted(query.integration_ids),
+        "esps": [each.value for each in query.esps],
+    }
+    revision, integrations = _read_integrations(connection, SQL.select_targets, {**ids, **targets})
+    named = {"field_ids": [*query.field_ids], "keys": [*query.keys]}
+    fields = [*map(read_field, connection.all(SQL.select_named_fields, {**ids, **named}))]
+    related = RelatedFields.of(fields, integrations)
+    rows = connection.all(
+        SQL.select_related_fields,
+        {
+            **ids,
+            "field_ids": [*related.field_ids],
+            "integration_ids": [*related.integration_ids],
+            "letters": [*related.letters],
+        },
+    )
+    if not rows or rows[0][0] != revision:
+        raise Overtaken(f"organizations {organization_id}")
+    fields += (read_field(row[1:]) for row in rows if row[1] is not None)
+    by_id = {each.id: each for each in fields}
+    catalog = Catalog(organization_id, revision, tuple(by_id[each] for each in sorted(by_id)))
+    return query.select(catalog, integrations)
 
 
 def _get(

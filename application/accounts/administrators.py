@@ -47,12 +47,15 @@ from recipient_fields.domain import (
 from recipient_fields.domain.arguments import require_type
 
 from ..arguments import require_ids
-from ..clock import system_clock
+from ..clock import Clock, system_clock
 from ..extras import MissingExtra
-from ..ports.administrators import AdministratorRepository, AdministratorsCheck
-from ..ports.clock import Clock
-from ..ports.sessions import PasswordHasher, SessionRepository
-from .audit import OPERATOR_AUTHOR, audit
+from ..ports.accounts import (
+    AdministratorRepository,
+    AdministratorsCheck,
+    PasswordHasher,
+    SessionRepository,
+)
+from .administration import OPERATOR_AUTHOR, audit
 
 __all__ = ["AdministratorService", "IssuedInvitation", "IssuedLink", "SignedIn"]
 

@@ -17,9 +17,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from ..clock import system_clock
-from ..ports.clock import Clock
-from ..ports.keys import ApiKeyRepository
+from ..clock import Clock, system_clock
+from ..ports.accounts import ApiKeyRepository
 
 __all__ = ["StoredKeyValidator"]
 

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date
+from typing import TypeAlias, TypeVar
 
 from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    DataType,
     FieldReference,
     IntegrationId,
     KeyTaken,
     OrganizationId,
     RecipientField,
     RecipientFieldsError,
+    RecipientSchema,
+    RecipientTexts,
+    Violation,
 )
-from recipient_fields.domain.conditions import Condition, InvalidCondition, check_condition
+from recipient_fields.domain.conditions import (
+    Condition,
+    InvalidCondition,
+    InvalidRecipient,
+    check_condition,
+)
+from recipient_fields.domain.conditions.tree import condition_keys, require_condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
@@ -26,8 +38,10 @@ from recipient_fields.domain.content import (
     Surface,
     preview_content,
 )
+from recipient_fields.domain.content.tree import require_content
 from recipient_fields.domain.esp import (
     CheckedContent,
+    CodeWarning,
     ConditionCode,
     ContentExporter,
     Esp,
@@ -39,23 +53,43 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
+    NamesQuery,
     NotExpressible,
     check_condition_for,
     check_content,
     compile_condition,
     export_content,
+    field_warnings,
 )
+from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
 
-from ..arguments import require_ids
-from ..clock import system_clock
-from ..ports.clock import Clock
+from ..arguments import require_ids, require_reference
+from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
-__all__ = ["ConditionSupport", "ContentService", "IntegrationExport", "ListedCodes", "Target"]
+__all__ = [
+    "ConditionSupport",
+    "ContentService",
+    "ContentTrial",
+    "FieldSample",
+    "IntegrationExport",
+    "ListedCodes",
+    "SampledPreview",
+    "Target",
+]
+
+T = TypeVar("T")
 
 _MAX_SHOWN_NAMES = 10
 """The ESP names in a message."""
+_SAMPLES: Mapping[DataType, str] = {
+    DataType.NUMBER: "3",
+    DataType.BOOLEAN: "true",
+    DataType.DATE: "2026-11-20",
+    DataType.DATETIME: "2026-11-20T09:15:00Z",
+}
+"""The sample values of fields without allowed values. Those of text fields are their names."""
 Target: TypeAlias = Esp | str | IntegrationId
 """The ESP that code is for, also as text such as "braze", or the id of an integration."""
 
@@ -94,6 +128,78 @@ class IntegrationExport:
     error: InvalidContent | IntegrationNotFound | None = None
 
 
+@frozen
+class FieldSample:
+    """A field, and a value that a recipient can have, as text."""
+
+    field: RecipientField
+    text: str
+
+    @classmethod
+    def of(cls, field: RecipientField) -> FieldSample:
+        """Return the first allowed value of the field, or an example."""
+        if field.allowed_values is not None:
+            return cls(field, str(field.allowed_values.values[0]))
+        return cls(field, _SAMPLES.get(field.data_type, str(field.name)))
+
+
+@frozen(kw_only=True)
+class SampledPreview:
+    """What a recipient with sample values reads.
+
+    `samples` are the values of the fields in the content, in the order of their first use.
+    `violations` are those of the values. If one has another type than its field, the content is
+    None.
+    """
+
+    samples: tuple[FieldSample, ...]
+    violations: tuple[Violation, ...]
+    content: str | None
+
+
+class ContentTrial:
+    """The exports of one content and their previews, with the fields of one catalog."""
+
+    def __init__(
+        self, content: Content, codes: FieldCodes, options: ExportOptions, today: date
+    ) -> None:
+        self._exporter = ContentExporter(content, codes, options)
+        self._content, self._by_key, self._today = content, codes.names.by_key, today
+
+    def export(self, target: Target) -> ExportedContent:
+        """Return the content for the target. Raises: as `ContentService.export_content` does."""
+        return self._exporter.export(target)
+
+    def preview(self, exported: ExportedContent, texts: Mapping[str, str]) -> SampledPreview:
+        """Return the preview of an export with these values as texts, by the keys of fields.
+
+        Other fields in the content have sample values.
+        Raises: InvalidContent if the preview is too long.
+        """
+        fields = [self._by_key[key] for key in exported.keys]
+        samples = tuple(
+            FieldSample(each, texts[each.key]) if each.key in texts else FieldSample.of(each)
+            for each in fields
+        )
+        checked = RecipientTexts(RecipientSchema(self._by_key)).check(
+            {str(sample.field.key): sample.text for sample in samples}
+        )
+        violations, content = checked.violations, None
+        if len(checked.unlisted) == len(violations):
+            try:
+                content = preview_content(
+                    self._content,
+                    self._by_key.values(),
+                    {**checked.values, **checked.unlisted},
+                    surface=exported.surface,
+                    resolved=exported.resolved,
+                    today=self._today,
+                ).content
+            except InvalidRecipient as invalid:
+                violations = invalid.violations
+        return SampledPreview(samples=samples, violations=tuple(violations), content=content)
+
+
 @frozen(kw_only=True)
 class ContentService:
     """The use cases of content and conditions. They store nothing.
@@ -120,21 +226,26 @@ class ContentService:
 
         Raises: FieldNotFound if the organization has no such field.
         """
-        catalog, integrations = self._read_catalog(organization_id)
-        field = catalog.get(reference)
-        return ListedCodes(
-            field=field,
-            codes=FieldCodes.of(catalog.fields, integrations).list_codes(field),
-            integrations=integrations,
-            version_tag=catalog.version_tag,
-        )
+        require_reference(reference)
+        query = NamesQuery.of_field(reference)
+
+        def list_codes(catalog: Catalog, codes: FieldCodes) -> ListedCodes:
+            field = catalog.get(reference)
+            return ListedCodes(
+                field=field,
+                codes=codes.list_codes(field),
+                integrations=tuple(codes.names.integrations.values()),
+                version_tag=catalog.version_tag,
+            )
+
+        return self._with_codes(organization_id, query, list_codes)
 
     def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
         """Return the error with the ESP names of the synced field that has the key of a new one.
 
         Other errors stay as they are, and so does this one if the names can't be read, for example
         because the field has been deleted since. The use case that raises the error does not call
-        this, because it reads the whole catalog.
+        this, because it can read the whole catalog.
         """
         if not taken.is_synced:
             return taken
@@ -144,6 +255,10 @@ class ContentService:
             return taken
         message = f"{taken} {_describe_names(listed)}"
         return KeyTaken(taken.key, taken.existing_id, message, is_synced=True)
+
+    def find_warnings(self, field: RecipientField) -> tuple[CodeWarning, ...]:
+        """Return the warnings about the field's own codes, which need no catalog."""
+        return field_warnings(field)
 
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
         """Return the names and codes of all fields of the organization at its integrations."""
@@ -166,7 +281,12 @@ class ContentService:
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
-            check_condition_for(condition, self.read_codes(organization_id), target)
+            require_condition(condition)
+            self._with_codes(
+                organization_id,
+                NamesQuery(keys=condition_keys(condition), targets=[target]),
+                lambda _, codes: check_condition_for(condition, codes, target),
+            )
 
     def compile_condition(
         self,
@@ -183,11 +303,16 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if the code has mistakes, unless `strict` permits them.
         """
-        codes = self.read_codes(organization_id)
-        code = compile_condition(
-            condition, codes, target, then=then, otherwise=otherwise, strict=strict
-        )
-        return codes.names.get_esp(codes.names.resolve_target(target)), code
+        require_condition(condition)
+
+        def compile_for(_: Catalog, codes: FieldCodes) -> tuple[Esp, ConditionCode]:
+            code = compile_condition(
+                condition, codes, target, then=then, otherwise=otherwise, strict=strict
+            )
+            return codes.names.get_esp(codes.names.resolve_target(target)), code
+
+        query = NamesQuery(keys=condition_keys(condition), targets=[target])
+        return self._with_codes(organization_id, query, compile_for)
 
     def explain_condition(
         self,
@@ -208,11 +333,11 @@ class ContentService:
         if target is not None:
             target = codes.names.resolve_target(target)
             check_condition_for(condition, codes, target)
-            return (_find_support(condition, codes, target, then, otherwise),)
+            return (find_support(condition, codes, target, then=then, otherwise=otherwise),)
         check_condition(condition, codes.names.fields)
         connected = {each.esp for each in codes.names.integrations.values()}
         return tuple(
-            _find_support(condition, codes, esp, then, otherwise)
+            find_support(condition, codes, esp, then=then, otherwise=otherwise)
             if esp in connected
             else ConditionSupport(esp=esp)
             for esp in Esp
@@ -249,7 +374,12 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if it has mistakes, unless the
         options permit them.
         """
-        return export_content(content, self.read_codes(organization_id), target, options)
+        require_content(content)
+        return self._with_codes(
+            organization_id,
+            NamesQuery(keys=content.keys(), targets=[target]),
+            lambda _, codes: export_content(content, codes, target, options),
+        )
 
     def export_for_integrations(
         self,
@@ -266,16 +396,27 @@ class ContentService:
         """
         if content.violations:
             raise InvalidContent(content.violations)
-        exporter = ContentExporter(content, self.read_codes(organization_id), options)
+        trial = self.try_content(organization_id, content, options)
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = exporter.export(integration_id)
+                exported = trial.export(integration_id)
             except (InvalidContent, IntegrationNotFound) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)
 
         return map(export, integration_ids)
+
+    def try_content(
+        self,
+        organization_id: OrganizationId,
+        content: Content,
+        options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
+    ) -> ContentTrial:
+        """Read the catalog for exports of the content, and for their previews."""
+        return ContentTrial(
+            content, self.read_codes(organization_id), options, self._clock().date()
+        )
 
     def preview_content(
         self,
@@ -301,6 +442,25 @@ class ContentService:
             definitions=names.definitions,
             today=self._clock().date(),
         )
+
+    def _with_codes(
+        self,
+        organization_id: OrganizationId,
+        query: NamesQuery,
+        use: Callable[[Catalog, FieldCodes], T],
+    ) -> T:
+        """Return the result of `use` with what the query selects, or with the whole catalog.
+
+        It reads the whole catalog if the result depends on it, for example for a suggestion.
+        """
+        require_ids(organization_id=organization_id)
+        if self._integrations is not None:
+            with suppress(CatalogRequired):
+                catalog, integrations = self._integrations.select(organization_id, query)
+                names = SelectedNames(query, catalog.fields, integrations)
+                return use(catalog, FieldCodes(names))
+        catalog, integrations = self._read_catalog(organization_id)
+        return use(catalog, FieldCodes.of(catalog.fields, integrations))
 
     def _read_catalog(
         self, organization_id: OrganizationId
@@ -328,16 +488,21 @@ def _describe_names(listed: ListedCodes) -> str:
     return f"Its names there: {', '.join(shown)}."
 
 
-def _find_support(
+def find_support(
     condition: Condition,
     codes: FieldCodes,
     target: Esp | IntegrationId,
+    *,
     then: str,
     otherwise: str,
+    strict: Strict = DEFAULT_STRICT,
 ) -> ConditionSupport:
+    """Return the code of the condition at the target, or the reason for which there is none."""
     esp = codes.names.get_esp(target)
     try:
-        code = compile_condition(condition, codes, target, then=then, otherwise=otherwise)
+        code = compile_condition(
+            condition, codes, target, then=then, otherwise=otherwise, strict=strict
+        )
     except (InvalidCondition, IntegrationRequired, NotExpressible) as error:
         return ConditionSupport(esp=esp, refusal=str(error))
     return ConditionSupport(esp=esp, code=code)

@@ -42,15 +42,13 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.names.setting import set_names
 
-from ..accounts.audit import OPERATOR_AUTHOR, audit
+from ..accounts.administration import OPERATOR_AUTHOR, audit
 from ..arguments import require_ids
-from ..clock import system_clock
+from ..clock import Clock, system_clock
 from ..fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from ..fields.history_limits import ignore_change
 from ..fields.plan_documents import SavedPlan
-from ..ports.clock import Clock
-from ..ports.fields import FieldRepository
-from ..ports.history import HistoryRepository
+from ..ports.fields import FieldRepository, HistoryRepository
 from ..ports.integrations import IntegrationRepository
 from ..ports.storage import require_history
 

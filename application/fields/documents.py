@@ -19,7 +19,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
-    FieldReplacement,
     HistoryRecord,
     InsertionCode,
     IntegrationId,
@@ -34,7 +33,7 @@ from recipient_fields.domain import (
 )
 
 from ..documents.schemas import Schema, described
-from ..documents.value_schemas import ID, STORED_FIELD
+from ..documents.value_schemas import ID, REPLACEMENT, STORED_FIELD
 
 __all__ = ["ActorDocument", "FieldDocument", "HistoryRecordDocument", "render_field"]
 
@@ -188,7 +187,7 @@ class FieldReplacementEnvelopeDocument:
 
     schema_name: ClassVar[str] = "RecipientFieldReplacementEnvelope"
 
-    recipient_field: FieldReplacement
+    recipient_field: FieldChanges = field(metadata=described(schema=REPLACEMENT))
 
 
 def render_field(field: RecipientField) -> dict[str, object]:

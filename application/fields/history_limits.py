@@ -13,8 +13,8 @@ from recipient_fields.domain import (
     RecipientFieldsError,
 )
 
-from ..accounts.audit import SERVICE, audit
-from ..ports.history import HistoryRepository
+from ..accounts.administration import SERVICE, audit
+from ..ports.fields import HistoryRepository
 
 __all__ = ["DEFAULT_HISTORY_LIMIT", "HistoryLimits"]
 

@@ -6,8 +6,7 @@ import json
 
 from recipient_fields.domain import Catalog, HistoryPage
 
-from ..ports.fields import PublishedCatalog
-from ..ports.history import PublishedHistoryPage
+from ..ports.fields import PublishedCatalog, PublishedHistoryPage
 from .documents import render_field, render_record
 
 __all__ = ["published", "published_page"]

@@ -1,12 +1,22 @@
-"""The documents of recipients to check: `{"recipients": [{KEY: value, …}, …]}`."""
+"""The documents of recipients, and their schema as JSON Schema and as types of two languages."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
-from recipient_fields.domain import UNCHANGED, Rule, Unchanged, Violation
+from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
+    UNCHANGED,
+    DataType,
+    RecipientField,
+    RecipientSchema,
+    Rule,
+    Unchanged,
+    Violation,
+)
 
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.schemas import described
@@ -89,3 +99,133 @@ def _count_violations(count: int) -> list[Violation]:
         message = f"Send at most {MAX_CHECKED_RECIPIENTS:,} recipients."
         return [Violation(Rule.TOO_MANY_ITEMS, message, ("recipients",))]
     return []
+
+
+_DATE = r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?"
+_TYPES: Mapping[DataType, Mapping[str, object]] = {
+    DataType.TEXT: {"type": ["string", "null"], "pattern": r"^[^\u0000]*$"},
+    DataType.NUMBER: {
+        "type": ["number", "null"],
+        "minimum": -MAX_SAFE_INTEGER,
+        "maximum": MAX_SAFE_INTEGER,
+    },
+    DataType.BOOLEAN: {"type": ["boolean", "null"]},
+    DataType.DATE: {"type": ["string", "null"], "format": "date", "pattern": f"^{_DATE}$"},
+    DataType.DATETIME: {
+        "type": ["string", "null"],
+        "format": "date-time",
+        "pattern": f"^{_DATE}[Tt]{_TIME}([Zz]|[+-][0-9]{{2}}:[0-5][0-9])$",
+    },
+}
+_PYTHON_TYPES = {DataType.NUMBER: "float", DataType.BOOLEAN: "bool"}
+_TYPESCRIPT_TYPES = {DataType.NUMBER: "number", DataType.BOOLEAN: "boolean"}
+
+
+def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
+    """Return the JSON Schema (2020-12) of a recipient's data.
+
+    The keys of fields for which others stand are deprecated. The schema accepts what
+    `RecipientSchema.check` accepts, with three exceptions that JSON Schema can't express. It does
+    not reject several values of one field. For a date-time field with allowed values it accepts
+    only their canonical form, not the same instant at another offset. It does not reject an instant
+    that is outside the years 1 to 9999 only in UTC. It requires null for a value that is not set,
+    where the check also accepts an empty text.
+    """
+    replaced = schema.definitions
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Recipient",
+        "type": "object",
+        "properties": {
+            key: {**_field_schema(field), **({"deprecated": True} if key in replaced else {})}
+            for key, field in schema.fields.items()
+        },
+        "additionalProperties": schema.additional,
+    }
+
+
+def render_python_types(schema: RecipientSchema) -> str:
+    """Return a Python module with the type of a recipient's data, a TypedDict."""
+    members = (
+        line
+        for key, field in schema.fields.items()
+        for line in (
+            *(f"        # Deprecated: use {each}." for each in _replacements(schema, key)),
+            f"        {_literal(key)}: {_python_type(field)} | None,",
+        )
+    )
+    return "\n".join(
+        (
+            '"""The type of a recipient\'s data. Generated from the recipient fields."""',
+            "",
+            "from typing import Literal, TypedDict",
+            "",
+            "Recipient = TypedDict(",
+            '    "Recipient",',
+            "    {",
+            *members,
+            "    },",
+            "    total=False,",
+            ")",
+            "",
+        )
+    )
+
+
+def render_typescript_types(schema: RecipientSchema) -> str:
+    """Return a TypeScript module with the type of a recipient's data, an interface."""
+    members = (
+        line
+        for key, field in schema.fields.items()
+        for line in (
+            *(f"  /** @deprecated Use {each}. */" for each in _replacements(schema, key)),
+            f"  {key}?: {_typescript_type(field)} | null;",
+        )
+    )
+    return "\n".join(
+        (
+            "/** The type of a recipient's data. Generated from the recipient fields. */",
+            "export interface Recipient {",
+            *members,
+            "}",
+            "",
+        )
+    )
+
+
+def _replacements(schema: RecipientSchema, key: str) -> Sequence[str]:
+    """Return the key of the field that stands for the field with this key, if there is one."""
+    return [schema.definitions[key]] if key in schema.definitions else []
+
+
+def _field_schema(field: RecipientField) -> dict[str, object]:
+    schema = {"title": str(field.name), **_TYPES[field.data_type]}
+    if field.allowed_values is not None:
+        schema["enum"] = [*field.allowed_values.values, None]
+    return schema
+
+
+def _python_type(field: RecipientField) -> str:
+    values = _allowed(field)
+    if values and not any(isinstance(value, float) for value in values):
+        return f"Literal[{', '.join(map(_literal, values))}]"
+    return _PYTHON_TYPES.get(field.data_type, "str")
+
+
+def _typescript_type(field: RecipientField) -> str:
+    return " | ".join(map(_literal, _allowed(field))) or _TYPESCRIPT_TYPES.get(
+        field.data_type, "string"
+    )
+
+
+def _allowed(field: RecipientField) -> Sequence[object]:
+    """Return the allowed values that a type can list. An instant has several forms, so none."""
+    if field.allowed_values is None or field.data_type is DataType.DATETIME:
+        return ()
+    return field.allowed_values.values
+
+
+def _literal(value: object) -> str:
+    """Return a string or a number as a literal of Python and of TypeScript."""
+    return json.dumps(value)

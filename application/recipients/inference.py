@@ -17,7 +17,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import EspNames
 
 from ..ports.recipients import RecipientReader, Row, TextReader, UnreadableFile
-from .columns import find_esp_names, require_names
+from .lists import find_esp_names, require_names
 
 
 @frozen(kw_only=True)

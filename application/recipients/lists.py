@@ -12,6 +12,7 @@ from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
     ForeignForm,
+    IntegrationId,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
@@ -24,16 +25,45 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import EspNames
 
 from ..documents.conversion import with_suggestion
-from ..ports.recipients import (
-    RecipientReader,
-    RecipientWriter,
-    Row,
-    TextReader,
-    UnreadableFile,
-)
+from ..ports.recipients import RecipientReader, RecipientWriter, Row, TextReader, UnreadableFile
 from ..wording import counted
-from .columns import find_esp_names, require_different, require_names
 from .hints import Hints
+
+
+def require_names(place: str, names: Sequence[str]) -> None:
+    """Check that each column has a name, and no other column has it.
+
+    `place` is the place of the header in messages. Raises: UnreadableFile if not.
+    """
+    if "" in names:
+        column = names.index("") + 1
+        raise UnreadableFile(f"{place}: Column {column} has no name in the header.")
+    require_different(place, names, "have the same name")
+
+
+def require_different(place: str, texts: Sequence[str], message: str) -> None:
+    """Check the names or the keys of the columns. Raises: UnreadableFile if two are equal."""
+    columns: dict[str, int] = {}
+    for column, text in enumerate(texts, start=1):
+        first = columns.setdefault(text, column)
+        if first != column:
+            raise UnreadableFile(f"{place}: Columns {first} and {column} {message}, {text}.")
+
+
+def find_esp_names(names: EspNames, integration: int | None) -> Mapping[str, str]:
+    """Return the keys of the fields by what they are called at the integration, if there is one.
+
+    Raises: UnreadableFile if no field has a name there.
+    """
+    if integration is None:
+        return {}
+    keys = names.keys_by_name(IntegrationId(integration))
+    if not keys:
+        raise UnreadableFile(
+            f"Integration {integration} has no fields. Check its id, or sync it first."
+        )
+    return keys
+
 
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, datetime
-from enum import Enum
 from typing import TypeAlias, get_args
 
 from attrs import field, frozen
 
+from ..choices import KeyEnum
 from ..errors import Violation
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class Operator(Enum):
+class Operator(KeyEnum):
     """The operators of comparisons. The enum values are those of the JSON form."""
 
     EQUAL = "eq"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final, Literal, TypeAlias
+
+from ..choices import KeyEnum
 
 __all__ = ["DEFAULT_STRICT", "Strict", "WarningCode", "WarningKind"]
 
@@ -20,7 +21,7 @@ def require_strict(strict: object) -> None:
         raise TypeError(f'strict must be True, False or "mistakes", not {strict!r}.')
 
 
-class WarningKind(Enum):
+class WarningKind(KeyEnum):
     """The kinds of warnings.
 
     A mistake is certainly wrong in the content. A caveat depends on the ESP or its account.
@@ -34,7 +35,7 @@ class WarningKind(Enum):
         return self is WarningKind.MISTAKE if strict == "mistakes" else bool(strict)
 
 
-class WarningCode(Enum):
+class WarningCode(KeyEnum):
     """The codes of warnings about content and conditions. `docs/errors.md` describes them."""
 
     REFERENCE_LOOKALIKE = "reference_lookalike"

@@ -7,16 +7,18 @@ if TYPE_CHECKING:
     from .conditions import *
     from .content import *
     from .derived_codes import *
-    from .dialects import *
     from .errors import *
+    from .esps import *
     from .filtered_codes import *
     from .integrations import *
     from .names.changes import *
     from .names.codes import *
     from .names.esp_names import *
+    from .names.selection import *
+    from .profiles import *
+    from .profiles.profile import *
     from .recognition import *
     from .restoration import *
-    from .surfaces import *
     from .sync import *
 else:
     from ..lazy_names import lazy_names
@@ -24,12 +26,14 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "errors",
-        "dialects",
-        "checks",
-        "surfaces",
-        "derived_codes",
+        "esps",
         "integrations",
+        "profiles.profile",
+        "profiles",
+        "checks",
+        "derived_codes",
         "names.esp_names",
+        "names.selection",
         "names.changes",
         "sync",
         "restoration",

@@ -15,9 +15,10 @@ from ..arguments import require_type
 from ..errors import Rule, Violation, Violations
 from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
-from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
-from .surfaces import SURFACE_RULES, ValueForm
+from .esps import Esp
+from .profiles import PROFILES
+from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
 
@@ -75,7 +76,7 @@ def _derive(
     esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool
 ) -> DerivedCodes:
     """Return what `derive_codes` does, for arguments of the right types."""
-    dialect = DIALECTS[esp]
+    profile = PROFILES[esp]
     slots = {
         "NAME": name,
         "PATH": _path(name),
@@ -84,14 +85,14 @@ def _derive(
     }
     violations = Violations()
     with violations.collect("name"):
-        form = _form(dialect, name, standard=standard)
-        slots["EXPRESSION"] = _fill(dialect, form.expression, slots)
-        prelude = dialect.prelude and _fill(dialect, dialect.prelude, slots)
+        form = _form(profile, name, standard=standard)
+        slots["EXPRESSION"] = _fill(profile, form.expression, slots)
+        prelude = profile.insertion.prelude and _fill(profile, profile.insertion.prelude, slots)
     with violations.collect("default"):
         if default is not None:
-            _require_safe_default(dialect, default, data_type)
-        template = dialect.insertion if default is None else dialect.insertion_with_default
-        code = _fill(dialect, template, {"EXPRESSION": "", **slots})
+            _require_safe_default(profile, default, data_type)
+        template = profile.insertion.code if default is None else profile.insertion.with_default
+        code = _fill(profile, template, {"EXPRESSION": "", **slots})
     if violations:
         raise NoSafeForm(violations)
     return DerivedCodes(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
@@ -117,19 +118,19 @@ def derive_guarded_code(
     if template is None:
         return codes.insertion_code
     slots = {"EXPRESSION": codes.value_expression, "DEFAULT": default or ""}
-    return InsertionCode(_fill(DIALECTS[esp], template, slots))
+    return InsertionCode(_fill(PROFILES[esp], template, slots))
 
 
 def _find_template(
     esp: Esp, data_type: DataType, default: str | None, form: ValueForm
 ) -> str | None:
     """Return the template of the code, or None for that of the dialect."""
-    rules = SURFACE_RULES[esp]
+    rules = PROFILES[esp].surfaces
     if form in rules.forms:
         templates = rules.forms[form]
         return templates.insertion if default is None else templates.insertion_with_default
     if default is None:
-        return DIALECTS[esp].guarded_insertion
+        return PROFILES[esp].insertion.guarded
     has_html = data_type is DataType.TEXT and _ESCAPED.search(default) is not None
     return rules.unescaped_default if has_html else None
 
@@ -141,7 +142,7 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     """
     require_type(Esp, esp=esp)
     require_type(Iterable, names=names)
-    if DIALECTS[esp].prelude is None:
+    if PROFILES[esp].insertion.prelude is None:
         return ()
     spellings: dict[str, str] = {}
     names_by_variable: dict[str, dict[str, None]] = {}
@@ -160,9 +161,17 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     )
 
 
+def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
+    """Return whether the dialect of the ESP can refer to a field with this name."""
+    with suppress(NoSafeForm):
+        derive_codes(esp, name, standard=standard)
+        return True
+    return False
+
+
 def is_reference(esp: Esp, expression: str) -> bool:
     """Return whether the expression is the value expression of a field in this dialect."""
-    if DIALECTS[esp].prelude is not None:
+    if PROFILES[esp].insertion.prelude is not None:
         return re.fullmatch(r"@\w+", expression, re.ASCII) is not None
     return find_reference(esp, expression) is not None
 
@@ -173,8 +182,8 @@ def find_reference(esp: Esp, expression: str) -> tuple[str, bool] | None:
     The result is None if the expression is not a reference of the dialect. The name in a Salesforce
     variable is that of the variable.
     """
-    dialect = DIALECTS[esp]
-    for forms, standard in ((dialect.forms, False), (dialect.standard, True)):
+    profile = PROFILES[esp]
+    for forms, standard in ((profile.names.forms, False), (profile.names.standard_forms, True)):
         for form in forms:
             name = _name_in(form, expression)
             if name is not None:
@@ -190,17 +199,19 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
 
     Raises: NoSafeForm if it contains control characters, or if the dialect has no safe form for it.
     """
-    dialect = DIALECTS[esp]
-    _require(_delimiter_violation(dialect, text, quote, quote) or control_character_violation(text))
-    if "\\" in text and dialect.quoting is not Quoting.DOUBLED:  # it could escape the quote
-        message = f"{dialect.title} has no safe way to write \\ here."
+    profile = PROFILES[esp]
+    _require(_delimiter_violation(profile, text, quote, quote) or control_character_violation(text))
+    if (
+        "\\" in text and profile.insertion.quoting is not Quoting.DOUBLED
+    ):  # it could escape the quote
+        message = f"{profile.title} has no safe way to write \\ here."
         raise NoSafeForm([Violation(Rule.INVALID_CHARACTERS, message)])
-    return _string_literal(dialect, text, quote)
+    return _string_literal(profile, text, quote)
 
 
 def require_plain_text(esp: Esp, text: str) -> None:
     """Raise NoSafeForm if the ESP could read a part of the text, outside of tags, as code."""
-    _require(_text_violation(DIALECTS[esp], text))
+    _require(_text_violation(PROFILES[esp], text))
 
 
 def _variable(name: str) -> str:
@@ -232,18 +243,18 @@ def _path(name: str) -> str:
     return ".".join(part if re.fullmatch(WORD, part) else f"[{part}]" for part in parts)
 
 
-def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
+def _form(profile: Profile, name: str, *, standard: bool) -> Form:
     """Return the dialect's form for the name. Raises: NoSafeForm if there is none."""
-    _require(_text_violation(dialect, name))
+    _require(_text_violation(profile, name))
     if name != name.strip():
         _require(Violation(Rule.FORMAT, "Remove the white space at the ends."))
-    use_standard = standard and bool(dialect.standard)
-    if not dialect.reserved.isdisjoint(name.split(".")):
-        _require(Violation(Rule.RESERVED, f"{dialect.title} reads this name as code."))
-    for form in dialect.standard if use_standard else dialect.forms:
+    use_standard = standard and bool(profile.names.standard_forms)
+    if not profile.names.reserved.isdisjoint(name.split(".")):
+        _require(Violation(Rule.RESERVED, f"{profile.title} reads this name as code."))
+    for form in profile.names.standard_forms if use_standard else profile.names.forms:
         if re.fullmatch(form.pattern, name):
             return form
-    message = dialect.standard_name_rule if use_standard else dialect.name_rule
+    message = profile.names.standard_rule if use_standard else profile.names.rule
     raise NoSafeForm([Violation(Rule.FORMAT, message)])
 
 
@@ -262,46 +273,47 @@ def _name_pattern(expression: str) -> re.Pattern[str]:
     return re.compile(re.sub("['\"]", "['\"]", pattern))
 
 
-def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -> None:
-    _require(_text_violation(dialect, default, *_neighbours(dialect)))
-    replaced = dialect.default_also_replaces.get(data_type, default)
+def _require_safe_default(profile: Profile, default: str, data_type: DataType) -> None:
+    _require(_text_violation(profile, default, *_neighbours(profile)))
+    replaced = profile.insertion.default_also_replaces.get(data_type, default)
     if default != replaced:
         _require(
             Violation(
                 Rule.NOT_APPLICABLE,
-                f"{dialect.title} also replaces {replaced} with the default of a"
+                f"{profile.title} also replaces {replaced} with the default of a"
                 f" {data_type.value} field. Use {replaced} as the default.",
             )
         )
 
 
 def _text_violation(
-    dialect: Dialect, text: str, before: str = "", after: str = ""
+    profile: Profile, text: str, before: str = "", after: str = ""
 ) -> Violation | None:
     """Return a violation if the text is not one line without delimiters.
 
     `before` and `after` are the characters next to the text.
     """
-    return _delimiter_violation(dialect, text, before, after) or line_violation(
+    return _delimiter_violation(profile, text, before, after) or line_violation(
         text, max_length=MAX_LINE_LENGTH
     )
 
 
-def _delimiter_violation(dialect: Dialect, text: str, before: str, after: str) -> Violation | None:
+def _delimiter_violation(profile: Profile, text: str, before: str, after: str) -> Violation | None:
     """Return a violation if the text, with the characters next to it, contains a delimiter."""
     if any(
-        (before + text + after).count(d) > (before + after).count(d) for d in dialect.delimiters
+        (before + text + after).count(d) > (before + after).count(d)
+        for d in profile.insertion.delimiters
     ):
-        delimiters = " or ".join(dialect.delimiters)
+        delimiters = " or ".join(profile.insertion.delimiters)
         return Violation(
-            Rule.INVALID_CHARACTERS, f"{dialect.title} has no safe way to write {delimiters} here."
+            Rule.INVALID_CHARACTERS, f"{profile.title} has no safe way to write {delimiters} here."
         )
     return None
 
 
-def _neighbours(dialect: Dialect) -> tuple[str, str]:
+def _neighbours(profile: Profile) -> tuple[str, str]:
     """Return the characters directly before and after the default."""
-    before, after = dialect.insertion_with_default.split("DEFAULT")
+    before, after = profile.insertion.with_default.split("DEFAULT")
     return before[-1], after[0]
 
 
@@ -311,27 +323,29 @@ _SLOT = re.compile(
 )
 
 
-def _fill(dialect: Dialect, template: str, slots: dict[str, str]) -> str:
+def _fill(profile: Profile, template: str, slots: dict[str, str]) -> str:
     def value(slot: re.Match[str]) -> str:
         if slot["bare"]:
             return slots[slot["bare"]]
-        return _string_literal(dialect, slot["before"] + slots[slot["quoted"]], slot["quote"])
+        return _string_literal(profile, slot["before"] + slots[slot["quoted"]], slot["quote"])
 
     return _SLOT.sub(value, template)
 
 
-def _string_literal(dialect: Dialect, text: str, quote: str) -> str:
+def _string_literal(profile: Profile, text: str, quote: str) -> str:
     """Return the text as a string literal. Raises: NoSafeForm if its quotes have no safe form."""
-    if quote in text and dialect.quoting is Quoting.DOUBLED:
+    if quote in text and profile.insertion.quoting is Quoting.DOUBLED:
         text = text.replace(quote, quote * 2)
     elif quote in text:
         other_quote = {'"': "'", "'": '"'}[quote]
-        if dialect.quoting is Quoting.NONE or other_quote in text:
-            both = "" if dialect.quoting is Quoting.NONE else f" together with {other_quote}"
+        if profile.insertion.quoting is Quoting.NONE or other_quote in text:
+            both = (
+                "" if profile.insertion.quoting is Quoting.NONE else f" together with {other_quote}"
+            )
             _require(
                 Violation(
                     Rule.INVALID_CHARACTERS,
-                    f"{dialect.title} has no safe way to write {quote}{both} here.",
+                    f"{profile.title} has no safe way to write {quote}{both} here.",
                 )
             )
         quote = other_quote

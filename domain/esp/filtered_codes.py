@@ -9,11 +9,10 @@ from attrs import frozen
 
 from ..content import DateStyle, Filter, FilterName
 from ..fields.values import DataType
-from .dialects import DIALECTS, Esp
 from .errors import NotInsertable
-from .filters import FILTERS, FilterForm, FilterLanguage, FilterRefusal
-from .sources import Strength
-from .surfaces import SURFACE_RULES, ValueForm
+from .esps import Esp
+from .profiles import PROFILES
+from .profiles.profile import FilterForm, FilterLanguage, FilterRefusal, Strength, ValueForm
 
 __all__ = ["FilteredCode"]
 
@@ -50,7 +49,7 @@ def filter_code(
 
     Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
     """
-    language, title = FILTERS[esp], DIALECTS[esp].title
+    language, title = PROFILES[esp].filters, PROFILES[esp].title
     if len(filters) > 1 and not language.joins:
         raise NotInsertable(f"{title} can apply only one filter to a value.")
     code = language.value.replace("VALUE", expression)
@@ -60,7 +59,7 @@ def filter_code(
             raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
         code = _fill(used, language, each, code)
     if not forms[-1].is_output:
-        templates = SURFACE_RULES[esp].forms.get(form)
+        templates = PROFILES[esp].surfaces.forms.get(form)
         output = language.output if templates is None else templates.insertion
         code = re.sub("VALUE|EXPRESSION", lambda _: code, output)
     differences = [each for used in forms for each in used.differences]

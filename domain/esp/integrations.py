@@ -15,8 +15,8 @@ from ..fields.origins import Channel, sync_channel
 from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, parse_name
-from .dialects import Esp
 from .errors import InvalidIntegration
+from .esps import Esp
 
 __all__ = ["Integration", "IntegrationDraft", "SetName"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from ..fields.field import RecipientField
 from .derived_codes import DerivedCodes, derive_codes
-from .dialects import Esp
 from .errors import NoSafeForm
+from .esps import Esp
 
 _VARIABLE = re.compile(r"(?<![\w@])@[A-Za-z]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)
@@ -22,8 +23,13 @@ class Preludes:
     name of the variable. Variables that the code sets have no prelude.
     """
 
-    def __init__(self, synced: Iterable[RecipientField]) -> None:
-        self._synced: Mapping[str, str] = dict(_synced_preludes(synced))
+    def __init__(self, read_synced: Callable[[], Iterable[RecipientField]]) -> None:
+        """`read_synced` returns the synced fields. It is called if a variable needs one."""
+        self._read_synced = read_synced
+
+    @cached_property
+    def _synced(self) -> Mapping[str, str]:
+        return dict(_synced_preludes(self._read_synced()))
 
     def of(self, field: RecipientField) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""

@@ -8,9 +8,9 @@ from datetime import datetime
 from ..arguments import require_type
 from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields.field import RecipientField
-from .dialects import DIALECTS
 from .errors import EspFieldTaken
 from .integrations import Integration
+from .profiles import PROFILES
 from .sync import SyncPlan, esp_identity
 
 __all__ = ["plan_restorations"]
@@ -68,6 +68,6 @@ def _place(integration: Integration, field: RecipientField) -> object:
 
     Variables are case-insensitive.
     """
-    if DIALECTS[integration.esp].prelude is None:
+    if PROFILES[integration.esp].insertion.prelude is None:
         return esp_identity(field)
     return (field.custom_value_expression or "").lower()

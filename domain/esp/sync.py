@@ -28,11 +28,12 @@ from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
 from .derived_codes import derive_codes, variable_clashes
 from .details import find_allowed_values, find_name
-from .dialects import DIALECTS, Esp
 from .errors import EmptyReport, SyncOvertaken
+from .esps import Esp
 from .integrations import Integration
 from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
 from .names.esp_names import EspNames, is_standard
+from .profiles import PROFILES
 
 __all__ = [
     "EspField",
@@ -281,7 +282,7 @@ class SyncRun:
         refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
         removed: tuple[RecipientField, ...] = ()
-        if not DIALECTS[integration.esp].lists_fields_in_use_only:
+        if not PROFILES[integration.esp].names.lists_fields_in_use_only:
             removed = _unreported(stored, matches, refused_names)
         updates = [
             FieldUpdate(before, before.updated_from(each, by=channel, at=self._at))
@@ -328,7 +329,7 @@ _SHOWN_DEFAULT = 60
 
 
 def _describe_default(esp: Esp, default: str) -> str:
-    title, shown = DIALECTS[esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
+    title, shown = PROFILES[esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
     return (
         f'{title} has its own default, "{shown}", which can appear for a missing value, also if the'
         " content has another default."

@@ -3,54 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ..content.syntax import statement
-from .dialects import DIALECTS, Esp
-
-
-class Delimiters(NamedTuple):
-    """The patterns of the delimiters of a tag, or of a part in which the ESP reads no code."""
-
-    opening: str
-    closing: str
-    is_read: bool = True
-
-
-def _unread(name: str) -> Delimiters:
-    """Return the delimiters of `{% NAME %}…{% endNAME %}`."""
-    return Delimiters(statement(name), statement(f"end{name}"), is_read=False)
-
-
-_BRACES = (Delimiters(r"\{\{", r"\}\}"), Delimiters(r"\{%", r"%\}"))
-_COMMENT = Delimiters(r"\{#", r"#\}", is_read=False)
-_LIQUID = (_unread("raw"), _unread("comment"), *_BRACES)
-_HUBL = (_unread("raw"), *_BRACES, _COMMENT)
-_DJANGO = (_unread("verbatim"), _unread("comment"), *_BRACES, _COMMENT)
-_HANDLEBARS = (
-    Delimiters(r"\{\{~?!--", r"--~?\}\}", is_read=False),
-    Delimiters(r"\{\{~?!", r"\}\}", is_read=False),
-    Delimiters(r"\{\{", r"\}\}"),
-)
-_AMPSCRIPT = (Delimiters(r"%%\[", r"\]%%"), Delimiters("%%=", "=%%"))
-_SALESFORCE = (*_AMPSCRIPT, Delimiters("%%", "%%"))
-_MERGE_TAGS = (Delimiters(r"\*\|", r"\|\*"),)
-
-_TAGS: Mapping[Esp, tuple[Delimiters, ...]] = {
-    Esp.SALESFORCE: _SALESFORCE,
-    Esp.MAILCHIMP: _MERGE_TAGS,
-    Esp.KLAVIYO: _DJANGO,
-    Esp.BRAZE: _LIQUID,
-    Esp.CUSTOMER_IO: _LIQUID,
-    Esp.HUBSPOT: _HUBL,
-    Esp.SENDGRID: _HANDLEBARS,
-    Esp.ITERABLE: _HANDLEBARS,
-    Esp.BREVO: _DJANGO,
-    Esp.ACTIVECAMPAIGN: (Delimiters("%(?:ELSE)?IF ", "%"),),
-}
-"""The delimiters of each dialect. If several begin at the same place, the first one counts."""
+from .esps import Esp
+from .profiles import PROFILES
+from .profiles.profile import Delimiters
 
 
 class Openings:
@@ -91,12 +50,12 @@ def find_tags(esp: Esp, text: str) -> Iterator[Tag]:
 
 def unread_parts(esp: Esp) -> tuple[Delimiters, ...]:
     """Return the delimiters of the parts in which the ESP reads no code."""
-    return tuple(each for each in _TAGS[esp] if not each.is_read)
+    return tuple(each for each in PROFILES[esp].tags if not each.is_read)
 
 
 def titles(esps: tuple[Esp, ...]) -> str:
     """Return the names of the ESPs: `SendGrid or Iterable`."""
-    return " or ".join(DIALECTS[esp].title for esp in esps)
+    return " or ".join(PROFILES[esp].title for esp in esps)
 
 
 def _find(esp: Esp, text: str) -> Iterator[Tag]:
@@ -105,7 +64,7 @@ def _find(esp: Esp, text: str) -> Iterator[Tag]:
     offset, unclosed = 0, set[str]()
     while (found := openings.search(text, offset)) is not None:
         index, opening = found
-        _, closing, is_read = _TAGS[esp][index]
+        _, closing, is_read = PROFILES[esp].tags[index]
         end = None if closing in unclosed else re.compile(closing).search(text, opening.end())
         offset = opening.end() if end is None else end.end()
         if end is not None:
@@ -117,4 +76,4 @@ def _find(esp: Esp, text: str) -> Iterator[Tag]:
 
 @cache
 def _openings(esp: Esp) -> Openings:
-    return Openings(each.opening for each in _TAGS[esp])
+    return Openings(each.opening for each in PROFILES[esp].tags)

@@ -22,6 +22,7 @@ from ..instants import whole_milliseconds
 from ..text import replace_unstorable
 from .errors import BeforeHistory
 from .field import FieldReference, RecipientField
+from .member_changes import MemberChange, changed_members
 from .origins import Channel, Source
 from .query_members import (
     among,
@@ -127,6 +128,11 @@ class RecordedChange:
         """The field after the change, or before it if it was deleted."""
         # Not None, because __attrs_post_init__ has checked the states.
         return cast(RecipientField, self.before if self.after is None else self.after)
+
+    @property
+    def member_changes(self) -> tuple[MemberChange, ...]:
+        """The members that differ, in a fixed order."""
+        return changed_members(self.before, self.after)
 
     @property
     def organization_id(self) -> OrganizationId:

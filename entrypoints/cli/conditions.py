@@ -22,16 +22,20 @@ from recipient_fields.domain.conditions import (
     parse_condition,
 )
 from recipient_fields.domain.content import Strict
-from recipient_fields.domain.esp import DIALECTS, Esp, NotExpressible
+from recipient_fields.domain.esp import PROFILES, Esp, NotExpressible
 
-from .command_group import CommandGroup
-from .esp.target import chosen_target, esp_target_options, required_target
+from .code_options import (
+    chosen_strictness,
+    chosen_target,
+    esp_target_options,
+    required_target,
+    strict_options,
+)
+from .commands import CommandGroup
 from .options import json_option, option
-from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table
-from .proposals import setting_command
-from .strict_options import chosen_strictness, strict_options
-from .violations import reporting_violations
+from .targets import open_for_organization, organization_option
+from .violations import reporting_violations, setting_command
 
 REFUSED = 3
 """The exit status if the ESP can't express a condition, or if its code has mistakes."""
@@ -123,7 +127,7 @@ def compile_(
     if as_json:
         print_json(result)
     elif "refused" in result:
-        note(f"{DIALECTS[Esp(result['esp'])].title}: {result['refused']}")
+        note(f"{PROFILES[Esp(result['esp'])].title}: {result['refused']}")
     else:
         for warning in result["warnings"]:
             note(f"{warning['kind'].capitalize()}: {warning['message']}")
@@ -167,7 +171,7 @@ def explain(
         return
     print_line(describe(parsed))
     print_line("")
-    rows = [(DIALECTS[Esp(each["esp"])].title, _support(each)) for each in results]
+    rows = [(PROFILES[Esp(each["esp"])].title, _support(each)) for each in results]
     print_table(("ESP", "RESULT"), rows)
 
 

@@ -17,16 +17,14 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import InvalidContent, Surface, read_content
-from recipient_fields.domain.esp import DIALECTS, Esp, ExportedContent, ExportOptions, Integration
+from recipient_fields.domain.esp import PROFILES, Esp, ExportedContent, ExportOptions, Integration
 from recipient_fields.domain.fields.values import derive_key
 
-from .command_group import CommandGroup
-from .esp.target import chosen_target, esp_target_options
+from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
+from .commands import CommandGroup
 from .options import json_option, option
-from .organization_option import open_for_organization, organization_option
-from .output import note, one_line, print_bytes, print_json, print_line
-from .output_files import complete_outputs
-from .strict_options import chosen_strictness, strict_options
+from .output import complete_outputs, note, one_line, print_bytes, print_json, print_line
+from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
     name_of,
@@ -239,7 +237,7 @@ def _write_all(
         for export in exports:
             integration = integrations[export.integration_id]
             file = folder / f"{integration.id}{_slug(integration.name)}{suffix}"
-            title = DIALECTS[integration.esp].title
+            title = PROFILES[integration.esp].title
             note(f"Integration {integration.id}, {integration.name} ({title}):")
             if export.exported is not None:
                 files.open(str(file)).write(mark + _reported(export.exported))

@@ -18,8 +18,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import IntegrationNotFound
 
+from .options import selects_service
 from .output import printable
-from .precedence import selects_service
 
 _LISTS: Mapping[type[Exception], str] = {
     FieldNotFound: "`recipient-fields fields list` shows their ids and keys.",

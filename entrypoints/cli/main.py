@@ -7,11 +7,10 @@ import logging
 import click
 from setproctitle import setproctitle
 
-from .command_group import CommandGroup
-from .lazy_command import LazyCommand
+from .commands import CommandGroup, LazyCommand
 
 _COMMANDS = (
-    LazyCommand("migrate", ".service.migrate:migrate", "Update the storage's schema."),
+    LazyCommand("migrate", ".service.storages:migrate", "Update the storage's schema."),
     LazyCommand("serve", ".service.serve:serve", "Serve the HTTP API until SIGTERM or SIGINT."),
     LazyCommand(
         "organizations",
@@ -78,9 +77,11 @@ _COMMANDS = (
         "Check the deployment, and print what to do about each problem.",
     ),
     LazyCommand(
-        "copy", ".service.copy:copy", "Copy everything from the storage to another, empty one."
+        "copy", ".service.storages:copy", "Copy everything from the storage to another, empty one."
     ),
-    LazyCommand("backup", ".service.backup:backup", "Write a copy of the SQLite storage to FILE."),
+    LazyCommand(
+        "backup", ".service.storages:backup", "Write a copy of the SQLite storage to FILE."
+    ),
 )
 
 

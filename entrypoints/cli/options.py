@@ -1,8 +1,9 @@
-"""Options that environment variables can also set."""
+"""Options that environment variables can also set, where a value is from, and confirmations."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, get_args
 
@@ -11,14 +12,10 @@ from attrs import Attribute, fields_dict
 from click.core import ParameterSource
 from click.types import BoolParamType
 
-from recipient_fields.application.environment import (
-    FILE_SUFFIX,
-    UnusableCredentials,
-    read_secret,
-)
+from recipient_fields.application.environment import FILE_SUFFIX, UnusableCredentials, read_secret
 
 from ..service.settings import Settings, parse_setting, variable_of
-from .output import printable
+from .output import note, printable
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -152,3 +149,65 @@ console_url_option: Option = option(
 json_option: Option = option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
 )
+
+
+def selects_service(ctx: click.Context) -> bool:
+    """Return whether `--url` applies. The command line takes precedence over variables."""
+    for source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
+        has_url = _is_set(ctx, "url", source)
+        others = [name for name in ("storage", "organization") if _is_set(ctx, name, source)]
+        if has_url and others:
+            raise click.UsageError(
+                f"--url ({variable_of('url')}) can't be combined with --{others[0]}"
+                f" ({variable_of(others[0])})."
+            )
+        if has_url or others:
+            return has_url
+    return False
+
+
+def is_on_command_line(ctx: click.Context, name: str) -> bool:
+    """Return whether the command line has the option, after the command or before it."""
+    return _is_set(ctx, name, ParameterSource.COMMANDLINE)
+
+
+def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bool:
+    """Return whether the option of the command, or of a group before it, is from this source."""
+    if ctx is None:
+        return False
+    return ctx.get_parameter_source(name) is source or _is_set(ctx.parent, name, source)
+
+
+yes_option: Option = option("--yes", is_flag=True, help="Do not prompt for confirmation.")
+
+
+def is_at_terminal() -> bool:
+    """Return whether standard input is a terminal, at which a person can confirm an action."""
+    return sys.stdin is not None and sys.stdin.isatty()  # None if it was closed
+
+
+def confirm(question: str, *listed: str) -> None:
+    """Print the lines of `listed` and the question, and end the command unless the answer is yes.
+
+    Raises: click.ClickException if standard input is not a terminal.
+    """
+    if not is_at_terminal():
+        raise click.ClickException(
+            "Standard input is not a terminal to confirm this, so nothing was changed. To confirm,"
+            " add --yes."
+        )
+    for line in listed:
+        note(line)
+    confirm_at_terminal(question)
+
+
+def confirm_at_terminal(question: str, *, default: bool = False) -> None:
+    """Print the question, and end the command with status 1 unless the answer is yes."""
+    try:
+        is_confirmed = click.confirm(printable(question), default=default, err=True)
+    except click.Abort:
+        is_confirmed = False
+        note("")  # The line of the question has no end.
+    if not is_confirmed:
+        note("Nothing was changed.")
+        click.get_current_context().exit(1)

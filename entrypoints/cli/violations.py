@@ -1,9 +1,10 @@
-"""Reports of violations in conditions and in content."""
+"""Reports of violations in conditions and in content, with the commands that correct names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shlex import quote
 from typing import BinaryIO
 
 import click
@@ -15,10 +16,16 @@ from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning, WarningCode, WarningKind
-from recipient_fields.domain.esp import RejectedWarning, UnfoundName, UnnamedField
+from recipient_fields.domain.esp import NameProposal, RejectedWarning, UnfoundName, UnnamedField
 
 from .output import note, one_line, print_json
-from .proposals import setting_command
+
+
+def setting_command(proposal: NameProposal) -> str:
+    """Return a sentence with the command that sets the proposed name."""
+    assignment = quote(f"{proposal.key}={proposal.name}")
+    return f"To set one: `integrations names {proposal.integration_id} --set {assignment}`."
+
 
 _MAX_REPORTED = 100
 _PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."

@@ -22,19 +22,22 @@ from .accounts.administrators import (
 )
 from .accounts.api_keys import ApiKeyCreation, ApiKeyList, ApiKeyRevocation, ApiKeyRotation
 from .accounts.session_guard import SessionGuard
-from .accounts.sessions import AllSessionsEnd, SessionEnd, SessionList
 from .accounts.sign_in import (
+    AllSessionsEnd,
     ClientAddress,
     Home,
     InvitationPage,
     LinkPage,
     Organizations,
+    SessionEnd,
+    SessionList,
     SignIn,
     SignOut,
 )
 from .content import ContentView
 from .cookies import Cookies
 from .error_pages import ErrorPages
+from .esp.fields import IntegrationNames, RemovedFields
 from .esp.integrations import (
     IntegrationCreation,
     IntegrationDeletion,
@@ -44,15 +47,12 @@ from .esp.integrations import (
     IntegrationView,
     OpenFieldSource,
 )
-from .esp.names import IntegrationNames
 from .fields.fields import FieldDeletion, FieldList, FieldView
 from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
-from .fields.removed_fields import RemovedFields
 from .page import Page
-from .recipients.lists import OpenRecipients, RecipientListCheck
-from .rendering import Pages
-from .static_files import StaticFile, StaticFiles
+from .recipients import OpenRecipients, RecipientListCheck
+from .rendering import Pages, StaticFile, StaticFiles
 
 
 class ResponseHooks(Protocol):

@@ -4,45 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import date
 from http import HTTPStatus
 
 import falcon
 from attrs import evolve, field, frozen
 
 from recipient_fields.application import Core
+from recipient_fields.application.content.content import (
+    ContentTrial,
+    FieldSample,
+    SampledPreview,
+)
 from recipient_fields.application.content.documents import (
     MAX_EXPORTED_CONTENT,
     MAX_EXPORTS_LENGTH,
 )
 from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import excerpt, other_places
-from recipient_fields.domain import (
-    DataType,
-    IntegrationId,
-    InvalidInput,
-    RecipientField,
-    RecipientSchema,
-    RecipientTexts,
-)
-from recipient_fields.domain.conditions import InvalidRecipient, LocatedViolation, TextPosition
+from recipient_fields.domain import IntegrationId, InvalidInput
+from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
-    Content,
     ContentWarning,
     InvalidContent,
     Surface,
     WarningCode,
-    preview_content,
     read_content,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
-    ContentExporter,
+    BUILT_IN,
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
-    FieldCodes,
     Integration,
     NameProposal,
     RejectedWarning,
@@ -50,9 +44,7 @@ from recipient_fields.domain.esp import (
     UnnamedField,
 )
 
-from .form_errors import NO_ERRORS, FormError, FormErrors
-from .forms import Form
-from .one_at_a_time import OneAtATime
+from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
 from .page import Page, visit
 from .rendering import Pages
 
@@ -71,13 +63,6 @@ _VALUE = "value."
 """The names of the inputs for sample values begin with this, and end with the key of a field."""
 _SURFACES = {surface.value: surface for surface in Surface}
 """The surfaces by the values of their options. Another option lets the export find the surface."""
-_SAMPLES: Mapping[DataType, str] = {
-    DataType.NUMBER: "3",
-    DataType.BOOLEAN: "true",
-    DataType.DATE: "2026-11-20",
-    DataType.DATETIME: "2026-11-20T09:15:00Z",
-}
-"""The sample values of fields without allowed values. Those of text fields are their names."""
 
 
 @frozen
@@ -91,63 +76,60 @@ class ContentView(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show an empty form."""
-        self._show(req, resp, self._targets(req))
+        self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
     def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form with the inputs of an ended session."""
-        self._show(req, resp, self._targets(req))
+        self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the content for the chosen ESP or for each integration, and its preview."""
-        form, targets = visit(req).form, self._targets(req)
-        chosen = _chosen(targets, form.text("target"))
-        if not chosen:
+        inputs, targets = _Inputs.of(visit(req).form), self._targets(req)
+        chosen = _chosen(targets, inputs.target)
+        most = MAX_EXPORTED_CONTENT // max(1, len(inputs.content))
+        if not chosen or len(chosen) > most:
             message = "Choose an integration or an email service provider."
+            if chosen:
+                message = f"Content of this length has at most {most} exports at once. Choose one."
             errors = FormErrors((FormError("target", "Export for", message),))
-            self._show(req, resp, targets, errors=errors)
-            return
-        source = form.text("content")
-        most = MAX_EXPORTED_CONTENT // max(1, len(source))
-        if len(chosen) > most:
-            message = f"Content of this length has at most {most} exports at once. Choose one."
-            errors = FormErrors((FormError("target", "Export for", message),))
-            self._show(req, resp, targets, errors=errors)
+            self._show(req, resp, inputs, targets, errors=errors)
             return
         try:
-            options = _export_options(form)
+            options = inputs.options()
         except InvalidInput as invalid:
             errors = FormErrors.of(invalid, {"literals": "Literals"})
-            self._show(req, resp, targets, errors=errors)
+            self._show(req, resp, inputs, targets, errors=errors)
             return
-        is_long = len(source) * len(chosen) > _LONG
+        is_long = len(inputs.content) * len(chosen) > _LONG
         with self._long_exports.working() if is_long else nullcontext():
-            self._export(req, resp, source, targets, chosen, options)
+            self._export(req, resp, inputs, targets, chosen, options)
 
     def _export(
         self,
         req: falcon.Request,
         resp: falcon.Response,
-        source: str,
+        inputs: _Inputs,
         targets: Mapping[str, _Target],
         chosen: Sequence[_Target],
         options: ExportOptions,
     ) -> None:
-        codes, preview = self.core.content.read_codes(visit(req).organization.id), None
+        source, preview = inputs.content, None
         try:
-            content = read_content(source)
-            exports = list(_exports(ContentExporter(content, codes, options), chosen, source))
+            trial = self.core.content.try_content(
+                visit(req).organization.id, read_content(source), options
+            )
+            exports = list(_exports(trial, chosen, source))
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
-                entered, today = _entered_values(visit(req).form), self.core.clock().date()
-                preview = _Preview.of(content, written, codes, entered, today)
+                preview = _Preview.of(trial.preview(written, inputs.values))
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
-            self._show(req, resp, targets, places=places)
+            self._show(req, resp, inputs, targets, places=places)
             return
         if written is None and len(exports) == 1:
-            self._show(req, resp, targets, places=exports[0].places)
+            self._show(req, resp, inputs, targets, places=exports[0].places)
             return
-        self._show(req, resp, targets, exports=exports, preview=preview)
+        self._show(req, resp, inputs, targets, exports=exports, preview=preview)
 
     def _targets(self, req: falcon.Request) -> Mapping[str, _Target]:
         """Return the targets by the values of their options."""
@@ -158,6 +140,7 @@ class ContentView(Page):
         self,
         req: falcon.Request,
         resp: falcon.Response,
+        inputs: _Inputs,
         targets: Mapping[str, _Target],
         *,
         errors: FormErrors = NO_ERRORS,
@@ -165,7 +148,6 @@ class ContentView(Page):
         exports: Sequence[_Export] = (),
         preview: _Preview | None = None,
     ) -> None:
-        form = visit(req).form
         if preview is not None:
             errors = preview.errors
         is_refused = places is not None or (exports and preview is None)
@@ -179,21 +161,63 @@ class ContentView(Page):
             else HTTPStatus.OK
             if is_shown
             else errors.status,
-            content=form.text("content"),
-            literals=form.text("literals"),
+            inputs=inputs,
             targets=targets.values(),
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
-            chosen=form.text("target"),
-            surface=form.text("surface"),
-            raw=form.text("raw") == "true",
-            allows_mistakes=form.text("allow_mistakes") == "true",
-            shown_tab=form.text("tab"),
-            values=_hidden_values(form, preview),
+            values=inputs.hidden_values(() if preview is None else preview.samples),
             errors=errors,
             places=places,
             exports=exports,
             preview=preview,
         )
+
+
+@frozen(kw_only=True)
+class _Inputs:
+    """What the form contains. `values` are the entered sample values, by the keys of fields."""
+
+    content: str
+    target: str
+    surface: str
+    raw: bool
+    allows_mistakes: bool
+    literals: str
+    shown_tab: str
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, form: Form) -> _Inputs:
+        """Return the inputs of the form."""
+        names = [name for name in form.inputs if name.startswith(_VALUE)][:SHOWN_VALUES]
+        return cls(
+            content=form.text("content"),
+            target=form.text("target"),
+            surface=form.text("surface"),
+            raw=form.text("raw") == "true",
+            allows_mistakes=form.text("allow_mistakes") == "true",
+            literals=form.text("literals"),
+            shown_tab=form.text("tab"),
+            values={name.removeprefix(_VALUE): form.text(name) for name in names},
+        )
+
+    def options(self) -> ExportOptions:
+        """Return the options of the export. Raises: InvalidInput."""
+        return ExportOptions(
+            surface=_SURFACES.get(self.surface),
+            raw=self.raw,
+            strict=False if self.allows_mistakes else DEFAULT_STRICT,
+            literals=list(filter(None, map(str.strip, self.literals.splitlines()))),
+        )
+
+    def hidden_values(self, shown: Sequence[_Sample]) -> Mapping[str, str]:
+        """Return the sample values, by input, of fields for which the page shows no input.
+
+        The content may use these fields again later.
+        """
+        names = {sample.name for sample in shown}
+        entered = {f"{_VALUE}{key}": text for key, text in self.values.items()}
+        hidden = [(name, text) for name, text in entered.items() if name not in names]
+        return dict(hidden[: SHOWN_VALUES - len(names)])
 
 
 @frozen
@@ -210,11 +234,11 @@ def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
     used = set()
     for each in integrations:
         used.add(each.esp)
-        title = f"{each.name} ({DIALECTS[each.esp].title})"
+        title = f"{each.name} ({PROFILES[each.esp].title})"
         yield _Target(str(each.id), title, each.id)
-    for esp, dialect in DIALECTS.items():
-        if esp not in used:
-            yield _Target(esp.value, dialect.title, esp)
+    for profile in BUILT_IN:
+        if profile.esp not in used:
+            yield _Target(profile.esp.value, profile.title, profile.esp)
 
 
 def _connected(targets: Mapping[str, _Target]) -> list[_Target]:
@@ -228,15 +252,6 @@ def _chosen(targets: Mapping[str, _Target], value: str) -> list[_Target]:
     return [targets[value]] if value in targets else []
 
 
-def _export_options(form: Form) -> ExportOptions:
-    return ExportOptions(
-        surface=_SURFACES.get(form.text("surface")),
-        raw=form.text("raw") == "true",
-        strict=False if form.text("allow_mistakes") == "true" else DEFAULT_STRICT,
-        literals=list(filter(None, map(str.strip, form.text("literals").splitlines()))),
-    )
-
-
 @frozen
 class _Export:
     """The content for one target with its warnings, or the places to correct."""
@@ -246,12 +261,10 @@ class _Export:
     places: _Places
 
     @classmethod
-    def of(
-        cls, exporter: ContentExporter, target: _Target, source: str, max_length: int
-    ) -> _Export:
+    def of(cls, trial: ContentTrial, target: _Target, source: str, max_length: int) -> _Export:
         """Return the export of the source for the target, with up to this number of characters."""
         try:
-            exported = exporter.export(target.id)
+            exported = trial.export(target.id)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
             return cls(target, None, _Places.of(source, refused))
@@ -263,12 +276,10 @@ class _Export:
         return cls(target, exported, _Places.of(source, warnings))
 
 
-def _exports(
-    exporter: ContentExporter, targets: Iterable[_Target], source: str
-) -> Iterator[_Export]:
+def _exports(trial: ContentTrial, targets: Iterable[_Target], source: str) -> Iterator[_Export]:
     left = MAX_EXPORTS_LENGTH
     for target in targets:
-        export = _Export.of(exporter, target, source, left)
+        export = _Export.of(trial, target, source, left)
         left -= 0 if export.exported is None else len(export.exported.content)
         yield export
 
@@ -339,26 +350,13 @@ def _titled(code: WarningCode) -> str:
 
 
 @frozen
-class _Sample:
+class _Sample(FieldSample):
     """A sample value that can be changed."""
-
-    field: RecipientField
-    text: str
-
-    @classmethod
-    def of(cls, field: RecipientField, entered: Mapping[str, str]) -> _Sample:
-        """Return the entered value of the field, or its first allowed value, or an example."""
-        text = entered.get(_input_name(field))
-        if text is not None:
-            return cls(field, text)
-        if field.allowed_values is not None:
-            return cls(field, str(field.allowed_values.values[0]))
-        return cls(field, _SAMPLES.get(field.data_type, str(field.name)))
 
     @property
     def name(self) -> str:
         """The name of the input."""
-        return _input_name(self.field)
+        return f"{_VALUE}{self.field.key}"
 
 
 @frozen
@@ -373,58 +371,12 @@ class _Preview:
     text: str | None
 
     @classmethod
-    def of(
-        cls,
-        content: Content,
-        exported: ExportedContent,
-        codes: FieldCodes,
-        entered: Mapping[str, str],
-        today: date,
-    ) -> _Preview:
-        """Return the preview with the entered values, and with samples for other fields.
-
-        Raises: InvalidContent if the preview is too long.
-        """
-        by_key = codes.names.by_key
-        samples = [_Sample.of(by_key[key], entered) for key in exported.keys]
-        texts = {str(sample.field.key): sample.text for sample in samples}
-        checked = RecipientTexts(RecipientSchema(by_key)).check(texts)
-        violations, text = checked.violations, None
-        if len(checked.unlisted) == len(checked.violations):
-            try:
-                text = preview_content(
-                    content,
-                    by_key.values(),
-                    {**checked.values, **checked.unlisted},
-                    surface=exported.surface,
-                    resolved=exported.resolved,
-                    today=today,
-                ).content
-            except InvalidRecipient as invalid:
-                violations = invalid.violations
+    def of(cls, preview: SampledPreview) -> _Preview:
+        """Return the preview as the page shows it."""
         errors = tuple(
             FormError(f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message)
-            for each in violations
+            for each in preview.violations
         )
-        return cls(tuple(samples[:SHOWN_VALUES]), FormErrors(errors), text)
-
-
-def _hidden_values(form: Form, preview: _Preview | None) -> Mapping[str, str]:
-    """Return the entered sample values of fields for which the page has no input.
-
-    The content may use these fields again later.
-    """
-    samples = () if preview is None else preview.samples
-    shown = {sample.name for sample in samples}
-    hidden = [(name, text) for name, text in _entered_values(form).items() if name not in shown]
-    return dict(hidden[: SHOWN_VALUES - len(shown)])
-
-
-def _input_name(field: RecipientField) -> str:
-    return f"{_VALUE}{field.key}"
-
-
-def _entered_values(form: Form) -> Mapping[str, str]:
-    """Return the entered sample values by the names of their inputs."""
-    names = [name for name in form.inputs if name.startswith(_VALUE)]
-    return {name: form.text(name) for name in names[:SHOWN_VALUES]}
+        shown = preview.samples[:SHOWN_VALUES]
+        samples = tuple(_Sample(each.field, each.text) for each in shown)
+        return cls(samples, FormErrors(errors), preview.content)

@@ -41,10 +41,9 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 
-from .form_claims import SubmittedBefore
-from .kept_forms import SessionEnded
 from .page import visit
 from .rendering import Pages
+from .submitted_forms import SessionEnded, SubmittedBefore
 
 STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
     InvalidInput: HTTPStatus.BAD_REQUEST,

@@ -1,8 +1,11 @@
-"""The forms that a browser sends, with limits."""
+"""The forms that a browser sends, with limits, and the errors at their inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from threading import Lock
 from urllib.parse import parse_qsl, urlencode
 
 import falcon
@@ -10,7 +13,7 @@ from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
 from recipient_fields.application.fields.references import is_id
-from recipient_fields.domain import FieldId
+from recipient_fields.domain import FieldId, InvalidInput
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = MEBIBYTE
@@ -59,6 +62,11 @@ class Form:
         """Return this form without the inputs with these names."""
         inputs = {name: values for name, values in self.inputs.items() if name not in names}
         return evolve(self, inputs=inputs)
+
+    def with_texts(self, **inputs: Iterable[str]) -> Form:
+        """Return this form with these values of inputs."""
+        changed = {name: tuple(values) for name, values in inputs.items()}
+        return evolve(self, inputs={**self.inputs, **changed})
 
     def encode(self) -> str:
         """Return the inputs, without the files, as a text for `decode_form`."""
@@ -144,3 +152,64 @@ def _too_large(max_size: int) -> falcon.HTTPError:
 
 def _malformed() -> falcon.HTTPError:
     return falcon.HTTPBadRequest(description="The form is not well-formed. Reload the page.")
+
+
+@frozen
+class FormError:
+    """An error at an input. `anchor` is the id of the input, and `label` its visible name."""
+
+    anchor: str
+    label: str
+    message: str
+
+
+@frozen
+class FormErrors:
+    """The errors of a form."""
+
+    errors: tuple[FormError, ...] = ()
+
+    @classmethod
+    def of(cls, invalid: InvalidInput, labels: Mapping[str, str]) -> FormErrors:
+        """Return the violations at the inputs with these labels.
+
+        The path of a violation begins with the name of its input.
+        """
+        names = [str(violation.path[0]) for violation in invalid.violations]
+        return cls(
+            tuple(
+                FormError(name, labels[name], violation.message)
+                for name, violation in zip(names, invalid.violations, strict=True)
+            )
+        )
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The status of the page with the form."""
+        return HTTPStatus.UNPROCESSABLE_ENTITY if self.errors else HTTPStatus.OK
+
+    def at(self, name: str) -> list[FormError]:
+        """Return the errors at an input."""
+        return [each for each in self.errors if each.anchor == name]
+
+
+NO_ERRORS = FormErrors()
+
+
+@frozen
+class OneAtATime:
+    """Work that a request does, or a request of another administrator."""
+
+    busy: str
+    """What the other one is told."""
+    _running: Lock = field(factory=Lock, init=False, eq=False, repr=False)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Do the work in the block. Raises: HTTPServiceUnavailable if another request does."""
+        if not self._running.acquire(blocking=False):
+            raise falcon.HTTPServiceUnavailable(description=self.busy, retry_after=5)
+        try:
+            yield
+        finally:
+            self._running.release()

@@ -1,13 +1,16 @@
-"""Rendering: templates to responses, and flash messages between two pages."""
+"""Rendering: static files, templates to responses, and flash messages between two pages."""
 
 from __future__ import annotations
 
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import sha256
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import falcon
@@ -17,10 +20,54 @@ from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import SecretToken, format_instant
 
-from .cookies import Cookie, Cookies
-from .csrf import csrf_token, sign
+from .cookies import Cookie, Cookies, csrf_token, sign
 from .page import Visit, visit
-from .static_files import StaticFiles
+
+_FOLDER = Path(__file__).parent / "static"
+_MEDIA_TYPES = {
+    "console.css": "text/css; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_ONE_YEAR = "public, max-age=31536000, immutable"
+
+
+@frozen
+class StaticFiles:
+    """The files, which are read once."""
+
+    contents: Mapping[str, tuple[bytes, str]]
+    """The content and the media type, by the name in the URL."""
+    names: Mapping[str, str]
+    """The name in the URL, by file name."""
+
+    @classmethod
+    def read(cls) -> StaticFiles:
+        """Return the files of this package."""
+        contents, names = {}, {}
+        for file, media_type in _MEDIA_TYPES.items():
+            content = (_FOLDER / file).read_bytes()
+            stem, suffix = file.split(".")
+            names[file] = f"{stem}-{sha256(content).hexdigest()[:16]}.{suffix}"
+            contents[names[file]] = (content, media_type)
+        return cls(contents, names)
+
+
+@frozen
+class StaticFile:
+    """`/console/static/{name}`."""
+
+    files: StaticFiles
+
+    def on_get(self, _req: falcon.Request, resp: falcon.Response, name: str) -> None:
+        """Send the file, which never changes under this name."""
+        if name not in self.files.contents:
+            raise falcon.HTTPNotFound
+        resp.data, resp.content_type = self.files.contents[name]
+        resp.set_header("Cache-Control", _ONE_YEAR)
+
+    on_head = on_get
+
 
 with requires_extra("console", "jinja2"):
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -19,13 +19,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .content.resources import (
-    ConditionCompilations,
-    ContentExports,
-    ContentPreviews,
-    FieldCodes,
-)
-from .esp.resources import IntegrationCollection
+from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes
+from .esp import IntegrationCollection
 from .fields.resources import (
     BatchCollection,
     FieldCollection,
@@ -36,8 +31,8 @@ from .fields.resources import (
     Liveness,
     Readiness,
 )
+from .headers import JSON
 from .heavy_requests import HeavyRequests
-from .media_types import JSON
 from .openapi.reference_page import (
     REFERENCE_PATH,
     OpenApiDocument,
@@ -54,13 +49,12 @@ from .problems import (
     render_error,
 )
 from .readiness import CheckWithDeadline
-from .recipients.resources import RecipientChecks, RecipientSchemaItem
-from .request_context import credential
+from .recipients import RecipientChecks, RecipientSchemaItem
+from .request_context import credential, logged_request_id, request_id
 from .request_guard import RequestGuard, ResponseHeaders
-from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
 from .resource import Resource
-from .response_cache import ResponseCache
+from .responses import ResponseCache
 from .unread_responses import LargeResponses, UnreadResponses
 
 DEFAULT_CACHE_BYTES = 64 * 1024 * 1024

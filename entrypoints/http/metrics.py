@@ -1,4 +1,7 @@
-"""The Prometheus metrics. Labels have few values, for any input of clients."""
+"""The Prometheus metrics, and the application with the probes and metrics for operators.
+
+Labels have few values, for any input of clients.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,10 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from .app import Api, create_app_without_routes
+from .fields.resources import Liveness, Readiness
 from .heavy_requests import HeavyRequests
-from .request_log import method_of, route_of
+from .request_log import DEFAULT_REQUEST_LOG, RequestLog, method_of, route_of
 from .resource import Resource
 from .unread_responses import UnreadResponses
 
@@ -323,3 +328,17 @@ def _root(error: BaseException) -> BaseException:
     while error.__cause__ is not None:
         error = error.__cause__
     return error
+
+
+def create_admin_app(
+    metrics: Metrics, check: Callable[[], None], request_log: RequestLog = DEFAULT_REQUEST_LOG
+) -> Api:
+    """Return `/healthz`, `/readyz` and `/metrics` as a WSGI application without API keys.
+
+    `check` raises StorageUnavailable if the service is not ready. It must not block.
+    """
+    app = create_app_without_routes(None, (), request_log)
+    app.add_route("/healthz", Liveness())
+    app.add_route("/readyz", Readiness(check))
+    app.add_route("/metrics", MetricsPage(metrics))
+    return app

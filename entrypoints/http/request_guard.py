@@ -17,12 +17,10 @@ from recipient_fields.application import KeyValidator
 from recipient_fields.domain import Credential, Rejection, RejectionReason, format_instant
 
 from .bodies import require_size
-from .media_types import require_acceptable, require_json
+from .headers import parse_precondition, require_acceptable, require_json
 from .parameters import parse_parameters
-from .preconditions import parse_precondition
 from .problems import RequestRejected
-from .request_context import credential
-from .request_id import request_id
+from .request_context import credential, request_id
 from .resource import MAX_BODY_SIZE, PROTECTED_PREFIX, READS, Resource
 
 _REALM = 'Bearer realm="recipient-fields"'

@@ -13,13 +13,13 @@ from waitress.task import ErrorTask, Task, WSGITask
 from . import limits
 from .framing import FramedRequest, Rejection
 from .rejections import RejectedRequest
-from .request_queue import may_write
 
 _SPELLINGS = (
     (b"\r\nEtag: ", b"\r\nETag: "),
     (b"\r\nWww-Authenticate: ", b"\r\nWWW-Authenticate: "),
 )
 """Names of headers as Waitress spells them, and as clients and our documentation do."""
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class _ResponseTask(Task):
@@ -280,3 +280,8 @@ class Connection(HTTPChannel):
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:
                 self.handle_close()
+
+
+def may_write(method: str) -> bool:
+    """Return whether a request with this method may change something, and so wait for a lock."""
+    return method not in _READS

@@ -1,11 +1,13 @@
-"""The server of the service: Waitress with strict parsing, limits and a graceful shutdown."""
+"""The server of the service, with a graceful shutdown, and the listener of its admin address."""
 
 from __future__ import annotations
 
 import resource
 import signal
 from collections.abc import Callable
-from types import FrameType
+from threading import Thread
+from types import FrameType, TracebackType
+from typing import Self
 from wsgiref.types import WSGIApplication
 
 from recipient_fields.application.extras import requires_extra
@@ -114,3 +116,49 @@ def _require_files(connections: int) -> None:
         )
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+_MAX_CONNECTIONS = 50
+_DRAIN_TIMEOUT = 0.2
+
+
+class AdminListener:
+    """A listener that runs during its `with` block, even if the service is overloaded.
+
+    It has threads of its own: one polls, one responds.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        host: str,
+        port: int,
+        *,
+        reject: RejectionHandler,
+        max_body_size: int,
+    ) -> None:
+        """Bind the address. Raises: OSError if it can't be bound."""
+        listening = listen(host, port, shared=False)
+        self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
+        self._listener = Listener(
+            app,
+            listening,
+            reject=reject,
+            max_body_size=max_body_size,
+            threads=1,
+            connections=_MAX_CONNECTIONS,
+        )
+        self._thread = Thread(target=self._listener.run, name="admin", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._listener.drain()
+        self._thread.join(_DRAIN_TIMEOUT)

@@ -36,11 +36,12 @@ from ..http.request_log import (
 )
 from ..http.resource import MAX_BODY_SIZE
 from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
-from .advice import MISSING_CONSOLE_GROUP, find_missing_console_group
 from .host_rejections import HostRejections
 from .log import BufferedHandler
 from .selection import (
+    MISSING_CONSOLE_GROUP,
     create_password_hasher,
+    find_missing_console_group,
     open_key_validator,
     open_permitted_source,
     open_recipients,
@@ -215,8 +216,7 @@ def _create_admin(storage: Storage, readiness: CheckWithDeadline, log: RequestLo
     # Imported here because only a service with metrics needs these 1.4 MiB.
     from prometheus_client import disable_created_metrics
 
-    from ..http.admin import create_admin_app
-    from ..http.metrics import Metrics
+    from ..http.metrics import Metrics, create_admin_app
 
     disable_created_metrics()  # type: ignore[no-untyped-call]  # It applies to the whole process.
     metrics = Metrics()

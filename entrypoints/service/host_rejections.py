@@ -7,9 +7,9 @@ from html import escape
 from attrs import frozen
 
 from ..http.client_addresses import Sender
-from ..http.media_types import HTML, JSON, admits_html
+from ..http.headers import HTML, JSON, admits_html
 from ..http.problems import Problem, problem, render_error
-from ..http.request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
+from ..http.request_context import HIDDEN_KEY, choose_request_id, redacted_request_id
 from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
 from ..server.rejections import RejectedRequest, RejectionResponse
 

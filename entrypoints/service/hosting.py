@@ -8,17 +8,33 @@ import pwd
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ctypes import CDLL
 from signal import Signals
+from typing import Final
 
 from recipient_fields.domain import RecipientFieldsError
 
 from ..http.resource import MAX_BODY_SIZE
 from ..server.addresses import authority, listen
-from ..server.admin import AdminListener
-from ..server.server import Server
+from ..server.server import AdminListener, Server
 from .composition import Service
-from .memory import return_large_blocks
 from .settings import Address, Settings, variable_of
+
+_M_MMAP_THRESHOLD: Final = -3
+_LARGE: Final = 1024 * 1024
+
+
+def return_large_blocks() -> None:
+    """Return blocks of more than 1 MiB to the operating system as soon as they are free.
+
+    The C library of GNU raises this limit to 32 MiB as it frees such blocks. A large response that
+    its client does not read would then keep the memory of what it was rendered from. The function
+    has no effect with other C libraries.
+    """
+    mallopt = getattr(CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _LARGE)
+
 
 _SWITCH_INTERVAL = 0.001
 """The seconds after which a busy thread lets another run. Under load, a probe waits for several

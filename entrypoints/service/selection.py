@@ -16,6 +16,7 @@ from recipient_fields.application import (
     KeyValidator,
     PasswordHasher,
     Storage,
+    StorageGroup,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
 from recipient_fields.application.ports.recipients import FileFormat, FileOptions, RecipientReader
@@ -275,7 +276,7 @@ def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator
     if not (scheme and colon) or f"{scheme}:" == STORED_KEYS:
         raise UnknownKeyValidator("Use stored: or introspection+https://… as the key validator.")
     if scheme in ("introspection+https", "introspection+http"):
-        from recipient_fields.adapters.introspection.environment import open_validator
+        from recipient_fields.adapters.introspection.settings import open_validator
 
         return open_validator(url.removeprefix("introspection+"), environment)
     validator: KeyValidator = _entry_point(_KEY_VALIDATORS, scheme, UnknownKeyValidator)(url)
@@ -321,7 +322,7 @@ def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def credential_variables() -> frozenset[str]:
     """Return all environment variables that adapters read."""
-    from recipient_fields.adapters.introspection.environment import CREDENTIAL_VARIABLES
+    from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
     of_esps = (name for esp in Esp for names in esp_variables(esp) for name in names)
     return frozenset((*of_esps, *CREDENTIAL_VARIABLES))
@@ -351,3 +352,24 @@ def _entry_point(
             raise unknown(f"The adapter of {scheme}: can't be loaded: {error}.") from error
         return opener
     raise unknown(f"{_ALTERNATIVES[group].format(scheme)}, or install its adapter.")
+
+
+SMALL_POOL = (
+    "The storage has %d connections for %d threads, so requests can wait for a connection."
+    " Add pool_size=%d to the storage URL, or lower --threads."
+)
+READABLE_FILE = (
+    "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
+    " chmod o-rwx %s"
+)
+MISSING_CONSOLE_GROUP = (
+    "The storage has no %s, which the console needs. Start the service without --console, or with"
+    " another --storage, such as sqlite:PATH."
+)
+
+_OF_THE_CONSOLE = (StorageGroup.INTEGRATIONS, StorageGroup.CONSOLE_ACCOUNTS)
+
+
+def find_missing_console_group(storage: Storage) -> StorageGroup | None:
+    """Return the first group that the console needs and the storage does not have, or None."""
+    return next((group for group in _OF_THE_CONSOLE if not group.is_in(storage)), None)

@@ -39,7 +39,7 @@ from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.ports.storage import find_history
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
-from ..http.request_id import logged_request_id
+from ..http.request_context import logged_request_id
 from ..http.request_log import UNROUTED, route_of
 from ..http.resource import METHODS
 from .settings import InvalidSettings

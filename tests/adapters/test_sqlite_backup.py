@@ -15,7 +15,7 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import pytest
 
-from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
+from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, transfer
 from recipient_fields.domain import RecipientField, StorageNotFound, StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, a_definition
 from recipient_fields.testing.field_changes import add_field
@@ -35,9 +35,9 @@ for number in count():
 BACK_UP_AND_BE_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from recipient_fields.adapters.sqlite import back_up, backup
-backup._PAGES_PER_STEP = 1
-backup._allow_interrupts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from recipient_fields.adapters.sqlite import back_up, transfer
+transfer._PAGES_PER_STEP = 1
+transfer._allow_interrupts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 back_up(*map(Path, sys.argv[1:]))
 """
 
@@ -60,8 +60,8 @@ def copy(tmp_path: Path) -> Path:
 
 def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Back up page by page, and call `act` after each page."""
-    monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
-    monkeypatch.setattr(backup, "_allow_interrupts", lambda *_: act())
+    monkeypatch.setattr(transfer, "_PAGES_PER_STEP", 1)
+    monkeypatch.setattr(transfer, "_allow_interrupts", lambda *_: act())
 
 
 def test_a_backup_opens_as_a_storage_with_everything(

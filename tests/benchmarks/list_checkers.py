@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from attrs import field, frozen, mutable
 
-from recipient_fields.application.recipients.schemas import render_json_schema
+from recipient_fields.application.recipients.documents import render_json_schema
 from recipient_fields.domain import (
     API,
     MAX_SAFE_INTEGER,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from recipient_fields.application import Core
 from recipient_fields.application.documents.strict_json import parse_json
-from recipient_fields.entrypoints.http.recipients.resources import RecipientChecks
+from recipient_fields.entrypoints.http.recipients import RecipientChecks
 from recipient_fields.entrypoints.service.selection import open_storage
 
 from ..http.api import RECIPIENT_CHECKS

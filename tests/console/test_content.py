@@ -11,7 +11,7 @@ import pytest
 from falcon.media.multipart import MultipartParseOptions
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import DIALECTS, Esp, EspField
+from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
 
 from ..support.waiting import eventually
@@ -262,7 +262,7 @@ def test_each_integration_and_each_other_esp_is_a_target(
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    others = [esp.value for esp in DIALECTS if esp is not Esp.BRAZE]
+    others = [esp.value for esp in Esp if esp is not Esp.BRAZE]
     assert options == ["all", "1", "2", *others, "", "html", "text", "subject"]
     assert (
         "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recipient_fields.domain.esp import DIALECTS, Esp, RecognizedTag, TagRole, recognize
+from recipient_fields.domain.esp import PROFILES, Esp, RecognizedTag, TagRole, recognize
 from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
 from recipient_fields.domain.esp.recognition.foreign import judge_tag
 
@@ -55,7 +55,7 @@ def _row(esp: Esp, constructs: Sequence[Mapping[str, Any]]) -> str:
         if any(finding.is_mistake for finding in _judge(esp, each["construct"]))
     ]
     cells = (
-        DIALECTS[esp].title,
+        PROFILES[esp].title,
         _quality(roles, "field"),
         f"{sum(names)} of {len(names)}",
         _quality(roles, "system"),

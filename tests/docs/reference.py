@@ -54,8 +54,8 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
-    DIALECTS,
-    SURFACE_RULES,
+    BUILT_IN,
+    PROFILES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -65,12 +65,9 @@ from recipient_fields.domain.esp import (
     derive_codes,
 )
 from recipient_fields.domain.esp.filtered_codes import filter_code
-from recipient_fields.domain.esp.filters import FILTERS, FilterRefusal
-from recipient_fields.domain.esp.sources import Strength
-from recipient_fields.domain.esp.system_codes import LINK_RULES, find_system_code
+from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.command_group import STORAGE
-from recipient_fields.entrypoints.cli.lazy_command import commands_of
+from recipient_fields.entrypoints.cli.commands import STORAGE, commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption
 from recipient_fields.entrypoints.service.selection import esp_variables
 from recipient_fields.testing import (
@@ -208,10 +205,10 @@ def _variables(option: click.Option) -> str:
 
 def _credentials() -> str:
     rows = []
-    for esp, dialect in DIALECTS.items():
-        required, optional = esp_variables(esp)
-        rows += [(dialect.title, f"`{name}`", "required") for name in required]
-        rows += [(dialect.title, f"`{name}`", "") for name in optional]
+    for profile in BUILT_IN:
+        required, optional = esp_variables(profile.esp)
+        rows += [(profile.title, f"`{name}`", "required") for name in required]
+        rows += [(profile.title, f"`{name}`", "") for name in optional]
     return _table(("ESP", "Variable", "Meaning"), rows)
 
 
@@ -240,19 +237,17 @@ _FIELDS = {
 
 
 def _condition_support() -> str:
-    rows = [
-        (name, *(_compiled(text, esp)[0] for esp in DIALECTS)) for text, name in _CONDITIONS.items()
-    ]
-    return _table(("", *(dialect.title for dialect in DIALECTS.values())), rows)
+    rows = [(name, *(_compiled(text, esp)[0] for esp in Esp)) for text, name in _CONDITIONS.items()]
+    return _table(("", *(profile.title for profile in BUILT_IN)), rows)
 
 
 def _condition_notes() -> str:
     notes: dict[tuple[str, str, str], list[str]] = {}
-    for esp, dialect in DIALECTS.items():
+    for profile in BUILT_IN:
         for text, name in _CONDITIONS.items():
-            result, messages = _compiled(text, esp)
+            result, messages = _compiled(text, profile.esp)
             for message in messages:
-                notes.setdefault((dialect.title, result, message), []).append(name)
+                notes.setdefault((profile.title, result, message), []).append(name)
     rows = [
         (title, "; ".join(names), result, message)
         for (title, result, message), names in notes.items()
@@ -306,9 +301,9 @@ _EXAMPLES = (
 def _condition_codes() -> str:
     """Return the code of each example, per ESP."""
     parts = []
-    for esp, dialect in DIALECTS.items():
-        examples = "\n\n".join(f"{text}\n    {_code_of(text, esp)}" for text in _EXAMPLES)
-        parts.append(f"### {dialect.title}\n\n```\n{examples}\n```")
+    for profile in BUILT_IN:
+        examples = "\n\n".join(f"{text}\n    {_code_of(text, profile.esp)}" for text in _EXAMPLES)
+        parts.append(f"### {profile.title}\n\n```\n{examples}\n```")
     return "\n\n".join(parts)
 
 
@@ -322,9 +317,9 @@ def _code_of(text: str, esp: Esp) -> str:
 
 def _engines() -> str:
     rows = [
-        (dialect.title, engine.value, source)
-        for dialect in DIALECTS.values()
-        for engine, source in dialect.engines.items()
+        (profile.title, engine.value, source)
+        for profile in BUILT_IN
+        for engine, source in profile.engines.items()
     ]
     return _table(("ESP", "Engine", "Source"), rows)
 
@@ -366,31 +361,31 @@ def _meaning_of_filters() -> str:
 def _filter_support() -> str:
     """Return the strength of the source of each filter, per ESP."""
     rows = []
-    for esp, language in FILTERS.items():
+    for profile in BUILT_IN:
         cells = []
         for each in _FILTERS:
-            form = language.forms[each.name]
+            form = profile.filters.forms[each.name]
             refused = "refused: " if isinstance(form, FilterRefusal) else ""
             cells.append(f"{refused}{form.strength.value}")
-        rows.append((DIALECTS[esp].title, *cells))
+        rows.append((profile.title, *cells))
     return _table(("", *(f"`{each}`" for each in _FILTERS)), rows)
 
 
 def _filter_codes() -> str:
     """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
     return "\n\n".join(
-        f"## {DIALECTS[esp].title}\n\n"
+        f"## {PROFILES[esp].title}\n\n"
         + _table(
             ("Filter", "Code", "Source", "Differences"),
             [_filter_row(esp, each, data_type) for each, data_type in _FILTERS.items()],
         )
-        for esp in FILTERS
+        for esp in Esp
     )
 
 
 def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
-    source = FILTERS[esp].forms[shown.name].source
+    source = PROFILES[esp].filters.forms[shown.name].source
     try:
         code = filter_code(esp, expression, [shown], data_type)
     except NotInsertable as refusal:
@@ -426,9 +421,9 @@ _MARKS = {Strength.VENDOR: "vendor", Strength.SECONDARY: "third party"}
 
 def _system_values() -> str:
     """Return which ESPs have each value, and who says so."""
-    codes = [[find_system_code(esp, value) for value in SystemValue] for esp in Esp]
+    codes = [[PROFILES[esp].find_system_code(value) for value in SystemValue] for esp in Esp]
     rows = [
-        (DIALECTS[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
+        (PROFILES[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
         for esp, row in zip(Esp, codes, strict=True)
     ]
     return _table(("ESP", *(f"`{value.value}`" for value in SystemValue)), rows)
@@ -440,14 +435,14 @@ def _system_codes() -> str:
         f"### {value.value}\n\n"
         + _table(
             ("ESP", "Code", "Source"),
-            [(DIALECTS[esp].title, *_system_code(esp, value)) for esp in Esp],
+            [(PROFILES[esp].title, *_system_code(esp, value)) for esp in Esp],
         )
         for value in SystemValue
     )
 
 
 def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
-    code = find_system_code(esp, value)
+    code = PROFILES[esp].find_system_code(value)
     if isinstance(code, str):
         return "none", code
     source = f"{_address(code.source)} ({_MARKS[code.strength]})"
@@ -457,8 +452,9 @@ def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
 
 def _link_rules() -> str:
     rows = [
-        (DIALECTS[esp].title, rule.message, f"{_address(rule.source)} ({_MARKS[rule.strength]})")
-        for esp, rule in LINK_RULES.items()
+        (profile.title, rule.message, f"{_address(rule.source)} ({_MARKS[rule.strength]})")
+        for profile in BUILT_IN
+        if (rule := profile.link_rule) is not None
     ]
     return _table(("ESP", "Rule", "Source"), rows)
 
@@ -470,14 +466,14 @@ def _address(source: str) -> str:
 def _surfaces() -> str:
     """Return what each ESP does with HTML in values, and what the export adds to its code."""
     rows = []
-    for esp, rules in SURFACE_RULES.items():
-        cells = []
+    for profile in BUILT_IN:
+        rules, cells = profile.surfaces, []
         for surface in Surface:
             form = rules.form(surface)
             is_changed = form in rules.forms
             code = f", exported {form.value}" if is_changed else ""
             cells.append(f"{rules.escaping(surface).value}{code}")
-        rows.append((DIALECTS[esp].title, *cells, rules.source))
+        rows.append((profile.title, *cells, rules.source))
     return _table(("ESP", *(f"`{each.value}`" for each in Surface), "Source"), rows)
 
 

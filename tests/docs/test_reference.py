@@ -15,7 +15,7 @@ import pytest
 from recipient_fields.application.environment import FILE_SUFFIX
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import Esp
-from recipient_fields.entrypoints.cli.variables import API_KEY_VARIABLE
+from recipient_fields.entrypoints.cli.commands import API_KEY_VARIABLE
 from recipient_fields.entrypoints.service.selection import open_field_source, open_key_validator
 
 from ..packaging.test_library import of_type_checkers

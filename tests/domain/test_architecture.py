@@ -35,17 +35,17 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    "domain.recipients.found_forms",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("conventions", "plans", "proposals", "warnings")),
-    *(f"domain.esp.{each}" for each in ("preludes", "system_codes", "tags")),
-    # The codes of filters. `FieldCode` returns them to the export.
-    *("domain.esp.filters", "domain.esp.sources"),
+    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "warnings")),
+    *(f"domain.esp.{each}" for each in ("preludes", "tags")),
+    # The parts of a profile. A person who writes one imports them from their modules.
+    *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
+    "domain.esp.languages.conditions.formulas",
     # What the check of content for foreign code shares with the recognition of tags.
     *(
         f"domain.esp.recognition.{each}"
-        for each in ("delimiters", "expressions", "foreign", "roles", "vocabulary")
+        for each in ("delimiters", "expressions", "foreign", "roles")
     ),
     # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
     *(
@@ -54,7 +54,6 @@ FOR_THE_PROJECT = {
     ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
-    "application.fields.inputs",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
     "application.fields.planning",
     "application.ports.recipients",

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import pytest
 
-from recipient_fields.domain.esp import DIALECTS, Engine, Esp
+from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered
@@ -32,7 +32,7 @@ from .tags import Renderer
 Values = Mapping[str, object]
 
 ENGINES: Mapping[Esp, tuple[Engine | None, ...]] = {
-    esp: tuple(dialect.engines) or (None,) for esp, dialect in DIALECTS.items()
+    each.esp: tuple(each.engines) or (None,) for each in BUILT_IN
 }
 """The engines of each ESP. None is the evaluator of the documented tags."""
 

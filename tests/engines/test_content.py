@@ -21,8 +21,8 @@ from recipient_fields.domain.content import (
     parse_content,
     preview_content,
 )
-from recipient_fields.domain.esp import Engine, Esp, export_content
-from recipient_fields.domain.esp.system_codes import SYSTEM_CODES, SystemCode
+from recipient_fields.domain.esp import PROFILES, Engine, Esp, export_content
+from recipient_fields.domain.esp.profiles.profile import SystemCode
 
 from .caveats import CAVEATS, excluded
 from .errors import NotRendered
@@ -58,10 +58,10 @@ VALUES: Mapping[str, Sequence[str | int]] = {
 SYSTEM_NAMES: Mapping[Esp, Sequence[str]] = {
     esp: [
         value.value
-        for value, code in codes.items()
+        for value, code in PROFILES[esp].system_codes.items()
         if isinstance(code, SystemCode) and (esp, value) not in IN_ANOTHER_FORM
     ]
-    for esp, codes in SYSTEM_CODES.items()
+    for esp in Esp
 }
 """The links, the sender and the year that each ESP shows as the preview does."""
 UNESTABLISHED = {

@@ -27,8 +27,15 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.content.filters import apply_filters
-from recipient_fields.domain.esp import Engine, Esp, ExportOptions, export_content
-from recipient_fields.domain.esp.filters import FILTERS, FilterForm
+from recipient_fields.domain.esp import (
+    BUILT_IN,
+    PROFILES,
+    Engine,
+    Esp,
+    ExportOptions,
+    export_content,
+)
+from recipient_fields.domain.esp.profiles.profile import FilterForm
 
 from .differences import CAVEATS, EXAMPLES, inputs, names, read_value, stored
 from .errors import NotRendered
@@ -204,8 +211,8 @@ ORDINARY: Mapping[FilterName, tuple[str, Value]] = {
 }
 FORMS = [
     pytest.param(esp, engine, name, id=f"{esp.value}-{engine.value if engine else ''}-{name.value}")
-    for esp, language in FILTERS.items()
-    for name, form in language.forms.items()
+    for esp in Esp
+    for name, form in PROFILES[esp].filters.forms.items()
     if isinstance(form, FilterForm)
     for engine in ENGINES[esp]
 ]
@@ -268,8 +275,8 @@ def test_an_engine_differs_for_the_example_of_a_caveat(esp, engine, reference, v
 def test_each_difference_has_its_values():
     differences = {
         difference
-        for language in FILTERS.values()
-        for form in language.forms.values()
+        for profile in BUILT_IN
+        for form in profile.filters.forms.values()
         if isinstance(form, FilterForm)
         for difference in (*form.differences, form.difference_of_instants)
         if difference is not None

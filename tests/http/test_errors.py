@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RequestRefused
-from recipient_fields.adapters.introspection.environment import InvalidIntrospectionUrl
+from recipient_fields.adapters.introspection.settings import InvalidIntrospectionUrl
 from recipient_fields.adapters.sqlite import BackupFailed
 from recipient_fields.application import (
     CopyFailed,
@@ -66,7 +66,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.entrypoints.cli.accounts.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.fields.files import InvalidFile
 from recipient_fields.entrypoints.cli.service.demo import OtherData
-from recipient_fields.entrypoints.console.recipients.lists import ListNotChecked
+from recipient_fields.entrypoints.console.recipients import ListNotChecked
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.service.hosting import AddressUnavailable
 from recipient_fields.entrypoints.service.selection import NoBackup, UnknownKeyValidator

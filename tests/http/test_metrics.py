@@ -22,9 +22,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
     Violation,
 )
-from recipient_fields.entrypoints.http.admin import create_admin_app
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
-from recipient_fields.entrypoints.http.metrics import Metrics
+from recipient_fields.entrypoints.http.metrics import Metrics, create_admin_app
 from recipient_fields.entrypoints.http.problems import RequestRejected
 from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
 from recipient_fields.testing.examples import AUTHOR

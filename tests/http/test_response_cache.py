@@ -22,8 +22,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.http.response_cache import ResponseCache
-from recipient_fields.entrypoints.http.responses import ReadResponse
+from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCache
 
 from .api import FIELDS, Api
 from .conftest import Harness

@@ -21,8 +21,7 @@ from recipient_fields.domain import (
     OrganizationId,
     Rejection,
 )
-from recipient_fields.entrypoints.http.response_cache import ResponseCache
-from recipient_fields.entrypoints.http.responses import ReadResponse
+from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCache
 
 from .histories import app, assert_bug_is_found, clients, users
 

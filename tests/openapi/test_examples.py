@@ -20,8 +20,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.operations import EXAMPLE_REQUEST_ID as REQUEST_ID
 from recipient_fields.entrypoints.http.problem_examples import EXAMPLES
+from recipient_fields.entrypoints.http.resource import EXAMPLE_REQUEST_ID as REQUEST_ID
 
 from .conftest import BATCHES, CONDITIONS, FIELDS, HISTORY, ApiClient, Service
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recipient_fields.entrypoints.http.openapi.examples import FIELDS, FIRST_OPERATIONS
+from recipient_fields.entrypoints.http.openapi.reference_page import FIELDS, FIRST_OPERATIONS
 
 from ..support.node import NODE
 from .live import live_service

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_VOCABULARIES = ROOT / "domain" / "esp" / "recognition" / "vocabularies"
-"""The words of ESPs' languages, such as `body`: these modules contain nothing else."""
+_PROFILES = ROOT / "domain" / "esp" / "profiles"
+"""The facts about ESPs, whose languages have words such as `body`."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 """Matches the parts of names, too: `BodySize`, `_BODY` and `read_body` contain the word."""
 _HTML_TAGS = "html|body"
@@ -34,7 +34,7 @@ def rejected_lines(source: str) -> list[tuple[int, str]]:
 
 def main() -> None:
     """Fail if a module of the domain has one of these words, and print the lines."""
-    modules = sorted(set((ROOT / "domain").rglob("*.py")).difference(_VOCABULARIES.iterdir()))
+    modules = sorted(set((ROOT / "domain").rglob("*.py")).difference(_PROFILES.iterdir()))
     found = [
         f"  {path.relative_to(ROOT)}:{number}: {word}"
         for path in modules

@@ -8,7 +8,8 @@ import pytest
 from attrs import Factory, define
 
 from recipient_fields.entrypoints.server import limits
-from recipient_fields.entrypoints.server.request_queue import RequestQueue, may_write
+from recipient_fields.entrypoints.server.connections import may_write
+from recipient_fields.entrypoints.server.dispatcher import RequestQueue
 
 from ..support.waiting import eventually
 from .servers import RunningServer, running_server

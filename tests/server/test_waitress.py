@@ -23,7 +23,6 @@ from recipient_fields.entrypoints.server import (
     dispatcher,
     framing,
     listener,
-    poller,
     server,
 )
 
@@ -86,7 +85,7 @@ IMPORTS = (
     "waitress.wasyncore.readwrite",
 )
 
-MODULES = (connections, dispatcher, framing, listener, poller, server)
+MODULES = (connections, dispatcher, framing, listener, server)
 
 SUBCLASSES: dict[str, tuple[type, ...]] = {
     "_ResponseTask": (WSGITask,),

@@ -12,14 +12,14 @@ from ...conditions import Condition, TextPosition
 from ...conditions.tree import comparisons, require_condition
 from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
 from ...content.warning_codes import require_strict
-from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible
+from ..esps import Esp
+from ..languages.conditions.code_parts import Caveat
+from ..languages.conditions.formulas import Atom, atoms
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
 from ..names.warnings import name_warnings
-from .code_parts import Caveat
-from .formulas import Atom, atoms
-from .languages import LANGUAGES
+from ..profiles import PROFILES
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
 
@@ -127,11 +127,11 @@ def compile_readings(
 def _compile(
     condition: Condition, operands: Mapping[str, Operand], esp: Esp, then: str, otherwise: str
 ) -> ConditionCode:
-    language = LANGUAGES[esp]
+    language = PROFILES[esp].conditions
     for name, text in (("then", then), ("else", otherwise)):
         if re.search(language.inseparable, text) is not None:
             raise NotExpressible(
-                f"{DIALECTS[esp].title} would read a part of the text for {name} as code. Add a"
+                f"{PROFILES[esp].title} would read a part of the text for {name} as code. Add a"
                 " space at its ends, or complete its tags.",
                 name,
             )
@@ -148,9 +148,9 @@ def _compile(
             places = (each.position for each in comparisons(condition) if each.position is not None)
             translation.warn(caveat, places)
     prelude = None
-    if DIALECTS[esp].prelude is not None:
+    if PROFILES[esp].insertion.prelude is not None:
         prelude = _prelude(translation) or None
-    title = DIALECTS[esp].title
+    title = PROFILES[esp].title
     warnings = tuple(
         ConditionWarning(caveat.message.format(title=title), caveat.code, tuple(places))
         for caveat, places in translation.caveats.items()

@@ -6,17 +6,18 @@ import re
 from decimal import Decimal
 
 from ..derived_codes import string_literal
-from ..dialects import DIALECTS, Esp
 from ..errors import NoSafeForm, NotExpressible
-from .code_parts import Language
+from ..esps import Esp
+from ..languages.conditions.code_parts import ConditionLanguage
+from ..profiles import PROFILES
 
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 """Texts that can't be confused with an operator, and that have no white space at the ends."""
 
 
-def write_literal(esp: Esp, language: Language, value: object) -> str:
+def write_literal(esp: Esp, language: ConditionLanguage, value: object) -> str:
     """Return the literal. Raises: NotExpressible if there is no safe one."""
-    title = DIALECTS[esp].title
+    title = PROFILES[esp].title
     match value:
         case bool():
             return language.booleans[value]

@@ -17,11 +17,12 @@ from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, Te
 from ...fields.values import DataType
 from ...instants import epoch_milliseconds, format_instant
 from ..derived_codes import is_reference
-from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from .code_parts import Caveat, Feature, Language, Missing
-from .flags import assign
-from .formulas import Atom, Formula, conjunction, disjunction, negation
+from ..esps import Esp
+from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
+from ..languages.conditions.flags import assign
+from ..languages.conditions.formulas import Atom, Formula, conjunction, disjunction, negation
+from ..profiles import PROFILES
 from .literals import write_literal
 from .operands import Operand
 
@@ -76,7 +77,7 @@ class Translation:
     """
 
     esp: Esp
-    language: Language
+    language: ConditionLanguage
     operands: Mapping[str, Operand]
     caveats: dict[Caveat, dict[TextPosition, None]] = Factory(dict)
     expressions: dict[str, Operand] = Factory(dict)
@@ -112,7 +113,7 @@ class Translation:
 
     @property
     def _title(self) -> str:
-        return DIALECTS[self.esp].title
+        return PROFILES[self.esp].title
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]

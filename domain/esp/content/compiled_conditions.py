@@ -6,8 +6,8 @@ from ...conditions import Comparison, Condition
 from ...conditions.tree import comparisons
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
-from ..dialects import Esp
 from ..errors import NotExpressible
+from ..esps import Esp
 from .resolver import CodeResolver
 
 THEN, OTHERWISE = "\0then\0", "\0otherwise\0"

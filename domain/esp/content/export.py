@@ -10,10 +10,10 @@ from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.tree import require_content
-from ..dialects import Esp
+from ..esps import Esp
 from ..names.codes import FieldCodes
 from ..names.esp_names import Target
-from ..surfaces import SURFACE_RULES
+from ..profiles import PROFILES
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
 from .markup import Markup
@@ -105,7 +105,7 @@ class ContentExporter:
 
 
 def _warn_of_blocks_in_tables(esp: Esp, content: Content, report: Report) -> None:
-    caveat = SURFACE_RULES[esp].block_in_table
+    caveat = PROFILES[esp].surfaces.block_in_table
     if caveat is not None:
         for offset in find_between_rows(content.nodes, content.masked):
             report.warn(offset, WarningCode.BLOCK_IN_TABLE, caveat)

@@ -19,15 +19,14 @@ from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
 from ...spans import Spans
-from ..dialects import DIALECTS, Esp
+from ..esps import Esp
 from ..languages.tree import Unread, find_unread
-from ..names.conventions import CONVENTIONS
+from ..profiles import PROFILES
+from ..profiles.profile import SystemCode
 from ..recognition.delimiters import CODE_IN_BRACES, Delimiter, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import has_delimiter, read_tag
 from ..recognition.roles import Reading
-from ..recognition.vocabularies import VOCABULARIES
-from ..system_codes import SYSTEM_CODES, SystemCode
 from ..tags import titles
 from .report import Report
 
@@ -152,11 +151,11 @@ class ContentTags:
                 self._warn_of_unread(esp, each, report)
 
     def _warn_of_unread(self, esp: Esp, unread: Unread, report: Report) -> None:
-        dialect = DIALECTS[esp]
-        is_caveat = unread.reason in dialect.unestablished
-        message = f"{dialect.title} does not read this. {unread.reason}"
+        profile = PROFILES[esp]
+        is_caveat = unread.reason in profile.unestablished
+        message = f"{profile.title} does not read this. {unread.reason}"
         if is_caveat:
-            message = f"{unread.reason} No source establishes that {dialect.title} does."
+            message = f"{unread.reason} No source establishes that {profile.title} does."
         if self._literal_places.contain(unread.start):
             is_caveat, message = True, f"{message} {_LITERAL}"
         code = WarningCode.POSSIBLY_FOREIGN_CODE if is_caveat else WarningCode.UNREADABLE_CODE
@@ -185,7 +184,7 @@ class ContentTags:
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
-            unread=() if esp is None else tuple(find_unread(DIALECTS[esp].read(text))),
+            unread=() if esp is None else tuple(find_unread(PROFILES[esp].read(text))),
             too_long=tuple(too_long),
             rest=rest,
         )
@@ -261,12 +260,12 @@ def _lookalike(
     if name is None or name[1] in local_names:
         return None
     key = resolver.find_key(name[1])
-    if key is None or (esp is not None and name[1] in VOCABULARIES[esp].roots):
+    if key is None or (esp is not None and name[1] in PROFILES[esp].vocabulary.roots):
         return None
     code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
-    if esp is not None and VOCABULARIES[esp].any_name and finding is None:
+    if esp is not None and PROFILES[esp].vocabulary.any_name and finding is None:
         code = WarningCode.POSSIBLY_FOREIGN_CODE
-        reason = f"{DIALECTS[esp].title} reads a value of its own here."
+        reason = f"{PROFILES[esp].title} reads a value of its own here."
     return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
 
 
@@ -278,7 +277,7 @@ def _describe(esp: Esp | None, finding: Finding) -> str:
         if others:
             return f"This is code of {others}. Other ESPs do not read it."
         return f"Content has no tag like this in `{finding.word}`. {_LITERAL}"
-    title = DIALECTS[esp].title
+    title = PROFILES[esp].title
     if finding.reason is Reason.DELIMITER:
         if others:
             return f"{title} does not read this code of {others}."
@@ -311,7 +310,7 @@ def _find_meaning(tag: RawTag, dialects: Iterable[Esp]) -> _Meaning:
 @cache
 def _standard_keys(esp: Esp) -> Mapping[str, str]:
     """Return the keys that mean the ESP's own fields, by their names in small letters."""
-    return {name.casefold(): key for key, name in CONVENTIONS[esp].standard_fields.items()}
+    return {name.casefold(): key for key, name in PROFILES[esp].names.standard_fields.items()}
 
 
 def _find_system_value(tag: RawTag, readings: Sequence[tuple[Esp, Reading]]) -> SystemValue | None:
@@ -332,7 +331,7 @@ def _find_system_value(tag: RawTag, readings: Sequence[tuple[Esp, Reading]]) -> 
 def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
     """Return the system values by their names in the dialect, in small letters."""
     values: dict[str, SystemValue] = {}
-    for value, code in SYSTEM_CODES[esp].items():
+    for value, code in PROFILES[esp].system_codes.items():
         if isinstance(code, SystemCode):
             # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
             tags = (each for each in find_raw_tags(code.code) if not _has_filter(each))

@@ -6,9 +6,10 @@ from attrs import frozen
 
 from ...content import Content, Surface, find_surface
 from ...fields.values import DataType
-from ..dialects import DIALECTS, Esp
+from ..esps import Esp
 from ..names.codes import FieldCode
-from ..surfaces import SURFACE_RULES, ValueForm
+from ..profiles import PROFILES
+from ..profiles.profile import ValueForm
 from .options import ExportOptions
 
 
@@ -34,7 +35,7 @@ class HtmlInValues:
 
     def find_form(self, code: FieldCode, *, is_link: bool = False) -> ValueForm:
         """Return the form in which the value is shown, or in which it is the URL of a link."""
-        if is_link and ValueForm.LINK in SURFACE_RULES[self.esp].forms and code.is_derived:
+        if is_link and ValueForm.LINK in PROFILES[self.esp].surfaces.forms and code.is_derived:
             return ValueForm.LINK
         form = self._wanted(code)
         return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
@@ -45,12 +46,12 @@ class HtmlInValues:
             return None
         if self.find_form(code) is not self._wanted(code):
             return (
-                f"{DIALECTS[self.esp].title} can show & in a value as &amp; in plain text. Choose"
+                f"{PROFILES[self.esp].title} can show & in a value as &amp; in plain text. Choose"
                 " the surface: text or html."
             )
-        return SURFACE_RULES[self.esp].caveats.get(self.surface)
+        return PROFILES[self.esp].surfaces.caveats.get(self.surface)
 
     def _wanted(self, code: FieldCode) -> ValueForm:
         if self.raw or code.data_type is not DataType.TEXT:
             return ValueForm.USUAL
-        return SURFACE_RULES[self.esp].form(self.surface)
+        return PROFILES[self.esp].surfaces.form(self.surface)

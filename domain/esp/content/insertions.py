@@ -11,13 +11,12 @@ from attrs import evolve, frozen
 from ...content import FilterName, Reference, WarningCode
 from ...content.filters import Filter
 from ...fields.values import DataType
-from ..conditions.languages import LANGUAGES
-from ..dialects import DIALECTS
 from ..errors import NotInsertable
 from ..names.codes import FieldCode
 from ..names.esp_names import NameFrom
+from ..profiles import PROFILES
+from ..profiles.profile import ValueForm
 from ..recognition.codes import is_foreign
-from ..surfaces import SURFACE_RULES, ValueForm
 from .html_in_values import HtmlInValues
 
 Note: TypeAlias = tuple[WarningCode, str]
@@ -46,7 +45,7 @@ class Insertions:
     """The insertions of one export. Equal references share one, and so do equal filters."""
 
     def __init__(self, html: HtmlInValues) -> None:
-        self._html, self._esp, self._title = html, html.esp, DIALECTS[html.esp].title
+        self._html, self._esp, self._title = html, html.esp, PROFILES[html.esp].title
         self._found: dict[object, Insertion | NotInsertable] = {}
 
     def get(self, reference: Reference, code: FieldCode, *, is_link: bool) -> Insertion:
@@ -114,23 +113,27 @@ class Insertions:
         if not default:
             return insertion
         otherwise = code.require_default(default)
-        if re.search(LANGUAGES[self._esp].inseparable, otherwise) is not None:
+        if re.search(PROFILES[self._esp].conditions.inseparable, otherwise) is not None:
             message = "This default is not possible: add a space at its ends."
             raise NotInsertable(message)
         return evolve(insertion, otherwise=otherwise)
 
     def _value_notes(self, code: FieldCode, default: str | None, form: ValueForm) -> Iterator[Note]:
         """Yield the warnings about values that the ESP can show in another form than a preview."""
-        dialect = DIALECTS[self._esp]
-        if code.data_type in dialect.shown_forms:
-            yield WarningCode.SHOWN_FORM, dialect.shown_forms[code.data_type]
+        profile = PROFILES[self._esp]
+        if code.data_type in profile.insertion.shown_forms:
+            yield WarningCode.SHOWN_FORM, profile.insertion.shown_forms[code.data_type]
         effects = []
-        if form in SURFACE_RULES[self._esp].forms:
+        if form in PROFILES[self._esp].surfaces.forms:
             effects.append(f"the value is not shown {form.value}")
-        if dialect.guarded_insertion is not None:
+        if profile.insertion.guarded is not None:
             effects.append(f"{self._title} can show None for a value that is null")
         for effect in () if code.is_derived else effects:
             message = f"This code is not derived from a name, so it is inserted verbatim: {effect}."
             yield WarningCode.VERBATIM_CODE, message
-        if dialect.default_caveat and default is not None and code.data_type is DataType.TEXT:
-            yield WarningCode.DEFAULT_OF_EMPTY_TEXT, dialect.default_caveat
+        if (
+            profile.insertion.default_caveat
+            and default is not None
+            and code.data_type is DataType.TEXT
+        ):
+            yield WarningCode.DEFAULT_OF_EMPTY_TEXT, profile.insertion.default_caveat

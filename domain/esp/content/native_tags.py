@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ...content import Content
-from ..dialects import DIALECTS, Esp
+from ..esps import Esp
+from ..profiles import PROFILES
 from ..tags import Tag, find_tags
 
 
@@ -13,7 +14,7 @@ class NativeTags:
     """The tags in which content is written in the language of the ESP."""
 
     def __init__(self, esp: Esp, content: Content) -> None:
-        self._title, self._lines = DIALECTS[esp].title, content.lines
+        self._title, self._lines = PROFILES[esp].title, content.lines
         self._tags = tuple(find_tags(esp, content.masked))
         self._starts = [tag.start for tag in self._tags]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..dialects import DIALECTS, Esp, Quoting
+from ..esps import Esp
+from ..profiles import PROFILES
+from ..profiles.profile import Quoting
 
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
 """Code in which string literals don't contain doubled quotes."""
@@ -15,7 +17,7 @@ def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
     """Return the code without this type of quotes, or None if the dialect has no such form."""
     if quote not in code:
         return code
-    if DIALECTS[esp].quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+    if PROFILES[esp].insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
         return None
     other_quote = {'"': "'", "'": '"'}[quote]
 

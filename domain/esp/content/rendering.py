@@ -18,12 +18,10 @@ from ...content import (
     WarningCode,
 )
 from ...content.resolution import EMAIL_KEY
-from ..conditions.code_parts import Language
-from ..conditions.languages import LANGUAGES
-from ..dialects import DIALECTS
 from ..errors import NotExpressible, NotInsertable
-from ..sources import Strength
-from ..system_codes import find_system_code
+from ..languages.conditions.code_parts import ConditionLanguage
+from ..profiles import PROFILES
+from ..profiles.profile import Strength
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
@@ -57,7 +55,7 @@ class Rendering:
         used: UsedFields,
         report: Report,
     ) -> None:
-        self._esp, self._title = html.esp, DIALECTS[html.esp].title
+        self._esp, self._title = html.esp, PROFILES[html.esp].title
         self._content, self._markup = content, markup
         self._used, self._report = used, report
         self._insertions = Insertions(html)
@@ -156,7 +154,7 @@ class Rendering:
 
         Each recipient of an email has an address.
         """
-        missing = DIALECTS[self._esp].missing_value
+        missing = PROFILES[self._esp].insertion.missing_value
         has_default = reference.default is not None or reference.key == EMAIL_KEY
         is_guarded = has_default or reference.start in self._guarded
         if missing is not None and not is_guarded and re.search(missing.pattern, shown):
@@ -175,7 +173,7 @@ class Rendering:
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
-        code = find_system_code(self._esp, value)
+        code = PROFILES[self._esp].find_system_code(value)
         if isinstance(code, str):
             self._report.refuse(start, code)
             return ""
@@ -215,7 +213,7 @@ class Rendering:
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._report.warn(start, warning.code, warning.message)
-        language = LANGUAGES[self._esp]
+        language = PROFILES[self._esp].conditions
         code = self._quoted(compiled.code, start)
         then = language.text(then)
         otherwise.complete(language)
@@ -266,7 +264,7 @@ class _Code:
         """The first part: the text, or the code up to the second branch."""
         return self._parts[0]
 
-    def complete(self, language: Language) -> None:
+    def complete(self, language: ConditionLanguage) -> None:
         """Write the text as a block requires it. Code with an else part is never blank."""
         if len(self._parts) == 1:
             self._set(language.text(self._parts[0]))

@@ -6,10 +6,11 @@ import re
 
 from ...content import Content, SystemValue
 from ...content.literal_places import find_literal_places
-from ..dialects import Esp
+from ..esps import Esp
+from ..profiles import PROFILES
+from ..profiles.profile import SystemCode
 from ..recognition.delimiters import find_raw_tags
 from ..recognition.reading import has_delimiter
-from ..system_codes import LINK_RULES, SystemCode, find_system_code
 
 _LINK_WORDS = ("unsub", "can_spam", "email_footer")
 """What the codes of all dialects for this link contain, and the modules of HubSpot with one."""
@@ -22,7 +23,7 @@ def find_missing_link(esp: Esp, content: Content) -> str | None:
 
     It is None if the content has code of the ESP for such a link, or is only a part of an email.
     """
-    rule = LINK_RULES.get(esp)
+    rule = PROFILES[esp].link_rule
     if rule is None or not _is_whole_email(content) or _has_link(esp, content):
         return None
     return f"{rule.message} Write `{SystemValue.UNSUBSCRIBE}` where the link is."
@@ -35,7 +36,7 @@ def _is_whole_email(content: Content) -> bool:
 
 
 def _has_link(esp: Esp, content: Content) -> bool:
-    codes = (find_system_code(esp, each.value) for each in content.system_references())
+    codes = (PROFILES[esp].find_system_code(each.value) for each in content.system_references())
     if any(isinstance(code, SystemCode) and _names_link(code.code) for code in codes):
         return True
     return _names_link(content.masked) and any(

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from ...content import Content
 from ..conditions.compilation import shared_variable
-from ..dialects import DIALECTS, Esp
+from ..esps import Esp
 from ..names.codes import FieldCode
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
+from ..profiles import PROFILES
 from .report import Report
 from .resolver import CodeResolver
 
@@ -19,7 +20,7 @@ class UsedFields:
 
     def __init__(self, esp: Esp, content: Content, resolver: CodeResolver, report: Report) -> None:
         self._resolver, self._report = resolver, report
-        has_variables = DIALECTS[esp].prelude is not None
+        has_variables = PROFILES[esp].insertion.prelude is not None
         self._set_by_content = assigned_variables(content.source) if has_variables else set()
         self._offsets: dict[str, list[int]] = {}
         self._variables: dict[str, tuple[str, str]] = {}

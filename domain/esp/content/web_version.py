@@ -9,8 +9,9 @@ from attrs import evolve
 
 from ...content import Block, Content, Node, SystemReference, SystemValue, Text
 from ...spans import Spans
-from ..dialects import Esp
-from ..system_codes import EMAIL_ONLY, EmailOnly
+from ..esps import Esp
+from ..profiles import PROFILES
+from ..profiles.profile import EmailOnly
 from .markup import Markup
 from .places import find_open_tag
 
@@ -26,7 +27,7 @@ def with_email_only_links(esp: Esp, content: Content, markup: Markup) -> tuple[N
     The block encloses the element `<a>`, or a reference outside of tags. If the ends of the element
     are not certain, or if the content has such a block, nothing changes.
     """
-    block = EMAIL_ONLY.get(esp)
+    block = PROFILES[esp].email_only
     if block is None or block.name in content.source:
         return content.nodes
     return tuple(_enclose(block, content, markup, content.nodes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from re import fullmatch
 
 from attrs import evolve, frozen
@@ -21,14 +21,14 @@ from ..derived_codes import (
     is_reference,
     require_plain_text,
 )
-from ..dialects import DIALECTS, WORD, Esp
 from ..errors import NameProposal, NoSafeForm, NotInsertable
+from ..esps import Esp
 from ..filtered_codes import FilteredCode, filter_code
 from ..integrations import Integration
 from ..preludes import Preludes
+from ..profiles import PROFILES
+from ..profiles.profile import WORD, ValueForm
 from ..recognition.codes import find_unclosed, is_certainly_foreign
-from ..recognition.vocabularies import WITH_ANY_NAME
-from ..surfaces import SURFACE_RULES, ValueForm
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 from .proposals import NameProposals
 
@@ -108,7 +108,7 @@ class FieldCode:
 
     def describe(self) -> str:
         """Return a sentence with the field, its ESP name, the state of it, and its counterpart."""
-        title, key = DIALECTS[self.esp].title, self.field.key
+        title, key = PROFILES[self.esp].title, self.field.key
         if self.name_from is NameFrom.FIELD:
             return f"The field {key} has code of its own."
         if self.esp_name is None:
@@ -118,6 +118,12 @@ class FieldCode:
             counterpart = "" if self.counterpart is None else f": {self.counterpart.key}"
             known = f" ({_STATES[self.esp_name.state]}{counterpart}{self._describe_similar()})"
         return f"The field {key} is {self.esp_name.name} at {title}{known}."
+
+    def explain_creation(self) -> str:
+        """Return the sentences that say how a person creates the field at the ESP."""
+        if self.esp_name is None:
+            return PROFILES[self.esp].names.creation.explain()
+        return PROFILES[self.esp].names.creation.explain(self.esp_name.name)
 
     def _describe_similar(self) -> str:
         if not self.similar_names or self.esp_name is None:
@@ -146,8 +152,8 @@ class FieldCode:
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        has_guard = DIALECTS[self.esp].guarded_insertion is not None
-        is_changed = (has_guard or form in SURFACE_RULES[self.esp].forms) and self.is_derived
+        has_guard = PROFILES[self.esp].insertion.guarded is not None
+        is_changed = (has_guard or form in PROFILES[self.esp].surfaces.forms) and self.is_derived
         if default is None and not is_changed:
             return self.insertion_code
         return self._derive_code(default, form if self.is_derived else ValueForm.USUAL)
@@ -212,7 +218,7 @@ class FieldCode:
         if self._reference is None:
             raise self._refuse(
                 f"It can't have a default, because its insertion code is not the usual one of"
-                f" {DIALECTS[self.esp].title}. Write the default into the insertion code."
+                f" {PROFILES[self.esp].title}. Write the default into the insertion code."
             )
         name, standard = self._reference
         try:
@@ -352,10 +358,10 @@ class FieldCodes:
 
     def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
         """Return the preludes that the stored codes of the field require at the target."""
-        if DIALECTS[self.names.get_esp(target)].prelude is None:
+        if PROFILES[self.names.get_esp(target)].insertion.prelude is None:
             return {}
         if target not in self._preludes:
-            self._preludes[target] = Preludes(self.names.synced_fields(target))
+            self._preludes[target] = Preludes(partial(self.names.synced_fields, target))
         return self._preludes[target].of(field)
 
 
@@ -365,7 +371,7 @@ def _derived(code: FieldCode, name: EspName) -> FieldCode:
         derived = derive_codes(code.esp, name.name, standard=name.standard)
     except NoSafeForm as error:
         reason = (
-            f"{DIALECTS[code.esp].title} has no safe form for the name {name.name}."
+            f"{PROFILES[code.esp].title} has no safe form for the name {name.name}."
             f" {' '.join(violation.message for violation in error.violations)}"
         )
         return evolve(code, insertion_refusal=reason, expression_refusal=reason)
@@ -381,7 +387,7 @@ def _with_codes(
     """Return the code with an insertion code and a value expression, or the refusals of these."""
     insertion_code, expression = codes
     insertion_refusal = expression_refusal = None
-    title = DIALECTS[code.esp].title
+    title = PROFILES[code.esp].title
     if not code.field.insertable:
         insertion_code, insertion_refusal = None, "This field is not insertable."
     elif insertion_code is None:
@@ -428,18 +434,22 @@ def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
     if is_reference(esp, expression) or fullmatch(WORD, expression):
         return False
     dialects = {other for other in Esp if is_reference(other, expression)}
-    return not dialects <= WITH_ANY_NAME
+    return not all(PROFILES[each].vocabulary.any_name for each in dialects)
 
 
 def _expression_in(esp: Esp, insertion_code: str) -> str:
     """Return the value expression in a plain insertion code, or an empty text."""
-    dialect, code = DIALECTS[esp], insertion_code.strip()
-    slot = "EXPRESSION" if "EXPRESSION" in dialect.insertion else "NAME"
-    before, after = (part.strip() for part in dialect.insertion.split(slot))
+    profile, code = PROFILES[esp], insertion_code.strip()
+    slot = "EXPRESSION" if "EXPRESSION" in profile.insertion.code else "NAME"
+    before, after = (part.strip() for part in profile.insertion.code.split(slot))
     if not (code.startswith(before) and code.endswith(after)):
         return ""
     inserted = code[len(before) : len(code) - len(after)].strip()
-    return inserted if slot == "EXPRESSION" else dialect.forms[0].expression.replace(slot, inserted)
+    return (
+        inserted
+        if slot == "EXPRESSION"
+        else profile.names.forms[0].expression.replace(slot, inserted)
+    )
 
 
 def _without_space(code: str) -> str:

@@ -15,13 +15,13 @@ from attrs import evolve, frozen
 from ...arguments import require_type
 from ...fields.errors import FieldNotFound
 from ...fields.field import Catalog, FieldDefinition, RecipientField
-from ...fields.values import derive_key
+from ...fields.values import derive_key, name_letters
 from ...identity import FieldId, IntegrationId
-from ..derived_codes import derive_codes
-from ..dialects import DIALECTS, Esp
+from ..derived_codes import derive_codes, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
+from ..esps import Esp
 from ..integrations import Integration, SetName
-from .conventions import CONVENTIONS, has_safe_form
+from ..profiles import PROFILES
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
@@ -84,16 +84,29 @@ class EspNames:
         self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
     ) -> None:
         require_type(Iterable, fields=fields, integrations=integrations)
-        self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
-        self.integrations: Mapping[IntegrationId, Integration] = {
-            each.id: each for each in integrations
-        }
-        self.by_key: Mapping[str, RecipientField] = {str(each.key): each for each in self.fields}
+        self._fields = tuple(sorted(fields, key=lambda each: each.id))
+        self._integrations = {each.id: each for each in integrations}
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
-        for field in self.fields:
+        for field in self._fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
         self._indexes: dict[Target, _Index] = {}
         self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
+
+    @property
+    def fields(self) -> tuple[RecipientField, ...]:
+        """All fields, by ascending id."""
+        self._require_all()
+        return self._fields
+
+    @property
+    def integrations(self) -> Mapping[IntegrationId, Integration]:
+        """All integrations, by id."""
+        return self._integrations
+
+    @cached_property
+    def by_key(self) -> Mapping[str, RecipientField]:
+        """The fields by key."""
+        return {str(each.key): each for each in self._fields}
 
     def resolve_target(self, target: Target | str) -> Target:
         """Return the integration, or the ESP if the organization has no integration with it.
@@ -108,9 +121,9 @@ class EspNames:
         if not isinstance(target, Esp):
             self._index(target)
             return target
-        connected = [each.id for each in self.integrations.values() if each.esp is target]
+        connected = [each.id for each in self._integrations.values() if each.esp is target]
         if len(connected) > 1:
-            title = DIALECTS[target].title
+            title = PROFILES[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -125,6 +138,7 @@ class EspNames:
 
     def explain_key(self, key: str) -> str | None:
         """Return what helps if no field has the key, but synced fields are for it, or None."""
+        self._require_all()
         found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
         places = [
             f"{field.key} (integration {integration_id}, {self.integrations[integration_id].name})"
@@ -164,7 +178,7 @@ class EspNames:
         """
         name, index = self.find(field, target), self._index(target)
         own_name = derived_key(field) if name is None else name.name
-        letters = _letters(own_name)
+        letters = name_letters(own_name)
         if letters not in index.by_letters:
             return ()
         is_ambiguous = name is not None and name.state is NameState.AMBIGUOUS
@@ -200,6 +214,7 @@ class EspNames:
 
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
         """Return the synced fields of the target, by ascending id."""
+        self._require_all()
         return tuple(self._index(target).synced)
 
     def fields_to_name(self, integration_id: IntegrationId) -> tuple[RecipientField, ...]:
@@ -223,6 +238,7 @@ class EspNames:
         integrations with the same derived key, for which no API or manual field exists, one stands
         for those that are its counterparts.
         """
+        self._require_all()
         return self._counterparts.get(field.id, {})
 
     def definition_of(self, field: RecipientField) -> RecipientField | None:
@@ -271,10 +287,13 @@ class EspNames:
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
             return True
-        keys = CONVENTIONS[index.esp].keys_of(name)
+        keys = PROFILES[index.esp].names.keys_of(name)
         fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
+
+    def _require_all(self) -> None:
+        """Do nothing, because these are the names of all fields at all integrations."""
 
     @cached_property
     def _by_derived_key(self) -> Mapping[str, list[RecipientField]]:
@@ -287,9 +306,9 @@ class EspNames:
         if target not in self._indexes:
             if isinstance(target, Esp):
                 self._indexes[target] = _Index(target)
-            elif target in self.integrations:
-                integration = self.integrations[target]
-                known = {field.id for field in self.fields}
+            elif target in self._integrations:
+                integration = self._integrations[target]
+                known = {field.id for field in self._fields}
                 set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
                 self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
@@ -375,17 +394,12 @@ def derived_key(field: RecipientField) -> str:
 def is_standard(esp: Esp, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in DIALECTS[esp].standard):
+    if not any(fullmatch(form.pattern, name) for form in PROFILES[esp].names.standard_forms):
         return False
     with suppress(NoSafeForm):
         standard = derive_codes(esp, name, standard=True)
         return field.custom_value_expression == standard.value_expression
     return False
-
-
-def _letters(name: str) -> str:
-    """Return the letters and digits of the name in lower case: `firstname` for `first_name`."""
-    return derive_key(name).replace("_", "")
 
 
 class _Index:
@@ -405,8 +419,8 @@ class _Index:
     ) -> None:
         self.esp, self.synced = esp, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self._lists_all_fields = self.is_synced and not DIALECTS[esp].lists_fields_in_use_only
-        self._convention = CONVENTIONS[esp]
+        self._lists_all_fields = self.is_synced and not PROFILES[esp].names.lists_fields_in_use_only
+        self._convention = PROFILES[esp].names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
@@ -451,7 +465,7 @@ class _Index:
         """The sorted names that are not set for a field, by their letters and digits."""
         by_letters: dict[str, list[str]] = {}
         for name in sorted(self._free_by_name):
-            by_letters.setdefault(_letters(name), []).append(name)
+            by_letters.setdefault(name_letters(name), []).append(name)
         return by_letters
 
     @property
@@ -471,18 +485,18 @@ class _Index:
     def has_rivals(self, key: str, name: str) -> bool:
         """Return whether the key could also mean another field than the one with this name."""
         names = self._names_by_key.get(key, frozenset())
-        exact = next(filter(names.__contains__, (key, self._convention.derive_name(key))), None)
+        exact = next(filter(names.__contains__, (key, self._convention.derive(key))), None)
         return name != exact and not names <= {name}
 
     def _find_exact(self, key: str, own_name: str | None) -> RecipientField | None:
         convention = self._convention
-        names = (own_name, key, convention.standard_fields.get(key), convention.derive_name(key))
+        names = (own_name, key, convention.standard_fields.get(key), convention.derive(key))
         found = (self._free_by_name.get(name) for name in names if name is not None)
         return next(filter(None, found), None)
 
     def find_by_convention(self, key: str) -> EspName | None:
         """Return the name by the convention of the ESP, or None if it is set or has no form."""
-        for name in (self._convention.standard_fields.get(key), self._convention.derive_name(key)):
+        for name in (self._convention.standard_fields.get(key), self._convention.derive(key)):
             if name is None:
                 continue
             standard = self._is_standard_name(name)
@@ -494,7 +508,7 @@ class _Index:
     def derive_name(self, key: str) -> EspName:
         """Return the name by the convention of the ESP. It is not checked."""
         convention = self._convention
-        name = convention.standard_fields.get(key) or convention.derive_name(key)
+        name = convention.standard_fields.get(key) or convention.derive(key)
         return EspName(
             name=name,
             standard=self._is_standard_name(name),
@@ -543,7 +557,7 @@ class _Index:
         return forms is None or is_standard(self.esp, field) not in forms
 
     def _is_standard_name(self, name: str) -> bool:
-        has_form = bool(DIALECTS[self.esp].standard)
+        has_form = bool(PROFILES[self.esp].names.standard_forms)
         return has_form and name in self._convention.standard_fields.values()
 
     def _with_state(

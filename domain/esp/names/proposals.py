@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, count
 
 from ...fields.field import RecipientField
 from ...identity import FieldId
-from ..dialects import DIALECTS, Esp
+from ..derived_codes import has_safe_form
 from ..errors import NameProposal
-from .conventions import CONVENTIONS, has_safe_form, possible_names
+from ..esps import Esp
+from ..profiles import PROFILES
 from .esp_names import EspNames, NameState, Target, derived_key
 
 
@@ -37,11 +39,11 @@ class NameProposals:
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
         esp, key = self._names.get_esp(target), derived_key(field)
-        title, name = DIALECTS[esp].title, CONVENTIONS[esp].derive_name(key)
+        title, name = PROFILES[esp].title, PROFILES[esp].names.derive(key)
         if has_safe_form(esp, name):
             reason = f"At this integration, the name {name} is set for another field."
         else:
-            reason = f"{title} has no safe form for the name {name}. {DIALECTS[esp].name_rule}"
+            reason = f"{title} has no safe form for the name {name}. {PROFILES[esp].names.rule}"
         if self._names.is_synced(target):
             reason = f"The last sync found no field for the key {key}. {reason}"
         proposed = self._at(target)[field.id]
@@ -66,7 +68,7 @@ class NameProposals:
             name, key = self._names.find(field, target), derived_key(field)
             names: Iterator[str] = iter(())
             if name is None:
-                names = free.setdefault(CONVENTIONS[esp].shorten(key), possible_names(esp, key))
+                names = free.setdefault(PROFILES[esp].names.shorten(key), possible_names(esp, key))
                 names = (each for each in names if not self._names.is_taken(each, target))
             elif name.state in {NameState.MISSING, NameState.UNKNOWN}:
                 names = iter(self._names.find_similar(field, target))
@@ -75,3 +77,14 @@ class NameProposals:
                 proposed[field.id] = chosen
                 used.add(chosen)
         return proposed
+
+
+def possible_names(esp: Esp, key: str) -> Iterator[str]:
+    """Yield names for the key that have a safe form, without an end.
+
+    The first is the name that the convention derives, shortened if necessary. The others have a
+    number: `LOYALTY_TI`, `LOYALTY_2`.
+    """
+    shorten = PROFILES[esp].names.shorten
+    names = chain([shorten(key)], (shorten(key, f"_{number}") for number in count(2)))
+    return (name for name in names if has_safe_form(esp, name))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..profiles.profile import Vocabulary
 from .delimiters import Delimiter, RawTag
 from .roles import Reading, TagRole, reading_of
-from .vocabulary import Vocabulary
 
 _TOKEN = re.compile(
     r"""

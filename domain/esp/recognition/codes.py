@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ..dialects import Esp
-from ..tags import Delimiters
+from ..esps import Esp
+from ..profiles import PROFILES
+from ..profiles.profile import Delimiters
 from .delimiters import ENCLOSED
 from .recognizing import recognize_dialects
-from .vocabularies import WITH_ANY_NAME
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
 _WITH_VARIABLES = frozenset(
@@ -58,4 +58,6 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     variable = _VARIABLE.fullmatch(code.strip()) if esp in _WITH_VARIABLES else None
     if variable is None:
         return True
-    return variable["path"] is not None and not WITH_ANY_NAME.issuperset(recognize_dialects(code))
+    return variable["path"] is not None and not all(
+        PROFILES[each].vocabulary.any_name for each in recognize_dialects(code)
+    )

@@ -11,9 +11,9 @@ from typing import Any
 from attrs import field, frozen
 
 from ...spans import Spans
-from ..dialects import Esp
-from ..tags import Delimiters, Openings, unread_parts
-from .vocabulary import Syntax
+from ..esps import Esp
+from ..profiles.profile import Delimiters, Syntax
+from ..tags import Openings, unread_parts
 
 
 class Delimiter(Enum):

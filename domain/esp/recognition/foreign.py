@@ -8,12 +8,12 @@ from enum import Enum
 
 from attrs import frozen
 
-from ..dialects import Esp
+from ..esps import Esp
+from ..profiles import BUILT_IN, PROFILES
+from ..profiles.profile import Syntax, Vocabulary
 from .delimiters import OF_ONE_ESP, Delimiter, RawTag
 from .expressions import Expression, Path
 from .reading import has_delimiter, parse
-from .vocabularies import VOCABULARIES
-from .vocabulary import Syntax, Vocabulary
 
 
 class Reason(Enum):
@@ -37,9 +37,9 @@ class Finding:
 
 _PIPED = {Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL}
 _WITH_BRACES = tuple(
-    esp
-    for esp, vocabulary in VOCABULARIES.items()
-    if vocabulary.syntax in _PIPED or vocabulary.syntax is Syntax.HANDLEBARS
+    each.esp
+    for each in BUILT_IN
+    if each.vocabulary.syntax in _PIPED or each.vocabulary.syntax is Syntax.HANDLEBARS
 )
 _LINK = re.compile(
     r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
@@ -68,7 +68,7 @@ def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) ->
     """
     if esp is None or not has_delimiter(esp, tag):
         return _judge_delimiter(tag)
-    vocabulary = VOCABULARIES[esp]
+    vocabulary = PROFILES[esp].vocabulary
     has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
     if esp not in _WITH_BRACES or not has_words:
         return None
@@ -84,7 +84,7 @@ def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
     """Return the names that a tag of the ESP gives to values."""
     if esp not in _WITH_BRACES or not has_delimiter(esp, tag):
         return ()
-    return tuple(parse(VOCABULARIES[esp].syntax, tag).sets)
+    return tuple(parse(PROFILES[esp].vocabulary.syntax, tag).sets)
 
 
 def _judge_delimiter(tag: RawTag) -> Finding | None:
@@ -102,7 +102,7 @@ def _judge_percent_tag(tag: RawTag) -> Finding | None:
     name = re.split(r"[|*:+]", tag.text[1:-1])[0]
     if len(name) == 1:
         return None
-    vocabulary = VOCABULARIES[Esp.ACTIVECAMPAIGN]
+    vocabulary = PROFILES[Esp.ACTIVECAMPAIGN].vocabulary
     is_known = vocabulary.is_system(name) or name in vocabulary.bare_fields
     reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
     return Finding(reason, f"%{name}%", (Esp.ACTIVECAMPAIGN,), is_mistake=is_known)
@@ -175,7 +175,9 @@ class _Judge:
 
     def _text_of_tag(self, word: str) -> Iterator[Finding]:
         """Yield a tag with the text of a link, if only other dialects have such a tag."""
-        owners = tuple(esp for esp in _WITH_BRACES if word in VOCABULARIES[esp].tags_with_text)
+        owners = tuple(
+            esp for esp in _WITH_BRACES if word in PROFILES[esp].vocabulary.tags_with_text
+        )
         if owners and self.esp not in owners:
             yield Finding(Reason.POSSIBLY_FOREIGN, f"{word} '…'", owners)
 
@@ -202,7 +204,9 @@ class _Judge:
     def _calls(self) -> Iterator[Finding]:
         for call in dict.fromkeys(self.expression.calls):
             if call not in self.local_names and not self.vocabulary.is_function(call):
-                owners = tuple(esp for esp in _WITH_BRACES if VOCABULARIES[esp].is_function(call))
+                owners = tuple(
+                    esp for esp in _WITH_BRACES if PROFILES[esp].vocabulary.is_function(call)
+                )
                 is_mistake = bool(owners)
                 reason = Reason.WORD if owners else Reason.UNKNOWN
                 yield Finding(reason, f"{call}()", owners, is_mistake=is_mistake)
@@ -215,8 +219,8 @@ class _Judge:
             owners = tuple(
                 esp
                 for esp in _WITH_BRACES
-                if name in VOCABULARIES[esp].filters
-                and argument in _ARGUMENTS[VOCABULARIES[esp].syntax]
+                if name in PROFILES[esp].vocabulary.filters
+                and argument in _ARGUMENTS[PROFILES[esp].vocabulary.syntax]
             )
             is_name = self.esp is Esp.SENDGRID and not argument  # `{{name | Customer}}`
             if is_name and not owners:
@@ -239,7 +243,7 @@ class _Judge:
         ):
             if owners:
                 certain = tuple(
-                    esp for esp in owners if not {root, name} & VOCABULARIES[esp].common
+                    esp for esp in owners if not {root, name} & PROFILES[esp].vocabulary.common
                 )
                 is_mistake = bool(certain) and is_certain
                 reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
@@ -254,7 +258,7 @@ class _Judge:
             owners = tuple(
                 esp
                 for esp in self._owners_of_root(path[0])
-                if re.fullmatch(VOCABULARIES[esp].field_pattern, path[1])
+                if re.fullmatch(PROFILES[esp].vocabulary.field_pattern, path[1])
             )
             yield Finding(Reason.WORD, f"{path[0]}.{path[1]}", owners, is_mistake=True)
         elif self.esp is Esp.BREVO and path[1] != path[1].upper():
@@ -262,25 +266,29 @@ class _Judge:
 
     def _owners_of_root(self, root: str) -> tuple[Esp, ...]:
         return tuple(
-            esp for esp in _WITH_BRACES if esp is not self.esp and root in VOCABULARIES[esp].roots
+            esp
+            for esp in _WITH_BRACES
+            if esp is not self.esp and root in PROFILES[esp].vocabulary.roots
         )
 
     def _owners_of_system(self, name: str) -> tuple[Esp, ...]:
         return tuple(
-            esp for esp in _WITH_BRACES if esp is not self.esp and VOCABULARIES[esp].is_system(name)
+            esp
+            for esp in _WITH_BRACES
+            if esp is not self.esp and PROFILES[esp].vocabulary.is_system(name)
         )
 
     def _of_others(
         self, word: str, words: Callable[[Vocabulary], frozenset[str]], syntaxes: set[Syntax]
     ) -> Finding:
         owners = tuple(
-            esp
-            for esp, vocabulary in VOCABULARIES.items()
-            if vocabulary.syntax in syntaxes
-            and esp is not self.esp
-            and (word in words(vocabulary) or word.removeprefix("end") in words(vocabulary))
+            each.esp
+            for each in BUILT_IN
+            if each.vocabulary.syntax in syntaxes
+            and each.esp is not self.esp
+            and {word, word.removeprefix("end")} & words(each.vocabulary)
         )
-        certain = tuple(esp for esp in owners if word not in VOCABULARIES[esp].common)
+        certain = tuple(esp for esp in owners if word not in PROFILES[esp].vocabulary.common)
         if owners and not certain:
             return Finding(Reason.POSSIBLY_FOREIGN, word, owners)
         return Finding(

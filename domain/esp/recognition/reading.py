@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from ..dialects import Esp
+from ..esps import Esp
+from ..profiles import PROFILES
+from ..profiles.profile import Syntax, Vocabulary
 from .ampscript import read_ampscript
 from .delimiters import DELIMITERS, OF_ONE_ESP, Delimiter, RawTag
 from .expressions import Expression, Path, parse_handlebars, parse_piped
 from .roles import Reading, TagRole, reading_of
-from .vocabularies import VOCABULARIES
-from .vocabulary import Syntax, Vocabulary
 
 _TOKEN_FUNCTION = re.compile(r"""personalization_token\(\s*+["']contact\.(\w++)["']""")
 _MERGE_CONDITIONS = {"ELSEIF", "IF", "IFNOT", "UNLESS"}
@@ -26,7 +26,7 @@ def has_delimiter(esp: Esp, tag: RawTag) -> bool:
     """Return whether the dialect of the ESP has tags with these delimiters."""
     if tag.delimiter in OF_ONE_ESP:
         return esp is OF_ONE_ESP[tag.delimiter]
-    vocabulary = VOCABULARIES[esp]
+    vocabulary = PROFILES[esp].vocabulary
     if esp is Esp.SALESFORCE and tag.delimiter is Delimiter.EXPRESSION:
         expression = parse_piped(tag)
         return any(path[0] in vocabulary.events and len(path) > 1 for path in expression.paths)
@@ -36,7 +36,7 @@ def has_delimiter(esp: Esp, tag: RawTag) -> bool:
 def read_tag(esp: Esp, tag: RawTag) -> Reading | None:
     """Return what the tag shows for the ESP, or None if the dialect has no such delimiters."""
     return (
-        _READERS[VOCABULARIES[esp].syntax](tag, VOCABULARIES[esp])
+        _READERS[PROFILES[esp].vocabulary.syntax](tag, PROFILES[esp].vocabulary)
         if has_delimiter(esp, tag)
         else None
     )

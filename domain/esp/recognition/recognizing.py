@@ -9,13 +9,13 @@ from itertools import islice
 from attrs import frozen
 
 from ...arguments import require_type
-from ..dialects import Esp
+from ..esps import Esp
+from ..profiles import BUILT_IN, PROFILES
+from ..profiles.profile import Syntax
 from .delimiters import CODE_IN_BRACES, OF_ONE_ESP, Delimiter, RawTag, find_raw_tags
 from .foreign import Finding, Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
 from .roles import Reading, TagRole
-from .vocabularies import VOCABULARIES
-from .vocabulary import Syntax
 
 __all__ = ["RecognizedTag", "recognize", "recognize_dialects"]
 
@@ -138,7 +138,7 @@ def _has_sign(esp: Esp, tag: RawTag, finding: Finding | None) -> bool:
 
     `finding` is what is wrong with the tag at the ESP, which has its delimiters.
     """
-    vocabulary = VOCABULARIES[esp]
+    vocabulary = PROFILES[esp].vocabulary
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)
@@ -164,6 +164,6 @@ def _has_sign(esp: Esp, tag: RawTag, finding: Finding | None) -> bool:
     return is_meaningful or (
         bool(expression.word)
         and not any(
-            expression.word in other.tags for each, other in VOCABULARIES.items() if each is not esp
+            expression.word in other.vocabulary.tags for other in BUILT_IN if other.esp is not esp
         )
     )

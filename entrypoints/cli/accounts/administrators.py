@@ -18,12 +18,10 @@ from recipient_fields.domain import (
 )
 
 from ...console import ROOT, invitation_url, link_url
-from ..command_group import CommandGroup
-from ..options import console_url_option, json_option, option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import CommandGroup
+from ..options import confirm, console_url_option, json_option, option, yes_option
 from ..output import note, print_json, print_line, print_table
-from ..prompts import confirm, yes_option
-from ..storages import open_existing
+from ..targets import open_existing, open_for_organization, organization_option
 from ..typed_options import OneOf
 from .audit_log import audit_log_option
 

@@ -16,7 +16,7 @@ from recipient_fields.domain import RecipientFieldsError
 
 from ...service.log import json_formatter
 from ..options import Option, option
-from ..output_files import open_private
+from ..output import open_private
 
 
 class AuditNotWritten(RecipientFieldsError):

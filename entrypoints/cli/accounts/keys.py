@@ -9,11 +9,10 @@ import click
 from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
-from ..command_group import CommandGroup
-from ..options import json_option, option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import CommandGroup
+from ..options import confirm, json_option, option, yes_option
 from ..output import note, print_json, print_line, print_table
-from ..prompts import confirm, yes_option
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Duration, Identifier, Lifetime
 from .audit_log import audit_log_option
 

@@ -8,12 +8,10 @@ from recipient_fields.application import Core, StorageGroup
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import Organization, OrganizationContents
 
-from ..command_group import CommandGroup
-from ..options import json_option
-from ..organization_option import OrganizationReference, open_for_organization
+from ..commands import CommandGroup
+from ..options import confirm, json_option, yes_option
 from ..output import note, print_json, print_table
-from ..prompts import confirm, yes_option
-from ..storages import open_existing, open_for_command
+from ..targets import OrganizationReference, open_existing, open_for_command, open_for_organization
 from .audit_log import audit_log_option
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_codes
+from recipient_fields.domain.esp import BUILT_IN, Esp, Profile, derive_codes
 
 from ...service.selection import esp_variables
-from ..command_group import CommandGroup
+from ..commands import CommandGroup
 from ..options import json_option, option
 from ..output import print_json, print_table
 from ..typed_options import data_type_option, esp_option
@@ -25,7 +25,7 @@ def esp() -> None:
 @json_option
 def list_(*, as_json: bool) -> None:
     """List the email service providers (ESPs), and the variables that contain their credentials."""
-    known = [_described(esp, dialect) for esp, dialect in DIALECTS.items()]
+    known = [_described(profile) for profile in BUILT_IN]
     if as_json:
         print_json({"esps": known})
     else:
@@ -36,11 +36,11 @@ def list_(*, as_json: bool) -> None:
         print_table(("ID", "NAME", "REQUIRED VARIABLES"), rows)
 
 
-def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
-    required, optional = esp_variables(esp)
+def _described(profile: Profile) -> dict[str, Any]:
+    required, optional = esp_variables(profile.esp)
     return {
-        "id": esp.value,
-        "name": dialect.title,
+        "id": profile.esp.value,
+        "name": profile.title,
         "required_variables": list(required),
         "optional_variables": list(optional),
     }

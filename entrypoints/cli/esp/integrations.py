@@ -21,7 +21,7 @@ from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     EmptyReport,
     Esp,
     EspName,
@@ -35,12 +35,18 @@ from recipient_fields.domain.esp import (
 
 from ...service.selection import esp_variables, open_field_source, storage_kind
 from ..accounts.audit_log import audit_log_option
-from ..command_group import CommandGroup
-from ..options import json_option, option, setting_option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import CommandGroup
+from ..options import (
+    confirm,
+    is_at_terminal,
+    is_on_command_line,
+    json_option,
+    option,
+    setting_option,
+    yes_option,
+)
 from ..output import note, print_json, print_line, print_table, table_lines
-from ..precedence import is_on_command_line
-from ..prompts import confirm, is_at_terminal, yes_option
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
 from .names import names
@@ -364,7 +370,7 @@ def _print_lines(plan: SyncPlan) -> None:
 
 def _lines(plan: SyncPlan) -> Iterator[str]:
     """Yield the links, the table of the changed fields, and that of the changed ESP names."""
-    title = DIALECTS[plan.integration.esp].title
+    title = PROFILES[plan.integration.esp].title
     for link in plan.links:
         yield f"linked {link.definition.key} to {link.counterpart.origin.esp_field_name} ({title})"
     rows = _rows(plan)

@@ -10,14 +10,13 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import DIALECTS, FieldCode, FieldCodes, Integration, SetName
-from recipient_fields.domain.esp.names.creation import explain_creation
+from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
 
-from ..command_group import Command
-from ..fields.codes import must_be_created, name_cells, note_advice
+from ..commands import Command
+from ..fields.listing import must_be_created, name_cells, note_advice
 from ..options import json_option, option
-from ..organization_option import open_for_organization, organization_option
 from ..output import note, print_json, print_table
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier
 from ..violations import reporting_violations
 
@@ -128,7 +127,8 @@ def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
     missing = sum(map(must_be_created, codes))
     if missing:
         count = "One name is" if missing == 1 else f"{missing:,} names are"
+        profile = PROFILES[integration.esp]
         note(
-            f"{count} missing at {DIALECTS[integration.esp].title}. If the account calls the field"
-            f" differently, use --set. Otherwise: {explain_creation(integration.esp)}"
+            f"{count} missing at {profile.title}. If the account calls the field differently, use"
+            f" --set. Otherwise: {profile.names.creation.explain()}"
         )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..command_group import CommandGroup
-from ..lazy_command import LazyCommand
+from ..commands import CommandGroup, LazyCommand
 
 
 @click.group(
@@ -14,7 +13,7 @@ from ..lazy_command import LazyCommand
         LazyCommand("list", ".fields.listing:list_", "List the fields of all sources."),
         LazyCommand(
             "show",
-            ".fields.codes:show",
+            ".fields.listing:show",
             "Show all members of a field, and its codes at each integration.",
         ),
         LazyCommand("create", ".fields.manual:create", "Create a manual field."),
@@ -36,17 +35,17 @@ from ..lazy_command import LazyCommand
         ),
         LazyCommand(
             "codes",
-            ".fields.codes:codes",
+            ".fields.listing:codes",
             "Show what a field is called at each integration, and its codes there.",
         ),
         LazyCommand(
             "export",
-            ".fields.export:export",
+            ".fields.listing:export",
             "Print the document that defines the API-managed fields, in YAML.",
         ),
         LazyCommand(
             "schema",
-            ".fields.export:schema",
+            ".fields.listing:schema",
             "Print the JSON Schema of the documents of fields, for editors.",
         ),
     ),

@@ -22,16 +22,14 @@ from recipient_fields.domain import (
     Organization,
     RecordedOperation,
     Source,
-    changed_members,
     format_instant,
 )
 
 from ..accounts.audit_log import audit_log_option
-from ..command_group import CommandGroup
-from ..options import Option, json_option, option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import CommandGroup
+from ..options import Option, confirm, json_option, option, yes_option
 from ..output import note, one_line, print_json, print_line, print_table
-from ..prompts import confirm, yes_option
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Duration, OneOf
 
 _limit_option: Option = option(
@@ -179,8 +177,7 @@ def _only(value: T | None) -> frozenset[T] | None:
 def _row(record: HistoryRecord) -> tuple[object, ...]:
     changed = None
     if record.operation is RecordedOperation.UPDATED:
-        changes = changed_members(record.before, record.after)
-        changed = ", ".join(change.member for change in changes)
+        changed = ", ".join(change.member for change in record.member_changes)
     return (
         record.sequence,
         format_instant(record.occurred_at),
@@ -199,7 +196,7 @@ def _show(record: HistoryRecord) -> None:
         f" {_named(record.author)}: field {record.field_id}, {record.key}"
     )
     print_line(one_line(head))
-    for change in changed_members(record.before, record.after):
+    for change in record.member_changes:
         print_line(one_line(f"    {change.member}: {_described(change)}"))
 
 

@@ -28,11 +28,10 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import IntegrationNotFound, field_warnings
 
-from ..command_group import Command
-from ..options import json_option, option, setting_option
-from ..organization_option import open_for_organization, organization_option
+from ..commands import Command
+from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
 from ..output import note, print_json
-from ..prompts import confirm, confirm_at_terminal, yes_option
+from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, ValueList, data_type_option
 
 T = TypeVar("T")

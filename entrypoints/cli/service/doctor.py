@@ -24,24 +24,21 @@ from recipient_fields.application import Pooled, system_clock
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, format_instant
 
 from ...console import ROOT as CONSOLE
-from ...service.advice import (
+from ...service.selection import (
     MISSING_CONSOLE_GROUP,
     READABLE_FILE,
     SMALL_POOL,
-    find_missing_console_group,
-)
-from ...service.selection import (
     existing_storage,
+    find_missing_console_group,
     find_readable_file,
     open_storage,
     read_clock,
     shown_storage,
 )
 from ...service.settings import WebOrigin
-from ..command_group import Command
+from ..commands import Command, unknown_variables
 from ..options import json_option, option, setting_option
 from ..output import print_json, print_table
-from ..variables import unknown_variables
 
 _CLOCK_TOLERANCE = timedelta(seconds=1)
 _CERTIFICATE_MARGIN = timedelta(days=14)

@@ -7,7 +7,7 @@ import json
 import click
 
 from ...service.selection import open_core
-from ..command_group import Command
+from ..commands import Command
 from ..output import print_line
 
 

@@ -17,11 +17,10 @@ from recipient_fields.application import Core, Pooled, Storage
 from ...console import ROOT as CONSOLE
 from ...console import link_url
 from ...http.openapi.reference_page import REFERENCE_PATH
-from ...service.advice import READABLE_FILE, SMALL_POOL
 from ...service.composition import create_service
 from ...service.hosting import create_server, run_admin_listener
 from ...service.log import BufferedHandler, start_log
-from ...service.selection import find_readable_file, storage_kind
+from ...service.selection import READABLE_FILE, SMALL_POOL, find_readable_file, storage_kind
 from ...service.settings import Settings
 from ..output import note
 from .demo import (

@@ -9,7 +9,7 @@ from attrs import evolve, fields_dict
 
 from ...service.selection import migrate_storage
 from ...service.settings import STORED_KEYS, Settings
-from ..command_group import Command
+from ..commands import Command
 from ..options import option, setting_option
 
 

@@ -23,11 +23,11 @@ from recipient_fields.domain import (
 )
 
 from .. import invitation_url, link_url
-from ..csrf import own_origin
-from ..form_claims import claimed_form
-from ..form_errors import NO_ERRORS, FormError, FormErrors
+from ..cookies import own_origin
+from ..forms import NO_ERRORS, FormError, FormErrors
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
 _LABELS = {"email": "Email address", "role": "Role"}

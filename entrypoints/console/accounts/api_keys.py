@@ -23,11 +23,10 @@ from recipient_fields.domain import (
     parse_date,
 )
 
-from ..form_claims import claimed_form
-from ..form_errors import NO_ERRORS, FormErrors
-from ..forms import Form
+from ..forms import NO_ERRORS, Form, FormErrors
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 EXPIRES_SOON = timedelta(days=14)
 """A key is marked if it expires within this time."""

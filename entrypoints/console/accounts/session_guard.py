@@ -14,12 +14,11 @@ from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
 
 from .. import ROOT
-from ..cookies import Cookie, Cookies
-from ..csrf import is_csrf_token, is_same_origin, require_same_origin
+from ..cookies import Cookie, Cookies, is_csrf_token, is_same_origin, require_same_origin
 from ..forms import read_form
-from ..kept_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 from ..page import Page, Visit, base_path, own_path
-from ..static_files import StaticFile
+from ..rendering import StaticFile
+from ..submitted_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 
 SIGN_IN = "/sign-in"
 

@@ -37,7 +37,8 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    BUILT_IN,
+    PROFILES,
     EmptyReport,
     Esp,
     EspRefused,
@@ -60,11 +61,10 @@ from recipient_fields.domain.text import normalize_nfc
 
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
-from ..form_claims import claimed_form
-from ..form_errors import NO_ERRORS, FormError, FormErrors
-from ..forms import Form, field_ids
+from ..forms import NO_ERRORS, Form, FormError, FormErrors, field_ids
 from ..page import Page, author, own_path, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
 """Returns the source of an ESP's fields for the organization.
@@ -80,7 +80,7 @@ _NO_SOURCE = (
     NoFieldSource,
     UnusableCredentials,
 )
-_ESP_NAMES = {esp.value: dialect.title for esp, dialect in DIALECTS.items()}
+_ESP_NAMES = {each.esp.value: each.title for each in BUILT_IN}
 _MAX_REPORT_VALUES = 200_000
 """Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
@@ -280,7 +280,7 @@ class IntegrationDeletion(Page):
             "integrations/delete.html",
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
-            esp=DIALECTS[integration.esp].title,
+            esp=PROFILES[integration.esp].title,
             fields=_fields_of(self.core, organization_id, integration.id),
             shown=SHOWN_FIELDS,
             has_changed=has_changed,
@@ -527,7 +527,7 @@ class _Result:
         updates = plan.changes.updated
         return cls(
             integration=plan.integration,
-            esp=DIALECTS[plan.integration.esp].title,
+            esp=PROFILES[plan.integration.esp].title,
             is_stored=is_stored,
             unconfirmed=unconfirmed,
             digest=plan.digest,
@@ -557,7 +557,7 @@ def _send_list(
     rows = [
         _Row(
             integration=each,
-            esp=DIALECTS[each.esp].title,
+            esp=PROFILES[each.esp].title,
             fields=counts.get(each.id, 0),
             obstacle=_obstacle(open_source, each),
         )
@@ -617,10 +617,10 @@ def _send_integration(
         "integrations/show.html",
         status=HTTPStatus.OK if failure is None else failure.status,
         integration=integration,
-        esp=DIALECTS[integration.esp].title,
+        esp=PROFILES[integration.esp].title,
         fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
         obstacle=_obstacle(open_source, integration),
-        removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
+        removes_missing=not PROFILES[integration.esp].names.lists_fields_in_use_only,
         has_history=core.has_history,
         failure=failure,
     )

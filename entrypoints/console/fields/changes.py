@@ -9,8 +9,8 @@ from recipient_fields.domain import (
     HistoryRecord,
     MemberChange,
     RecipientField,
+    RecordedChange,
     RecordedOperation,
-    changed_members,
 )
 
 from .forms import LABELS, shown
@@ -88,4 +88,5 @@ def differences(
     """Return the members that differ, or none if there was no field before or after the change."""
     if before is None or after is None:
         return ()
-    return tuple(Difference.of(change) for change in changed_members(before, after))
+    update = RecordedChange(RecordedOperation.UPDATED, before, after)
+    return tuple(map(Difference.of, update.member_changes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
@@ -33,18 +33,16 @@ from recipient_fields.domain import (
     SortKey,
     Source,
     VersionConflict,
-    decide,
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import DIALECTS, CodeWarning, EspNames, Integration, field_warnings
+from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
 
-from ..form_claims import claimed_form
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 from .changes import changes_of
-from .codes import code_rows
-from .previews import OTHERWISE, THEN, condition_examples
+from .codes import OTHERWISE, THEN, code_rows, condition_examples
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
@@ -102,7 +100,10 @@ class FieldList(Page):
             "fields/list.html",
             is_empty=found.total == 0 and not filters.restrict,
             found=found,
-            rows=[_Row.of(field, integrations, folded) for field in found.fields],
+            rows=[
+                _Row.of(field, integrations, folded, len(self.core.content.find_warnings(field)))
+                for field in found.fields
+            ],
             folded_count=0 if folded is None else folded.count,
             unfolded_path=filters.path(visit(req), counterparts="shown"),
             folded_path=filters.path(visit(req), counterparts=""),
@@ -130,7 +131,8 @@ class FieldView(Page):
         integration = None
         if field.origin.integration_id is not None:
             integration = names.integrations[field.origin.integration_id]
-        decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
+        decision = self.core.fields.by(author(req)).decide(Operation.UPDATE, field.origin)
+        warnings = self.core.content.find_warnings(field)
         recent = HistoryPage((), None)
         if self.core.has_history:
             recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
@@ -141,10 +143,10 @@ class FieldView(Page):
             "fields/show.html",
             field=field,
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
+            esp=None if integration is None else PROFILES[integration.esp].title,
             read_only=decision.reason if isinstance(decision, Denied) else None,
-            warnings=field_warnings(field),
-            checks=_checks(field),
+            warnings=warnings,
+            checks=_checks(field, warnings),
             definition=names.definition_of(field),
             counterparts=[
                 (names.integrations[integration_id], counterpart)
@@ -378,7 +380,7 @@ class _Counterpart:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return DIALECTS[self.integration.esp].title
+        return PROFILES[self.integration.esp].title
 
 
 @frozen(kw_only=True)
@@ -402,6 +404,7 @@ class _Row:
         field: RecipientField,
         integrations: Mapping[IntegrationId, Integration],
         folded: _Folded | None,
+        warnings: int,
     ) -> _Row:
         """Return the row of the field."""
         integration_id = field.origin.integration_id
@@ -412,8 +415,8 @@ class _Row:
             counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
-            esp=None if integration is None else DIALECTS[integration.esp].title,
-            warnings=len(field_warnings(field)),
+            esp=None if integration is None else PROFILES[integration.esp].title,
+            warnings=warnings,
             allowed=", ".join(map(str, values[:_SHOWN_VALUES])) or _any_value(field.data_type),
             more=max(len(values) - _SHOWN_VALUES, 0),
         )
@@ -444,11 +447,10 @@ def _any_value(data_type: DataType) -> str:
     return "True or false" if data_type is DataType.BOOLEAN else "Any value"
 
 
-def _checks(field: RecipientField) -> list[tuple[bool, str]]:
+def _checks(field: RecipientField, warnings: Collection[CodeWarning]) -> list[tuple[bool, str]]:
     """Return a sentence for each check of the field's own codes, and whether it passed."""
     if field.origin.source is Source.INTEGRATION or field.custom_insertion_code is None:
         return []
-    warnings = field_warnings(field)
     return [
         (warning not in warnings, warning.value if warning in warnings else passed)
         for warning, passed in _PASSED_CHECKS.items()

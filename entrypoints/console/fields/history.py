@@ -9,11 +9,10 @@ from urllib.parse import urlencode
 import falcon
 from attrs import asdict, frozen
 
-from recipient_fields.application import Core
+from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.application.fields.references import is_id
 from recipient_fields.application.restoration import INTEGRATION_DELETED, restore_field
 from recipient_fields.domain import (
-    ADMINISTRATOR,
     Denied,
     FieldId,
     HistoryPage,
@@ -23,13 +22,12 @@ from recipient_fields.domain import (
     Operation,
     RecipientField,
     RecordedOperation,
-    decide,
 )
 from recipient_fields.domain.esp import IntegrationNotFound
 
-from ..form_claims import claimed_form
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages
+from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .fields import SOURCE_NAMES
 
@@ -160,18 +158,20 @@ def _send_field_history(
         status=HTTPStatus.OK if taken is None else HTTPStatus.CONFLICT,
         field=field,
         deletion=deletion,
-        forbidden=_restoration_obstacle(core, field),
+        forbidden=_restoration_obstacle(core, core.fields.by(author(req)), field),
         taken=taken,
         changes=changes_of(found),
         links=_links(req, visit(req).path(f"/fields/{field_id}/history"), found, {}),
     )
 
 
-def _restoration_obstacle(core: Core, field: RecipientField) -> str | None:
+def _restoration_obstacle(
+    core: Core, manual: RecipientFieldService, field: RecipientField
+) -> str | None:
     """Return the reason why an administrator can't restore the field, or None."""
     integration_id = field.origin.integration_id
     if integration_id is None:
-        decision = decide(ADMINISTRATOR, Operation.CREATE, field.origin)
+        decision = manual.decide(Operation.CREATE, field.origin)
         return decision.reason if isinstance(decision, Denied) else None
     try:
         core.integrations.get_integration(field.organization_id, integration_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recipient_fields.domain import FIELD_MEMBERS, RecordedOperation, Source
 
-from ..operations import EXAMPLE_REQUEST_ID
+from ..resource import EXAMPLE_REQUEST_ID
 
 
 def example_field(**members: object) -> dict[str, object]:

@@ -42,7 +42,6 @@ from recipient_fields.domain import (
     CatalogChanged,
     CatalogTooLarge,
     FieldId,
-    FieldKey,
     FieldLimitReached,
     FieldNotFound,
     HistoryRemoved,
@@ -51,16 +50,13 @@ from recipient_fields.domain import (
 )
 
 from ..bodies import read_json
+from ..headers import JSON, MERGE_PATCH, prefers_minimal
 from ..heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
-from ..media_types import JSON, MERGE_PATCH
-from ..operations import Body, PathParameter, Result, Tag, operation
 from ..parameters import ID_PARAMETER, Parameter
-from ..preferences import prefers_minimal
 from ..problems import RequestRejected
 from ..request_context import author, credential, parameters, precondition
-from ..resource import Resource
-from ..response_cache import ResponseCache
-from ..responses import ReadResponse, in_slot, send
+from ..resource import Body, PathParameter, Resource, Result, Tag, operation
+from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
 from .examples import (
     BIRTHDAY,
@@ -327,23 +323,16 @@ class FieldItem(Resource):
         field has the key, the field is created, so the request can be repeated safely. With
         `If-None-Match: *`, it only creates. For an unknown id, the response is 404.
         """
-        organization_id = credential(req).organization_id
         key = id_or_key if is_key(id_or_key) else None
         body = read_json(req, self)
         is_alone = isinstance(body, dict) and len(body) == 1
         parse = partial(parse_replacement, key=key, is_alone=is_alone)
-        replacement = parse_envelope(body, parse, path_key=key)
-        if key is None:
-            field = self.service.by(author(req)).update_field(
-                organization_id,
-                parse_reference(id_or_key),
-                replacement.changes(),
-                precondition(req),
-            )
-            send(req, resp, field_response(field))
-            return
-        field, created = self.service.by(author(req)).replace_or_create_field(
-            organization_id, FieldKey(key), replacement, precondition(req)
+        changes = parse_envelope(body, parse, path_key=key)
+        field, created = self.service.by(author(req)).replace_field(
+            credential(req).organization_id,
+            parse_reference(id_or_key),
+            changes,
+            precondition(req),
         )
         if created:
             send_created(req, resp, field)

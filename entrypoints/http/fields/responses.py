@@ -18,9 +18,8 @@ from recipient_fields.application.fields.documents import (
 )
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
-from ..mount_path import mount_path
-from ..preferences import MINIMAL
-from ..request_context import parameters
+from ..headers import MINIMAL
+from ..request_context import mount_path, parameters
 from ..responses import ReadResponse, digest_response, send
 from .history_pages import RenderedPage
 from .history_parameters import next_history_page

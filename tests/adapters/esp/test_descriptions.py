@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused
+from recipient_fields.domain.esp import PROFILES, Esp, EspRefused
 
 from ...support.http_server import Handler, ReceivedRequest, StubResponse, StubServer
 from . import accounts, descriptions
@@ -202,7 +202,7 @@ def test_a_documented_error_names_the_setting_or_the_permission(
     server = serve(lambda _: response)
     with pytest.raises(EspRefused) as refused:
         list(account.source(server.url).fields())
-    assert str(refused.value) == f"{DIALECTS[account.esp].title} {message}"
+    assert str(refused.value) == f"{PROFILES[account.esp].title} {message}"
     assert len(server.requests) == 1
 
 

@@ -22,7 +22,7 @@ from attrs import evolve
 from recipient_fields.adapters.esp.api import Api
 from recipient_fields.domain import IntegrationId, OrganizationId
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     Esp,
     EspRefused,
     EspUnavailable,
@@ -246,7 +246,7 @@ class TestRefusals:
         server = serve(listing_after(account, [StubResponse(status, body)]))
         with pytest.raises(EspRefused) as error:
             list(account.source(server.url).fields())
-        assert f"{DIALECTS[account.esp].title} {sentence} ({status})" in str(error.value)
+        assert f"{PROFILES[account.esp].title} {sentence} ({status})" in str(error.value)
         assert len(listing_requests(server, account)) == 1
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -291,7 +291,7 @@ class TestRefusals:
             EspRefused, match=r"a response that is not (as documented|JSON|XML)"
         ) as error:
             list(account.source(server.url).fields())
-        assert str(error.value).startswith(DIALECTS[account.esp].title)
+        assert str(error.value).startswith(PROFILES[account.esp].title)
         assert len(str(error.value)) < 250
         assert len(listing_requests(server, account)) == 1
 
@@ -355,7 +355,7 @@ class TestTemporaryFailures:
         server = serve(listing_after(account, repeat(reply)))
         with pytest.raises(EspUnavailable, match=f"{sentence}.*, in 3 attempts") as error:
             list(account.source(server.url).fields())
-        assert str(error.value).startswith(DIALECTS[account.esp].title)
+        assert str(error.value).startswith(PROFILES[account.esp].title)
         assert len(listing_requests(server, account)) == 3
 
     def test_a_timeout_raises_esp_unavailable(self, account, serve: Serve):

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mypy import api as mypy
 
-from recipient_fields.application.recipients.schemas import (
+from recipient_fields.application.recipients.documents import (
     render_json_schema,
     render_python_types,
     render_typescript_types,

@@ -12,8 +12,7 @@ import pytest
 
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.command_group import Command
-from recipient_fields.entrypoints.cli.lazy_command import commands_of
+from recipient_fields.entrypoints.cli.commands import Command, commands_of
 
 from ...docs.reference import commands
 from ...support.command_line import CommandLine, Script

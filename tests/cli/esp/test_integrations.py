@@ -10,7 +10,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft
-from recipient_fields.domain.esp import DIALECTS, Esp, Integration
+from recipient_fields.domain.esp import Esp, Integration
 
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 
@@ -329,7 +329,7 @@ class TestSync:
 class TestCodes:
     def test_every_esp_is_listed(self, cli: CommandLine):
         listed = cli("esp", "list", "--json").document()["esps"]
-        assert [each["id"] for each in listed] == [esp.value for esp in DIALECTS]
+        assert [each["id"] for each in listed] == [esp.value for esp in Esp]
         assert len(cli("esp", "list").table()) == 11
 
     def test_the_codes_are_derived_from_the_name(self, cli: CommandLine):

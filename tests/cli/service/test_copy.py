@@ -15,7 +15,7 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import Core
 from recipient_fields.domain import Credential, OrganizationId, RecipientField
-from recipient_fields.entrypoints.cli.service import copy as copy_command
+from recipient_fields.entrypoints.cli.service import storages
 from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.command_line import CommandLine, Script
@@ -70,7 +70,7 @@ def test_a_postgresql_database_without_a_schema_can_be_the_target(
 def test_progress_is_printed_to_standard_error(
     cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copy_command, "_PROGRESS_INTERVAL", 0)
+    monkeypatch.setattr(storages, "_PROGRESS_INTERVAL", 0)
     run = cli("copy", "--to", other)
 
     assert run.messages().splitlines()[:2] == [

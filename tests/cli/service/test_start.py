@@ -11,7 +11,7 @@ import click
 import pytest
 
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.lazy_command import LazyCommand
+from recipient_fields.entrypoints.cli.commands import LazyCommand
 
 from ...docs.reference import commands
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import Session
-from recipient_fields.entrypoints.console.accounts.sessions import describe_user_agent
+from recipient_fields.entrypoints.console.accounts.sign_in import describe_user_agent
 
 from ..browser import Browser
 from ..conftest import EMAIL, Console

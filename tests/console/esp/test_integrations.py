@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId, RecipientField, Role
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     Esp,
     EspField,
     EspRefused,
@@ -98,7 +98,7 @@ def sources() -> dict[Esp, EspFieldSource | Exception]:
 @pytest.fixture
 def console(clock: Clock, sources: dict[Esp, EspFieldSource | Exception]) -> Iterator[Console]:
     def open_source(_organization_id: OrganizationId, esp: Esp) -> EspFieldSource:
-        source = sources.get(esp, NoFieldSource(DIALECTS[esp].title))
+        source = sources.get(esp, NoFieldSource(PROFILES[esp].title))
         if isinstance(source, Exception):
             raise source
         return source

@@ -15,9 +15,9 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
-from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration, SetName
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspField, Integration, SetName
+from recipient_fields.entrypoints.console.fields.codes import example_conditions
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
-from recipient_fields.entrypoints.console.fields.previews import example_conditions
 
 from ..browser import Browser, Response
 from ..conftest import Console
@@ -309,7 +309,7 @@ def test_example_conditions_are_shown_for_the_integrations(console: Console, dan
     )
     assert "does not document whether comparisons of texts are case-sensitive" in page.text
     conditions = page.text[page.text.index("Conditions") :]
-    assert [each.title for each in DIALECTS.values() if each.title in conditions] == ["Mailchimp"]
+    assert [each.title for each in BUILT_IN if each.title in conditions] == ["Mailchimp"]
 
 
 def test_without_integrations_there_are_example_conditions_for_all_esps(
@@ -320,7 +320,7 @@ def test_without_integrations_there_are_example_conditions_for_all_esps(
     page = dana.get(f"{console.fields}/{field.id}")
 
     conditions = page.text[page.text.index("Conditions") :]
-    assert [each.title for each in DIALECTS.values() if each.title not in conditions] == []
+    assert [each.title for each in BUILT_IN if each.title not in conditions] == []
     assert "not vip ESP Code Caveats Salesforce Marketing Cloud" in conditions
     assert (
         "Braze {% assign vip_text = custom_attribute.${vip} | downcase %}"

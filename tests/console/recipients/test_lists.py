@@ -276,7 +276,7 @@ def test_a_file_of_10_mib_is_accepted_and_a_larger_form_gets_a_page(upload: Uplo
 def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     upload: Upload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "recipient_fields.entrypoints.console.recipients.lists"
+    module = "recipient_fields.entrypoints.console.recipients"
     monkeypatch.setattr(f"{module}._MAX_REJECTS_SIZE", 1_000)
     assert "The rejects are too large." in upload("tier\n" + "x\n" * 100, REJECTS).text
     monkeypatch.setattr(f"{module}._MAX_SECONDS", 0.0)

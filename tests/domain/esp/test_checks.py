@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     CodeWarning,
     Esp,
     NoSafeForm,
@@ -155,7 +155,7 @@ def test_a_derived_code_has_no_warnings(esp, data):
 @given(data=st.data())
 def test_a_truncated_code_is_unbalanced(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
-    assume(name not in DIALECTS[esp].reserved)
+    assume(name not in PROFILES[esp].names.reserved)
     codes = derive_codes(esp, name)
     assert UNBALANCED in code_warnings(codes.insertion_code[:-1], None)
 

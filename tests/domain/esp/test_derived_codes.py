@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import DataType, InsertionCode, RecipientFieldsError, ValueExpression
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     Esp,
     NoSafeForm,
     VariableClash,
@@ -323,7 +323,7 @@ def test_a_name_without_a_safe_form_is_rejected(esp, name, rule):
     with pytest.raises(NoSafeForm) as refused:
         derive_codes(esp, name)
     assert violations(refused.value) == [f"name: {rule}"]
-    assert DIALECTS[esp].title in str(refused.value)
+    assert PROFILES[esp].title in str(refused.value)
 
 
 @pytest.mark.parametrize(("esp", "default", "rule"), REFUSED_DEFAULTS)
@@ -331,7 +331,7 @@ def test_a_default_without_a_safe_form_is_rejected(esp, default, rule):
     with pytest.raises(NoSafeForm) as refused:
         derive_codes(esp, TEXT[esp][0], default=default)
     assert violations(refused.value) == [f"default: {rule}"]
-    assert DIALECTS[esp].title in str(refused.value)
+    assert PROFILES[esp].title in str(refused.value)
 
 
 @EVERY_ESP
@@ -416,7 +416,7 @@ def test_a_condition_on_the_expression_evaluates_only_its_field(esp, data):
 def test_ordinary_names_and_defaults_are_never_rejected(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     default = data.draw(st.none() | ORDINARY_DEFAULTS)
-    assume(name not in DIALECTS[esp].reserved)
+    assume(name not in PROFILES[esp].names.reserved)
     codes = derive_codes(esp, name, default=default)
     assert parse_codes(esp, codes) == ParsedCodes(name, default)
 
@@ -425,7 +425,7 @@ def test_ordinary_names_and_defaults_are_never_rejected(esp, data):
 @given(data=st.data())
 def test_the_default_does_not_change_the_expression_or_the_prelude(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
-    assume(name not in DIALECTS[esp].reserved)
+    assume(name not in PROFILES[esp].names.reserved)
     plain = derive_codes(esp, name)
     other = derive_codes(esp, name, default=data.draw(ORDINARY_DEFAULTS))
     assert (plain.value_expression, plain.prelude) == (other.value_expression, other.prelude)

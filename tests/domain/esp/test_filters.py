@@ -16,7 +16,7 @@ from recipient_fields.domain.content import (
     parse_content,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -24,8 +24,7 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
-from recipient_fields.domain.esp.filters import FILTERS, FilterForm, FilterRefusal
-from recipient_fields.domain.esp.sources import Strength
+from recipient_fields.domain.esp.profiles.profile import FilterForm, FilterRefusal, Strength
 
 TYPES = {
     "city": DataType.TEXT,
@@ -146,10 +145,10 @@ def test_a_default_is_written_in_a_block(esp, reference, end, export):
 
 @EVERY_FILTER
 def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, export, refusal):
-    form = FILTERS[esp].forms[name]
+    form = PROFILES[esp].filters.forms[name]
     if isinstance(form, FilterRefusal):
         message = refusal(esp, EXAMPLES[name])
-        assert message.endswith(form.reason.replace("{title}", DIALECTS[esp].title))
+        assert message.endswith(form.reason.replace("{title}", PROFILES[esp].title))
         assert bool(form.source) is (form.strength is not Strength.NONE)
         return
     warnings = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").warnings
@@ -163,7 +162,7 @@ def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, 
 
 @EVERY_FILTER
 def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
-    if isinstance(FILTERS[esp].forms[name], FilterForm):
+    if isinstance(PROFILES[esp].filters.forms[name], FilterForm):
         code = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").content
         warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
         assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []

@@ -19,7 +19,7 @@ from recipient_fields.domain.content import (
     read_content,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    PROFILES,
     Esp,
     ExportOptions,
     FieldCodes,
@@ -249,7 +249,7 @@ def test_no_esp_has_code_of_its_own_in_content_for_all(esp, tag):
     (violation,) = invalid.value.violations
     assert isinstance(violation, RejectedWarning)
     assert (violation.warning, violation.position.column) == (MISTAKE, 7)
-    assert DIALECTS[esp].title in violation.reason
+    assert PROFILES[esp].title in violation.reason
 
 
 def test_text_that_may_be_code_of_an_esp_is_a_caveat_in_content_for_all():

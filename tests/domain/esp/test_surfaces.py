@@ -8,9 +8,15 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, ExportedContent, ExportOptions, FieldCodes
+from recipient_fields.domain.esp import (
+    PROFILES,
+    Escaping,
+    Esp,
+    ExportedContent,
+    ExportOptions,
+    FieldCodes,
+)
 from recipient_fields.domain.esp import export_content as export
-from recipient_fields.domain.esp.surfaces import SURFACE_RULES, Escaping
 
 HTML = WarningCode.HTML_IN_VALUES
 
@@ -97,7 +103,7 @@ def test_numbers_need_no_escaping(exported) -> None:
 def test_html_that_can_spoil_an_email_is_one_caveat(esp, exported) -> None:
     content = exported(esp, "<p>{{recipient.name}}{{recipient.name}}</p>")
     warnings = [each for each in content.warnings if each.code is HTML]
-    rules = SURFACE_RULES[esp]
+    rules = PROFILES[esp].surfaces
     is_safe = rules.html is Escaping.ESCAPED or esp is Esp.BRAZE
     assert [len(each.places) for each in warnings] == ([] if is_safe else [1])
 

@@ -29,7 +29,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.esp import (
-    DIALECTS,
+    BUILT_IN,
     Esp,
     EspField,
     IntegrationDraft,
@@ -884,4 +884,4 @@ def test_a_plan_contains_every_reported_field_exactly_once(account_and_history):
 
 
 def test_the_dialects_that_list_only_fields_in_use_are_the_documented_ones():
-    assert {esp for esp, dialect in DIALECTS.items() if dialect.lists_fields_in_use_only} == SAMPLED
+    assert {each.esp for each in BUILT_IN if each.names.lists_fields_in_use_only} == SAMPLED

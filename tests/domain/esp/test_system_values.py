@@ -26,6 +26,7 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -34,8 +35,7 @@ from recipient_fields.domain.esp import (
     SetName,
     export_content,
 )
-from recipient_fields.domain.esp.sources import Strength
-from recipient_fields.domain.esp.system_codes import find_system_code
+from recipient_fields.domain.esp.profiles.profile import Strength
 
 from ...support.growth import assert_grows_linearly
 
@@ -72,7 +72,7 @@ def codes(exported: ExportedContent) -> list[WarningCode]:
 
 @EVERY_CODE
 def test_a_value_has_the_code_of_the_esp_or_is_refused_with_what_to_do(esp, value):
-    code = find_system_code(esp, value)
+    code = PROFILES[esp].find_system_code(value)
     if isinstance(code, str):
         assert refusals(esp, f"a {value}") == [f"Line 1, column 3: {code}"]
         assert "Write" in code or "Remove" in code
@@ -88,7 +88,7 @@ def test_a_value_has_the_code_of_the_esp_or_is_refused_with_what_to_do(esp, valu
 
 @EVERY_CODE
 def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
-    code = find_system_code(esp, value)
+    code = PROFILES[esp].find_system_code(value)
     if isinstance(code, str):
         return
     kinds = {each.code.kind for each in export(esp, code.code).warnings}

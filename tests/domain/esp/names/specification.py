@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from recipient_fields.domain.esp import DIALECTS, Esp, NoSafeForm, derive_codes
+from recipient_fields.domain.esp import PROFILES, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
-from recipient_fields.domain.esp.names.conventions import CONVENTIONS
 from recipient_fields.domain.esp.recognition.codes import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 
@@ -33,7 +32,7 @@ def name(field):
 
 
 def in_standard_form(esp, field):
-    if not DIALECTS[esp].standard:
+    if not PROFILES[esp].names.standard_forms:
         return False
     try:
         derived = derive_codes(esp, name(field), standard=True)
@@ -43,7 +42,10 @@ def in_standard_form(esp, field):
 
 
 def in_table(esp, esp_name):
-    return bool(DIALECTS[esp].standard) and esp_name in CONVENTIONS[esp].standard_fields.values()
+    return (
+        bool(PROFILES[esp].names.standard_forms)
+        and esp_name in PROFILES[esp].names.standard_fields.values()
+    )
 
 
 def with_name(integration, fields, esp_name):
@@ -130,7 +132,7 @@ def rule_2(integration, fields, key, field):
     wanted = [
         name(field),
         key,
-        CONVENTIONS[integration.esp].standard_fields.get(key),
+        PROFILES[integration.esp].names.standard_fields.get(key),
         convention(integration.esp, key),
     ]
     for each in wanted:
@@ -151,8 +153,8 @@ def state(integration, fields, esp_name, standard, counterpart):
         return "found"
     if integration.last_synced_at is None or integration.esp in {Esp.KLAVIYO, Esp.CUSTOMER_IO}:
         return "unknown"
-    is_of_table = standard or not DIALECTS[integration.esp].standard
-    if esp_name in CONVENTIONS[integration.esp].unlisted and is_of_table:
+    is_of_table = standard or not PROFILES[integration.esp].names.standard_forms
+    if esp_name in PROFILES[integration.esp].names.unlisted and is_of_table:
         return "unknown"
     return "missing"
 
@@ -167,7 +169,7 @@ def has_form(esp, esp_name, standard):
 
 def rule_3(esp, integration, fields, key, field):
     taken = set() if integration is None else names_set_for_others(integration, fields, field)
-    for each in (CONVENTIONS[esp].standard_fields.get(key), convention(esp, key)):
+    for each in (PROFILES[esp].names.standard_fields.get(key), convention(esp, key)):
         if each is not None:
             standard = in_table(esp, each)
             if (each, standard) not in taken and has_form(esp, each, standard):

@@ -7,30 +7,23 @@ from itertools import islice
 import pytest
 
 from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
-from recipient_fields.domain.esp import DIALECTS, Esp, derive_codes
-from recipient_fields.domain.esp.names.conventions import (
-    CONVENTIONS,
-    has_safe_form,
-    possible_names,
-)
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp, derive_codes
+from recipient_fields.domain.esp.derived_codes import has_safe_form
+from recipient_fields.domain.esp.names.proposals import possible_names
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 
-def test_every_esp_has_a_convention():
-    assert list(CONVENTIONS) == list(Esp)
-
-
 @EVERY_ESP
 def test_every_standard_field_has_a_code(esp):
-    for key, name in CONVENTIONS[esp].standard_fields.items():
+    for key, name in PROFILES[esp].names.standard_fields.items():
         assert FieldKey(key) == key
         assert derive_codes(esp, name, standard=True).insertion_code
 
 
 @EVERY_ESP
 def test_only_standard_fields_are_unlisted(esp):
-    convention = CONVENTIONS[esp]
+    convention = PROFILES[esp].names
     assert convention.unlisted <= set(convention.standard_fields.values())
 
 
@@ -49,12 +42,12 @@ def test_only_standard_fields_are_unlisted(esp):
     ],
 )
 def test_a_standard_field_has_the_code_of_the_sources(esp, key, code):
-    name = CONVENTIONS[esp].standard_fields[key]
+    name = PROFILES[esp].names.standard_fields[key]
     assert derive_codes(esp, name, standard=True).insertion_code == code
 
 
 def test_only_three_esps_use_capital_letters():
-    names = {esp: CONVENTIONS[esp].derive_name("loyalty_tier") for esp in Esp}
+    names = {esp: PROFILES[esp].names.derive("loyalty_tier") for esp in Esp}
     capitals = [esp for esp, name in names.items() if name == "LOYALTY_TIER"]
     assert capitals == [Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN]
     assert set(names.values()) == {"LOYALTY_TIER", "loyalty_tier"}
@@ -62,9 +55,9 @@ def test_only_three_esps_use_capital_letters():
 
 @EVERY_ESP
 def test_the_maximum_length_is_that_of_the_dialect(esp):
-    convention = CONVENTIONS[esp]
+    convention = PROFILES[esp].names
     length = convention.max_length or MAX_KEY_LENGTH
-    name = convention.derive_name("k" * length)
+    name = convention.derive("k" * length)
     assert has_safe_form(esp, name)
     if convention.max_length is not None:
         assert not has_safe_form(esp, name + name[0])
@@ -87,7 +80,7 @@ def test_possible_names_have_a_safe_form(esp, key, names):
 
 @EVERY_ESP
 def test_there_is_a_possible_name_for_every_key(esp):
-    words = {word for dialect in DIALECTS.values() for word in dialect.reserved}
+    words = {word for profile in BUILT_IN for word in profile.names.reserved}
     keys = {word.lower() for word in words} - RESERVED_KEYS | {"f_1", "k" * MAX_KEY_LENGTH}
     for key in keys:
         assert has_safe_form(esp, next(possible_names(esp, key)))

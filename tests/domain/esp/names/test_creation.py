@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.esp.names.creation import explain_creation
+from recipient_fields.domain.esp import PROFILES, Esp
 
 
 def test_each_esp_has_an_instruction_with_the_name() -> None:
     for esp in Esp:
-        assert "TIER" in explain_creation(esp, "TIER")
-        assert "NAME" not in explain_creation(esp, "TIER")
+        assert "TIER" in PROFILES[esp].names.creation.explain("TIER")
+        assert "NAME" not in PROFILES[esp].names.creation.explain("TIER")
 
 
 def test_an_instruction_says_if_no_page_of_the_vendor_confirms_it() -> None:
-    assert explain_creation(Esp.HUBSPOT, "tier").endswith("/crm/v3/properties/contacts.")
-    assert explain_creation(Esp.BREVO, "tier").endswith("A third party describes this request.")
-    assert explain_creation(Esp.KLAVIYO, "tier").endswith("try it in your account first.")
+    assert (
+        PROFILES[Esp.HUBSPOT]
+        .names.creation.explain("tier")
+        .endswith("/crm/v3/properties/contacts.")
+    )
+    assert (
+        PROFILES[Esp.BREVO]
+        .names.creation.explain("tier")
+        .endswith("A third party describes this request.")
+    )
+    assert (
+        PROFILES[Esp.KLAVIYO]
+        .names.creation.explain("tier")
+        .endswith("try it in your account first.")
+    )

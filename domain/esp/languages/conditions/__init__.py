@@ -1,0 +1,1 @@
+"""How languages write conditions: tests, and the strategies that join them."""

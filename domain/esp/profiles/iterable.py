@@ -1,0 +1,256 @@
+"""Iterable: Handlebars, with `[[…]]` for data feeds. Events can have values of any name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from attrs import evolve
+
+from ...conditions import Operator
+from ...content import FilterName, WarningCode
+from ...content.system_values import SystemValue
+from ...fields.values import DataType
+from ..esps import Esp
+from ..languages.conditions.code_parts import Caveat, Feature, Reading
+from ..languages.conditions.formulas import Atom
+from ..languages.handlebars import HandlebarsWords, read_handlebars
+from . import handlebars, shared
+from .profile import (
+    Creation,
+    Engine,
+    Escaping,
+    Evidence,
+    FilterForm,
+    FilterLanguage,
+    Form,
+    Insertion,
+    LinkRule,
+    Names,
+    Profile,
+    Quoting,
+    Strength,
+    SurfaceRules,
+    Syntax,
+    SystemCode,
+    Templates,
+    ValueForm,
+    Vocabulary,
+    words,
+)
+
+_PART = r"""[^.\[\]'"\s](?:[^.\[\]'"]*[^.\[\]'"\s])?"""
+"""A part of a path in Iterable, without white space at the ends."""
+
+
+def _date(form: str) -> Reading:
+    """Return the reading in digits: Iterable orders no dates, but texts of digits."""
+    return Reading(f'(dateFormat {{operand}} format="{form}" tz="UTC")', date='"{digits}"')
+
+
+_DATES = Caveat(
+    WarningCode.SECONDARY_SOURCES, "Only secondary sources establish how {title} compares dates."
+)
+
+_BOOLEANS = Caveat(
+    WarningCode.SECONDARY_SOURCES,
+    "Only secondary sources establish how {title} distinguishes false from a missing value.",
+)
+
+_HELPERS = f"{shared.GUIDES}; Handlebars.java, StringHelpers"
+
+
+def _filter(code: str, *differences: str) -> FilterForm:
+    return FilterForm(
+        code=code, source=_HELPERS, strength=Strength.SECONDARY, differences=differences
+    )
+
+
+_PARAMETERS = "support.iterable.com/hc/en-us/articles/206514205-Universal-Merge-Parameters"
+
+_GUIDE = f"{shared.SKILLS}/iterable-handlebars/references"
+
+
+PROFILE = Profile(
+    esp=Esp.ITERABLE,
+    title="Iterable",
+    read=partial(read_handlebars, words=HandlebarsWords(has_feeds=True)),
+    engines={Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."},
+    names=Names(
+        source=f"{shared.SKILLS}/iterable-handlebars/references/helpers.md",
+        strength=Strength.SECONDARY,
+        rule="Iterable reads periods, square brackets and quotes in such a name as code.",
+        forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
+        reserved=frozenset(
+            f"{handlebars.RESERVED} abbreviate and assign base64 block breaklines capitalize"
+            " capitalizeFirst catalog center cut dateFormat dateMath defaultIfEmpty embedded eq"
+            " groupBy gt gte hexEncode hmacSHA1 hmacSHA256 i18n i18nJs ifContains ifContainsStr"
+            " ifEq ifGt ifGte ifLt ifLte ifMatchesRegexStr ifModEq join ljust lower lt lte math"
+            " maxInList md5 minInList neq not now numberFormat or partial precompile profile"
+            " replace rjust sendSkip sha1 sha256 size slugify snippet sortBy stringFormat"
+            " stripTags substring timestamp toJson toUrlEncodedJson upper urlEncode wordWrap"
+            " yesno".split()
+        ),
+        # No source establishes the name of a standard field, so all are derived from keys.
+        creation=Creation(
+            "Set the field NAME of a user, which creates it: POST /api/users/update.",
+            Evidence.UNCONFIRMED,
+        ),
+    ),
+    insertion=Insertion(
+        source="support.iterable.com/hc/articles/115003884806",
+        strength=Strength.VENDOR,
+        code="{{EXPRESSION}}",
+        with_default='{{defaultIfEmpty EXPRESSION "DEFAULT"}}',
+        delimiters=shared.BRACES,
+        quoting=Quoting.OTHER,
+        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
+    ),
+    conditions=evolve(
+        handlebars.CONDITIONS,
+        equal=Atom("ifEq {operand} {value}"),
+        order={
+            Operator.LESS: Atom("ifLt {operand} {value}"),
+            Operator.AT_MOST: Atom("ifLte {operand} {value}"),
+            Operator.GREATER: Atom("ifGt {operand} {value}"),
+            Operator.AT_LEAST: Atom("ifGte {operand} {value}"),
+        },
+        contains=Atom("ifContainsStr {operand} {value}"),
+        guards_contains=True,
+        false=Atom('or (eq {operand} false) (eq {operand} "false")'),
+        readings={
+            DataType.DATE: _date("yyyyMMdd"),
+            DataType.DATETIME: _date("yyyyMMddHHmmss"),
+        },
+        refused={},
+        caveats={
+            Feature.TRUE: (handlebars.BOOLEANS,),
+            Feature.FALSE: (_BOOLEANS,),
+            Feature.BOOLEAN_SET: (_BOOLEANS,),
+            Feature.DATE_COMPARISON: (_DATES,),
+            Feature.INSTANT_COMPARISON: (_DATES, handlebars.WHOLE_SECONDS),
+            Feature.ORDER: (
+                Caveat(
+                    WarningCode.NUMBER_AS_TEXT,
+                    "{title} requires values of one type to order them: a number that is stored as"
+                    " text can stop the message. "
+                    f"{Engine.HANDLEBARS.value} reads it as a number.",
+                ),
+            ),
+        },
+        zero_caveat=Caveat(
+            WarningCode.UNKNOWN_ZERO,
+            '{title} does not document whether the number 0 equals the text "0", with which the'
+            " code compares it.",
+        ),
+        numeric_text_caveat=Caveat(
+            WarningCode.NUMERIC_TEXT,
+            "{title} compares texts that are numbers by value: 1.0 equals 1.",
+        ),
+    ),
+    filters=FilterLanguage(
+        output="{{VALUE}}",
+        forms={
+            FilterName.UPPER: _filter("(upper VALUE)"),
+            FilterName.LOWER: _filter("(lower VALUE)"),
+            FilterName.TITLE: _filter("(capitalize (lower VALUE))", shared.AFTER_WHITE_SPACE),
+            FilterName.TRUNCATE: evolve(
+                _filter(
+                    "(abbreviate VALUE ARGUMENT)",
+                    "{title} ends a text that it cuts with three periods instead of …: Züric…"
+                    " becomes Zür..., and it counts characters such as 🚀 as two.",
+                ),
+                least=4,
+            ),
+            FilterName.URL: evolve(
+                _filter(
+                    "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}",
+                    "{title} writes a blank as +, which is a blank in the query of a link only,"
+                    " encodes ~, and does not encode *, as in a *~.",
+                ),
+                is_output=True,
+            ),
+            FilterName.NUMBER: _filter(
+                "(numberFormat VALUE minimumFractionDigits=ARGUMENT maximumFractionDigits=ARGUMENT"
+                ' groupingUsed=false roundingMode="half_up")',
+                "{title} shows nothing for a number that is stored as text, rounds some halves"
+                " down, as in 1.005, and can show a negative zero: -0.00.",
+            ),
+            FilterName.DATE: _filter('(dateFormat VALUE format="ARGUMENT" tz="UTC")'),
+        },
+        dates=shared.JAVA_DATES,
+    ),
+    surfaces=SurfaceRules(
+        html=Escaping.ESCAPED,
+        text=Escaping.ESCAPED,
+        subject=Escaping.ESCAPED,
+        source=shared.THIRD_PARTY.format("Handlebars"),
+        forms={
+            ValueForm.RAW: Templates(
+                "{{{EXPRESSION}}}", '{{{defaultIfEmpty EXPRESSION "DEFAULT"}}}'
+            ),
+        },
+        unescaped_default=handlebars.BLOCK_WITH_DEFAULT,
+    ),
+    system_codes={
+        SystemValue.UNSUBSCRIBE: SystemCode(
+            code="{{unsubscribeUrl}}",
+            source=_PARAMETERS,
+            strength=Strength.VENDOR,
+            also=("unsubscribeMessageTypeUrl",),
+        ),
+        SystemValue.PREFERENCES: SystemCode(
+            code="{{hostedUnsubscribeUrl}}", source=_PARAMETERS, strength=Strength.VENDOR
+        ),
+        SystemValue.VIEW_IN_BROWSER: SystemCode(
+            code="{{viewInBrowserUrl}}", source=f"{_GUIDE}/data-sources.md"
+        ),
+        SystemValue.SENDER_NAME: SystemCode(
+            code="{{companyName}}",
+            source="support.iterable.com/hc/en-us/articles/206382645-Project-Settings",
+            strength=Strength.VENDOR,
+            also=("brandName",),
+        ),
+        SystemValue.SENDER_ADDRESS: SystemCode(
+            code="{{physicalAddress}}", source=f"{_GUIDE}/data-sources.md"
+        ),
+        SystemValue.YEAR: SystemCode(code='{{now format="yyyy"}}', source=f"{_GUIDE}/helpers.md"),
+    },
+    link_rule=LinkRule(
+        "Iterable requires a link to unsubscribe in a marketing email, unless the project adds it.",
+        _PARAMETERS,
+        Strength.VENDOR,
+    ),
+    vocabulary=Vocabulary(
+        syntax=Syntax.HANDLEBARS,
+        any_name=True,
+        has_field_paths=True,
+        fields=words("profile"),
+        events=words("dataFields shoppingCartItems updatedShoppingCartItems"),
+        nested=words("liveData rssFeed"),
+        system=words(
+            "brandName campaignId campaignName campaignSeason channelId clientTemplateId"
+            " companyName hostedUnsubscribeUrl messageTypeId messagingInitiative physicalAddress"
+            " recurringCampaignId sendListIds sentAt smsDisclaimerLink templateId templateName"
+            " unsubscribeByPhoneUrl unsubscribeMessageTypeUrl unsubscribeUrl viewInBrowserUrl"
+            " workflowId"
+        ),
+        common=words(
+            "brandName campaignId campaignName campaignSeason channelId companyName messageTypeId"
+            " messagingInitiative physicalAddress profile recurringCampaignId sendListIds sentAt"
+            " shoppingCartItems templateId templateName workflowId"
+        ),
+        local=handlebars.LOCAL | words("now timestamp"),
+        tags=handlebars.HELPERS
+        | words(
+            "abbreviate assign base64 breaklines capitalize capitalizeFirst catalog"
+            " catalogCollection catalogKeys center cut dateFormat dateMath defaultIfEmpty eq gt gte"
+            " hexEncode hmacSHA1 hmacSHA256 ifContains ifContainsStr ifEq ifGt ifGte ifLt ifLte"
+            " ifMatchesRegexStr ifModEq join ljust lookup lower lt lte math maxInList md5 metadata"
+            " minInList neq not now numberFormat replace rjust sendSkip sha1 sha256 slugify snippet"
+            " sortBy groupBy stringFormat stripTags substring timestamp toJson toUrlEncodedJson"
+            " upper urlEncode wordWrap yesno"
+        ),
+    ),
+    tags=handlebars.DELIMITERS,
+    adjacent_text=handlebars.ADJACENT_TEXT,
+)

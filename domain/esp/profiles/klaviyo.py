@@ -1,0 +1,208 @@
+"""Klaviyo: Django's language with tags and filters of its own."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from ...content import FilterName, WarningCode
+from ...content.system_values import SystemValue
+from ...fields.values import DataType
+from ..esps import Esp
+from ..languages.conditions.code_parts import Caveat, Feature, Reading
+from ..languages.django import BLANK_AFTER_COLON, read_django
+from . import django, shared
+from .profile import (
+    Creation,
+    Engine,
+    Escaping,
+    Evidence,
+    FilterForm,
+    FilterLanguage,
+    Form,
+    Insertion,
+    LinkRule,
+    Names,
+    Profile,
+    Quoting,
+    Strength,
+    SurfaceRules,
+    Syntax,
+    SystemCode,
+    Templates,
+    ValueForm,
+    Vocabulary,
+    words,
+)
+
+_FILTERS = "https://developers.klaviyo.com/en/docs/glossary_of_variable_filters"
+
+_TAGS = f"{shared.SKILLS}/klaviyo-django/references/syntax.md"
+
+_DATA = f"{shared.SKILLS}/klaviyo-django/references/data-sources.md"
+
+
+PROFILE = Profile(
+    esp=Esp.KLAVIYO,
+    title="Klaviyo",
+    read=read_django,
+    unestablished=frozenset({BLANK_AFTER_COLON}),
+    engines={Engine.DJANGO: "Klaviyo documents the template language of Django."},
+    names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
+        rule="A Klaviyo property is one line of text.",
+        forms=(Form(r".+", "person|lookup:'NAME'"),),
+        standard_rule=(
+            "Klaviyo's standard fields are first_name, last_name, full_name, email, phone_number,"
+            " organization, City and Country."
+        ),
+        standard_forms=(
+            Form(r"first_name|last_name|full_name|email", "NAME"),
+            Form(r"phone_number|organization|City|Country", "person.NAME"),
+        ),
+        # Secondary sources establish these names.
+        standard_fields={
+            "first_name": "first_name",
+            "last_name": "last_name",
+            "email": "email",
+            "phone": "phone_number",
+            "city": "City",
+            "country": "Country",
+            "company": "organization",
+        },
+        lists_fields_in_use_only=True,
+        creation=Creation(
+            "Set the property NAME of a profile, which creates it: POST /api/profile-import.",
+            Evidence.UNCONFIRMED,
+        ),
+    ),
+    insertion=Insertion(
+        source="developers.klaviyo.com/en/docs/use-conditionals-in-messages",
+        strength=Strength.VENDOR,
+        code="{{ EXPRESSION }}",
+        guarded="{{ EXPRESSION|default_if_none:'' }}",
+        with_default="{{ EXPRESSION|default:'DEFAULT' }}",
+        delimiters=shared.BRACES,
+        quoting=Quoting.OTHER,
+        shown_forms=django.SHOWN_FORMS,
+        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+    ),
+    conditions=evolve(
+        django.CONDITIONS,
+        readings={
+            **django.LOWER_CASE,
+            DataType.DATE: Reading("{operand}|format_date_string|date:'Ymd'", date='"{digits}"'),
+        },
+        refused={Feature.INSTANT_COMPARISON: shared.NO_INSTANTS},
+        caveats={
+            **django.CONDITIONS.caveats,
+            Feature.DATE_COMPARISON: (
+                Caveat(
+                    WarningCode.SECONDARY_SOURCES,
+                    "Only secondary sources establish how {title} reads dates, and none the time"
+                    " zone: midnight in UTC can be the day before.",
+                ),
+            ),
+        },
+    ),
+    filters=FilterLanguage(
+        value="VALUE|default_if_none:''",
+        forms={
+            FilterName.UPPER: FilterForm(code="VALUE|upper", source=_FILTERS),
+            FilterName.LOWER: FilterForm(code="VALUE|lower", source=_FILTERS),
+            FilterName.TITLE: FilterForm(
+                code="VALUE|title", source=_FILTERS, strength=Strength.VENDOR
+            ),
+            FilterName.TRUNCATE: FilterForm(
+                code="VALUE|truncatechars:ARGUMENT",
+                source=_FILTERS,
+                differences=(django.ACCENTS,),
+            ),
+            FilterName.URL: FilterForm(code="VALUE|urlencode:''", source=_FILTERS),
+            FilterName.NUMBER: FilterForm(code="VALUE|floatformat:ARGUMENT", source=_FILTERS),
+            FilterName.DATE: FilterForm(
+                code="VALUE|format_date_string|date:'ARGUMENT'",
+                needs_value=True,
+                source=(
+                    "https://help.klaviyo.com/hc/en-us/articles/115005257788, restated in"
+                    f" {shared.GUIDES}"
+                ),
+                strength=Strength.SECONDARY,
+                difference_of_instants=shared.INSTANTS,
+            ),
+        },
+        dates=django.DATES,
+    ),
+    surfaces=SurfaceRules(
+        html=Escaping.ESCAPED,
+        source=shared.THIRD_PARTY.format("Klaviyo"),
+        # `safe` is right whether or not the surface escapes.
+        forms={
+            ValueForm.RAW: Templates(
+                "{{ EXPRESSION|default_if_none:''|safe }}",
+                "{{ EXPRESSION|default:'DEFAULT'|safe }}",
+            ),
+        },
+    ),
+    system_codes={
+        SystemValue.UNSUBSCRIBE: SystemCode(
+            code="{% unsubscribe_link %}",
+            source="help.klaviyo.com/hc/en-us/articles/115005078267",
+            strength=Strength.VENDOR,
+            also=("unsubscribe",),
+        ),
+        SystemValue.PREFERENCES: SystemCode(
+            code="{% manage_preferences_link %}", source=_TAGS, also=("manage_preferences",)
+        ),
+        SystemValue.VIEW_IN_BROWSER: SystemCode(
+            code="{% web_view_link %}", source=_TAGS, also=("web_view",)
+        ),
+        SystemValue.SENDER_NAME: SystemCode(code="{{ organization.name }}", source=_DATA),
+        SystemValue.SENDER_ADDRESS: SystemCode(
+            code="{{ organization.full_address }}", source=_DATA
+        ),
+        SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS),
+    },
+    link_rule=LinkRule(
+        "Klaviyo adds a link to unsubscribe to an email without one.",
+        "help.klaviyo.com/hc/en-us/articles/115006054267",
+        Strength.VENDOR,
+    ),
+    vocabulary=Vocabulary(
+        syntax=Syntax.DJANGO,
+        fields=words("person"),
+        bare_fields=words("email first_name full_name last_name phone_number"),
+        events=words("event"),
+        nested=words("catalog_id catalog_item feeds object object_filter"),
+        system=words("organization.*"),
+        common=words("email first_name full_name last_name object phone_number"),
+        local=django.LOCAL,
+        tags_with_text=words("manage_preferences unsubscribe web_view"),
+        system_tags=words(
+            "current_day current_month current_month_name current_weekday current_year"
+            " manage_preferences manage_preferences_link render_variable unsubscribe"
+            " unsubscribe_link update_property_link web_view web_view_link"
+        ),
+        tags=django.TAGS
+        | words(
+            "barcode catalog coupon_code currency_format customobject customobjects endcatalog"
+            " endcustomobject endcustomobjects has_category media object object_filter today"
+        ),
+        filters=django.FILTERS
+        | words(
+            "abs append at_least at_most base64_decode base64_encode base64_url_safe_decode"
+            " base64_url_safe_encode capitalize ceil compact concat count datetime_from_string"
+            " days_later dictfilter divide divided_by downcase escape_once find_replace floatadd"
+            " floatsub floor format_date_string gt gte httpize httpsize list_to_string list_where"
+            " lookup lstrip lt lte map md5_hash minus missing_image missing_product_image modulo"
+            " multiply newline_to_br percentize plus prepend remainder remove remove_first"
+            " remove_last replace replace_first replace_last resplit reverse round round_down"
+            " round_up rstrip sha_1 sha_256 size sort sort_natural split strip strip_html"
+            " strip_newlines sum_list times trim_slash truncate uniq upcase urldecode urldecodeplus"
+            " urlencodeplus weeks_since"
+        ),
+    ),
+    tags=django.DELIMITERS,
+    adjacent_text=django.ADJACENT_TEXT,
+    api_hosts=r"a\.klaviyo\.com",
+)

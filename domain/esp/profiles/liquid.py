@@ -1,0 +1,103 @@
+"""What the profiles of ESPs with Liquid share."""
+
+from __future__ import annotations
+
+import re
+
+from ...content import FilterName
+from ...fields.values import DataType
+from ..languages.conditions.code_parts import ConditionLanguage, Missing, Reading
+from ..languages.conditions.flags import write_with_flags
+from ..languages.conditions.formulas import Atom
+from . import shared
+from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, words
+
+TAGS = words(
+    "assign break capture case comment continue cycle decrement echo else elsif endcapture endcase"
+    " endcomment endfor endif endraw endtablerow endunless for if ifchanged endifchanged increment"
+    " liquid raw render include tablerow unless when #"
+)
+
+FILTERS = words(
+    "abs append at_least at_most base64_decode base64_encode base64_url_safe_decode"
+    " base64_url_safe_encode capitalize ceil compact concat date default divided_by downcase escape"
+    " escape_once find find_index first floor has join last lstrip map minus modulo newline_to_br"
+    " plus prepend reject remove remove_first remove_last replace replace_first replace_last"
+    " reverse round rstrip size slice sort sort_natural split strip strip_html strip_newlines sum"
+    " times truncate truncatewords uniq upcase url_decode url_encode where"
+)
+
+LOCAL = words(
+    "and blank by contains cols empty false forloop in limit nil not null offset or range reversed"
+    " tablerowloop true with"
+)
+
+SHOWN_FORMS = {
+    DataType.NUMBER: (
+        f"{Engine.RUBY_LIQUID.value} shows a number that is stored as a decimal with its zero: 3.0."
+    ),
+}
+
+_IS_SET = (
+    Atom("{operand} != nil", "{operand} == nil"),
+    Atom('{operand} != ""', '{operand} == ""'),
+)
+
+CONDITIONS = ConditionLanguage(
+    write=write_with_flags,
+    keeps_white_space="{{ nil }}",
+    is_set=_IS_SET,
+    number_is_set=_IS_SET,
+    missing_number=Missing.IS_ZERO,
+    readings={
+        DataType.NUMBER: Reading("{operand} | plus: 0", "{key}_number"),
+        DataType.BOOLEAN: Reading("{operand} | downcase", "{key}_text"),
+        DataType.DATE: Reading('{operand} | date: "%Y%m%d" | plus: 0', "{key}_day"),
+        DataType.DATETIME: Reading('{operand} | date: "%s%L" | plus: 0', "{key}_milliseconds"),
+    },
+    booleans=shared.TEXT_BOOLEANS,
+    true=shared.IS_TRUE_TEXT,
+    order=shared.ORDER_WITH_OPPOSITES,
+    contains=Atom("{operand} contains {value}"),
+)
+
+DATES = shared.date_formats(
+    *("%-d %B %Y", "%-d %b %Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%Y", "%B", "%A")
+)
+
+
+def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
+    """Return the codes of filters for an ESP whose vendor documents Liquid."""
+    source = f"Shopify's Liquid, which {vendor} documents"
+    return {
+        FilterName.UPPER: FilterForm(code="VALUE | upcase", source=source),
+        FilterName.LOWER: FilterForm(
+            code="VALUE | downcase",
+            source=source,
+            differences=("Ruby's Liquid writes Σ at the end of a word as in its middle: ΟΔΟΣ.",),
+        ),
+        FilterName.TRUNCATE: FilterForm(code='VALUE | truncate: ARGUMENT, "…"', source=source),
+        FilterName.URL: FilterForm(
+            code='VALUE | url_encode | replace: "+", "%20"',
+            source=source,
+            differences=("LiquidJS does not encode !'()*, as in o'neil (work).",),
+        ),
+        FilterName.NUMBER: FilterForm(
+            code=(
+                '{% assign number_parts = VALUE | round: ARGUMENT | plus: 0 | split: "." %}'
+                '{{ number_parts[0] }}.{{ number_parts[1] | append: "ZEROS" | slice: 0, ARGUMENT }}'
+            ),
+            code_for_zero="{{ VALUE | round }}",
+            is_output=True,
+            needs_value=True,
+            source=source,
+        ),
+        FilterName.DATE: FilterForm(
+            code='VALUE | date: "ARGUMENT"', source=source, difference_of_instants=shared.INSTANTS
+        ),
+    }
+
+
+DELIMITERS = (shared.unread("raw"), shared.unread("comment"), *shared.BRACED)
+
+ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{% if true %}{% endif %}")

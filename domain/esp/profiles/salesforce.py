@@ -1,0 +1,241 @@
+"""Salesforce Marketing Cloud: AMPscript and personalization strings."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import evolve
+
+from ...content import DateStyle, FilterName, Surface, WarningCode
+from ...content.system_values import SystemValue
+from ...fields.values import DataType
+from ..esps import Esp
+from ..languages.ampscript import read_ampscript
+from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Reading
+from ..languages.conditions.formulas import Atom
+from ..languages.conditions.inline import write_inline
+from . import shared
+from .profile import (
+    AdjacentText,
+    Creation,
+    Delimiters,
+    Escaping,
+    Evidence,
+    FilterForm,
+    FilterLanguage,
+    Form,
+    Insertion,
+    MissingValue,
+    Names,
+    Profile,
+    Quoting,
+    Strength,
+    SurfaceRules,
+    Syntax,
+    SystemCode,
+    Templates,
+    ValueForm,
+    Vocabulary,
+    words,
+)
+
+_NO_CASE = Caveat(
+    WarningCode.CASE_INSENSITIVE, "{title} compares and searches texts without regard to case."
+)
+
+# In https://github.com/SalesforceLabs/ampscript-core, NOT negates all that follows it.
+_NOT_EMPTY = (Atom("(NOT EMPTY({operand}))", "EMPTY({operand})"),)
+
+_PAGES = "https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript"
+
+_ENGINE = "https://github.com/SalesforceLabs/ampscript-core"
+
+
+def _filter(code: str, *differences: str) -> FilterForm:
+    return FilterForm(
+        code=code,
+        needs_value=True,
+        source=_PAGES,
+        strength=Strength.VENDOR,
+        differences=differences,
+    )
+
+
+_DATA = f"{shared.SKILLS}/sfmc-ampscript/references/data-sources.md"
+
+
+PROFILE = Profile(
+    esp=Esp.SALESFORCE,
+    title="Salesforce Marketing Cloud",
+    read=read_ampscript,
+    names=Names(
+        source="help.salesforce.com/apex/HTViewHelpDoc?id=mktg.mc_es_subscriber_attribute_properties.htm",
+        strength=Strength.VENDOR,
+        rule="A Salesforce Marketing Cloud attribute begins with a letter.",
+        forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
+        # Secondary sources establish this name.
+        standard_fields={"email": "emailaddr"},
+        unlisted=frozenset({"emailaddr"}),
+        creation=Creation(
+            "Add the field NAME to the data extension of the email.", Evidence.UNCONFIRMED
+        ),
+    ),
+    insertion=Insertion(
+        source=(
+            "developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide/mc-ampscript-guide-language-basics-variables.md"
+        ),
+        strength=Strength.VENDOR,
+        code="%%=v(EXPRESSION)=%%",
+        with_default='%%=IIf(Empty(EXPRESSION), "DEFAULT", EXPRESSION)=%%',
+        prelude='%%[ SET EXPRESSION = AttributeValue("NAME") ]%%',
+        delimiters=("%%",),
+        quoting=Quoting.DOUBLED,
+        missing_value=MissingValue(
+            r"%%\s*+\[?[A-Za-z_][^%=\[\]]*+(?:\]\s*+)?%%|\bv\(\s*+[A-Za-z\[][^(]*\)",
+            "Salesforce Marketing Cloud stops the send if it lacks the attribute. Read it with"
+            ' AttributeValue("NAME").',
+        ),
+    ),
+    conditions=ConditionLanguage(
+        write=write_inline,
+        tag=("%%[ ", " ]%%"),
+        begin="IF {test} THEN",
+        otherwise="ELSE",
+        end="ENDIF",
+        # An odd number of %% anywhere, or another number of percent signs at an end
+        inseparable=(
+            r"(?s)\A(?!(?:(?!%%).)*(?:%%(?:(?!%%).)*%%(?:(?!%%).)*)*\Z)"
+            r"|\A(?:%(?!%)|%%%)|(?:(?<!%)%|%%%)\Z"
+        ),
+        joiners=(" AND ", " OR "),
+        is_set=_NOT_EMPTY,
+        number_is_set=_NOT_EMPTY,
+        true=Atom("{operand} == true", "{operand} != true"),
+        # The text "0" equals each text that is no number, and "1" equals "1.0".
+        equal_texts=Atom(
+            'CONCAT("=", {operand}) == CONCAT("=", {value})',
+            'CONCAT("=", {operand}) != CONCAT("=", {value})',
+        ),
+        guards_equality=True,
+        order=shared.ORDER_WITH_OPPOSITES,
+        readings={
+            DataType.DATE: Reading(
+                # The function also reads a missing value if the guard before it does not hold.
+                'DATEDIFF("{iso}", IIF(EMPTY({operand}), "{iso}", {operand}), "D")',
+                date="0",
+            ),
+        },
+        refused={Feature.INSTANT_COMPARISON: shared.NO_INSTANTS},
+        contains=Atom("INDEXOF({operand}, {value}) > 0", "INDEXOF({operand}, {value}) == 0"),
+        guards_contains=True,
+        caveats=dict.fromkeys((Feature.TEXT_EQUALITY, Feature.CONTAINS), (_NO_CASE,)),
+    ),
+    filters=FilterLanguage(
+        output="%%=VALUE=%%",
+        forms={
+            FilterName.UPPER: _filter("Uppercase(VALUE)", shared.UNKNOWN_LETTERS),
+            FilterName.LOWER: _filter("Lowercase(VALUE)", shared.UNKNOWN_LETTERS),
+            FilterName.TITLE: evolve(
+                _filter("ProperCase(VALUE)", shared.AFTER_WHITE_SPACE), source=_ENGINE
+            ),
+            FilterName.TRUNCATE: evolve(
+                _filter(
+                    "%%[ IF Length(VALUE) > ARGUMENT THEN ]%%"
+                    '%%=Concat(Substring(VALUE, 1, LESS), "…")=%%'
+                    '%%[ ELSE ]%%%%=Concat(VALUE, "")=%%%%[ ENDIF ]%%',
+                    "{title} counts characters such as 🚀 as two.",
+                ),
+                source=_ENGINE,
+                is_output=True,
+                least=2,
+            ),
+            FilterName.URL: evolve(
+                _filter(
+                    'Replace(URLEncode(VALUE, 1, 1), "+", "%20")',
+                    "{title} runs AMPscript in the value, writes codes in small letters, such as"
+                    " %c3%a9 for é, encodes ~, and encodes neither !*() nor a value of blanks"
+                    " only.",
+                ),
+                source=_ENGINE,
+            ),
+            FilterName.NUMBER: evolve(
+                _filter(
+                    'FormatNumber(VALUE, "FARGUMENT", "en-US")',
+                    "{title} rounds some halves down, as in 1.005, and can show a negative zero:"
+                    " -0.00.",
+                ),
+                source=_ENGINE,
+            ),
+            FilterName.DATE: evolve(
+                _filter('Format(VALUE, "ARGUMENT", "Date", "en-US")'),
+                source="https://developer.salesforce.com/docs/marketing/marketing-cloud/guide/dateTimeFormatting.html",
+                difference_of_instants=(
+                    "No source establishes the time zone in which {title} shows an instant, such as"
+                    " 2026-11-20T00:30:00.000Z."
+                ),
+            ),
+        },
+        dates={
+            style: format_
+            for style, format_ in shared.JAVA_DATES.items()
+            if style != DateStyle.WEEKDAY
+        },
+        missing_style="Two pages of {title} contradict each other about the format of weekdays.",
+    ),
+    surfaces=SurfaceRules(
+        html=Escaping.RAW,
+        text=Escaping.RAW,
+        source=shared.THIRD_PARTY.format("AMPscript"),
+        forms={
+            ValueForm.LINK: Templates(
+                "%%=RedirectTo(EXPRESSION)=%%",
+                '%%=RedirectTo(IIf(Empty(EXPRESSION), "DEFAULT", EXPRESSION))=%%',
+            ),
+        },
+        caveats={
+            Surface.HTML: (
+                "Salesforce Marketing Cloud does not escape HTML in values, and AMPscript has no"
+                " function for it. A value with < or & can spoil the email."
+            )
+        },
+    ),
+    system_codes={
+        SystemValue.UNSUBSCRIBE: SystemCode(code="%%unsub_center_url%%", source=_DATA),
+        SystemValue.PREFERENCES: SystemCode(
+            code="%%profile_center_url%%", source=_DATA, also=("subscription_center_url",)
+        ),
+        SystemValue.VIEW_IN_BROWSER: SystemCode(code="%%view_email_url%%", source=_DATA),
+        SystemValue.SENDER_NAME: SystemCode(code="%%member_busname%%", source=_DATA),
+        SystemValue.SENDER_ADDRESS: SystemCode(
+            code=(
+                "%%member_addr%%, %%member_city%%, %%member_state%% %%member_postalcode%%,"
+                " %%member_country%%"
+            ),
+            source=_DATA,
+        ),
+        SystemValue.YEAR: SystemCode(code="%%xtyear%%", source=_DATA),
+    },
+    vocabulary=Vocabulary(
+        syntax=Syntax.AMPSCRIPT,
+        # The data bindings of Journey Builder, with braces: `{{Contact.Attribute.SET.NAME}}`.
+        events=words("Contact Context Event Interaction InteractionDefaults"),
+        system=words(
+            "_carrierid _channel _contactid _contactkey _countrycode _createdby _createddate"
+            " _datasourcename _emailid _emailname _impressionregionid _impressionregionname"
+            " _ishonordst _istestsend _jobsubscriberbatchid _listname _messagecontext"
+            " _messagetypepreference _mobilenumber _modifiedby _modifieddate _preheader _priority"
+            " _replycontent _sendname _sourceobjectid _subscriberkey _utcoffset additionalinfo_*"
+            " advanced_* dma_* double_opt_in_url emailaddr emailname_ ftaf_url jobid linkname"
+            " listid listsubid member_* memberid microsite_base_url microsite_url mobilenumber"
+            " profile_center_url replyemailaddress replyname subscriberid subscription_center_url"
+            " unsub_center_url unsubscribe_url userid usersendername view_email_url xtday"
+            " xtdayofweek xtlongdate xtmonth xtmonthnumeric xtshortdate xttime xtyear"
+        ),
+        common=words("Contact Context Event Interaction unsubscribe_url userid"),
+        local=words(
+            "and do downto else elseif endif false for if next not null or set then to true var"
+        ),
+    ),
+    tags=(Delimiters(r"%%\[", r"\]%%"), Delimiters("%%=", "=%%"), Delimiters("%%", "%%")),
+    adjacent_text=AdjacentText(re.compile(r"(?<!%)(?:%%)*%\Z")),
+)

@@ -1,0 +1,117 @@
+"""What several profiles say with the same words, and parts that several of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ...conditions import Operator
+from ...content import DateStyle, FilterName, WarningCode
+from ...content.syntax import statement
+from ..languages.conditions.code_parts import Caveat, Feature
+from ..languages.conditions.formulas import Atom
+from .profile import Delimiters, FilterRefusal
+
+# Sources
+
+SKILLS = "github.com/email-love/esp-skills/blob/main/skills"
+
+GUIDES = "the guides of email-love/esp-skills, which restate the vendor's pages"
+
+THIRD_PARTY = "A third party's guide to {}, email-love/esp-skills"
+
+NOTHING = "None found"
+
+# Conditions
+
+NO_CONTAINS = "{title} has no test for a part of a text."
+
+_NO_DATES = "Comparisons of dates are not supported yet for {title}: "
+
+NO_INSTANTS = (
+    "Comparisons of date-times are not supported yet for {title}: the time zone in which it reads"
+    " an instant is not established."
+)
+
+
+def without_dates(reason: str) -> Mapping[Feature, str]:
+    """Return the refusals of a language that compares neither dates nor instants."""
+    return dict.fromkeys((Feature.DATE_COMPARISON, Feature.INSTANT_COMPARISON), _NO_DATES + reason)
+
+
+TEXT_BOOLEANS = ('"false"', '"true"')
+
+IS_TRUE_TEXT = Atom('{operand} == "true"', '{operand} != "true"')
+
+ORDER_WITH_OPPOSITES = {
+    Operator.LESS: Atom("{operand} < {value}", "{operand} >= {value}"),
+    Operator.AT_MOST: Atom("{operand} <= {value}", "{operand} > {value}"),
+    Operator.GREATER: Atom("{operand} > {value}", "{operand} <= {value}"),
+    Operator.AT_LEAST: Atom("{operand} >= {value}", "{operand} < {value}"),
+}
+"""The order in languages that have no `not`, or whose `not` negates only the first operand."""
+
+NO_BOOLEANS = Caveat(
+    WarningCode.NO_BOOLEAN_FIELDS,
+    "{title} has no boolean fields. Store the texts true and false: the code compares with them.",
+)
+
+SECONDARY_ORDER = Caveat(
+    WarningCode.SECONDARY_SOURCES,
+    "Only secondary sources establish that {title} orders numbers.",
+)
+
+# Filters
+
+
+def date_formats(*formats: str) -> Mapping[DateStyle, str]:
+    """Return the formats of all styles, in the order of `DateStyle`."""
+    return dict(zip(DateStyle, formats, strict=True))
+
+
+def refused(names: Iterable[FilterName], refusal: FilterRefusal) -> dict[FilterName, FilterRefusal]:
+    """Return the refusal of several filters."""
+    return dict.fromkeys(names, refusal)
+
+
+JAVA_DATES = date_formats(
+    *("d MMMM yyyy", "d MMM yyyy", "dd/MM/yyyy", "MM/dd/yyyy", "yyyy-MM-dd", "yyyy", "MMMM", "EEEE")
+)
+
+INSTANTS = (
+    "No source establishes the time zone in which {title} shows an instant that is stored with"
+    " another one than UTC, such as 2026-11-20T00:30:00+02:00."
+)
+
+UNKNOWN_LETTERS = (
+    "No source establishes what {title} shows for other letters than A to Z, such as é or ß."
+)
+
+AFTER_WHITE_SPACE = (
+    "{title} writes a capital only after white space: jean-luc becomes Jean-luc. It does not"
+    " change ß."
+)
+
+UNKNOWN_WORDS = (
+    "No source establishes what {title} shows in words with other characters than A to Z, such as"
+    " jean-luc, o'neil or élan."
+)
+
+# HTML in values, and text next to code
+
+NOT_ESTABLISHED = (
+    "No source establishes whether {} escapes HTML in values. A value with < or & can spoil the"
+    " email, or show entities."
+)
+
+BRACES = ("{", "}", "\\")
+"""Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
+
+
+def unread(name: str) -> Delimiters:
+    """Return the delimiters of `{% NAME %}…{% endNAME %}`."""
+    return Delimiters(statement(name), statement(f"end{name}"), is_read=False)
+
+
+BRACED = (Delimiters(r"\{\{", r"\}\}"), Delimiters(r"\{%", r"%\}"))
+
+COMMENT = Delimiters(r"\{#", r"#\}", is_read=False)

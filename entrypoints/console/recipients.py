@@ -1,0 +1,222 @@
+"""The check of an uploaded list of recipients. Nothing of the list is stored or logged."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from time import thread_time
+from typing import BinaryIO, TypeAlias
+
+import falcon
+from attrs import evolve, field, frozen
+
+from recipient_fields.application import Core
+from recipient_fields.application.ports.recipients import (
+    FileFormat,
+    FileOptions,
+    RecipientReader,
+    UnreadableFile,
+)
+from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
+from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
+from recipient_fields.domain.esp import PROFILES, EspNames, Integration
+from recipient_fields.domain.text import to_line
+
+from . import MAX_FILE_SIZE, MAX_FORM_SIZE
+from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime, UploadedFile
+from .page import Page, visit
+from .rendering import Pages
+
+OpenRecipients: TypeAlias = Callable[
+    [BinaryIO, str, FileOptions], AbstractContextManager[RecipientReader]
+]
+"""Opens a file with this name. Raises: UnreadableFile if its beginning can't be read."""
+
+_MAX_SECONDS = 15.0
+"""CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
+_MAX_REJECTS_SIZE = 32 * 1024 * 1024
+"""Bytes of a download. The rejects are in memory until they are sent."""
+_MAX_NAME_LENGTH = 100
+_USE_COMMAND = "Split the list, or check it with the command recipient-fields recipients check."
+_TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
+_BUSY = "The server checks another list at the moment. Try again in a few seconds."
+_ENCODINGS = {"": "Detected (UTF-8 or UTF-16)", "cp1252": "Windows-1252 (Western European)"}
+_REJECTS = {"spreadsheets": "Spreadsheets", "programs": "Programs"}
+_DATE_FORMATS = {
+    "YYYY-MM-DD": "Like 2026-11-20",
+    "D.M.YYYY": "Like 20.11.2026",
+    "D/M/YYYY": "Like 20/11/2026",
+    "M/D/YYYY": "Like 11/20/2026",
+}
+_DECIMAL_MARKS = {"point": "Point, as in 1234.5", "comma": "Comma, as in 1234,5"}
+
+
+class ListNotChecked(RecipientFieldsError):
+    """The list is not checked, because the check exceeds a limit of the console."""
+
+
+@frozen
+class RecipientListCheck(Page):
+    """`/console/o/{organization_id}/fields/check`."""
+
+    core: Core
+    pages: Pages
+    open_recipients: OpenRecipients
+    _checks: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
+    is_for_viewers = True
+    max_body_size = MAX_FORM_SIZE
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        self._send(req, resp)
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the options of an ended session, and ask for the file."""
+        errors = FormErrors((FormError("list", "List", "The file was not kept. Choose it again."),))
+        self._send(req, resp, errors=errors)
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the report of the uploaded list, or send its rejects as a file."""
+        form = visit(req).form
+        with_rejects = form.text("action") == "rejects"
+        try:
+            result = self._check(req, form, with_rejects=with_rejects)
+        except (UnreadableFile, ListNotChecked) as error:
+            errors = FormErrors((FormError("list", "List", str(error)),))
+            self._send(req, resp, errors=errors)
+            return
+        if with_rejects and result.report.invalid:
+            _send_rejects(resp, result)
+        else:
+            self._send(req, resp, result=result)
+
+    def _check(self, req: falcon.Request, form: Form, *, with_rejects: bool) -> _Result:
+        file = form.file("list")
+        if not file.content:
+            raise ListNotChecked("Choose a file that is not empty.")
+        options = evolve(_options(form, self._integrations(req)), formats=_formats(form))
+        is_json_lines = FileFormat.of(file.name) is FileFormat.JSON_LINES
+        if options.integration is not None and is_json_lines:
+            raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
+        with self._checks.working():
+            names = self.core.content.read_codes(visit(req).organization.id).names
+            return self._check_list(form, file, names, options, with_rejects=with_rejects)
+
+    def _check_list(
+        self,
+        form: Form,
+        file: UploadedFile,
+        names: EspNames,
+        options: ListOptions,
+        *,
+        with_rejects: bool,
+    ) -> _Result:
+        """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
+        name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
+        end = thread_time() + _MAX_SECONDS
+        rejects = io.BytesIO()
+
+        def require_limits() -> None:
+            if thread_time() > end:
+                raise ListNotChecked(_TOO_SLOW)
+            if rejects.tell() > _MAX_REJECTS_SIZE:
+                raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
+
+        content = io.BytesIO(file.content)
+        with self.open_recipients(content, name, _file_options(form)) as reader:
+            recipients = RecipientList.of(reader, names, options)
+            with recipients.reader.open_writer(rejects, rejects=True) as writer:
+                report = recipients.check(
+                    rejects=writer if with_rejects else None, on_row=require_limits
+                )
+        return _Result(name, report, rejects.getvalue())
+
+    def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
+        return self.core.integrations.list_integrations(visit(req).organization.id)
+
+    def _send(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        result: _Result | None = None,
+        errors: FormErrors = NO_ERRORS,
+    ) -> None:
+        form, integrations = visit(req).form, self._integrations(req)
+        self.pages.send(
+            req,
+            resp,
+            "fields/check.html",
+            status=errors.status,
+            options=_options(form, integrations),
+            file_options=_file_options(form),
+            decimal=form.text("decimal") or "point",
+            date_format=form.text("date_format"),
+            words={"true": form.text("true") or "true", "false": form.text("false") or "false"},
+            integrations={each.id: _title(each) for each in integrations},
+            encodings=_ENCODINGS,
+            decimal_marks=_DECIMAL_MARKS,
+            date_formats=_DATE_FORMATS,
+            rejects=_REJECTS,
+            max_size=MAX_FILE_SIZE,
+            result=result,
+            errors=errors,
+        )
+
+
+@frozen
+class _Result:
+    """The report of a list, and the file of its rejects if it is requested."""
+
+    name: str
+    report: CheckReport
+    rejects: bytes
+
+
+def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:
+    """Return the options of a form. Unknown values count as not set."""
+    ids: Mapping[str, int] = {str(each.id): each.id for each in integrations}
+    return ListOptions(
+        integration=ids.get(form.text("integration")),
+        additional=form.text("additional") == "true",
+    )
+
+
+def _file_options(form: Form) -> FileOptions:
+    """Return how the file of a form is read. Unknown values count as not set."""
+    encoding = form.text("encoding")
+    return FileOptions(
+        encoding=encoding if encoding in _ENCODINGS and encoding else None,
+        spreadsheet_safe=form.text("rejects") != "programs",
+    )
+
+
+def _formats(form: Form) -> TextFormats:
+    """Return the formats of a form. Raises: ListNotChecked if a word is for true and false."""
+    date_format = form.text("date_format")
+    try:
+        return TextFormats(
+            decimal_mark="," if form.text("decimal") == "comma" else ".",
+            date_format=date_format if date_format in _DATE_FORMATS else next(iter(_DATE_FORMATS)),
+            true=_words(form.text("true")) or ("true",),
+            false=_words(form.text("false")) or ("false",),
+        )
+    except InvalidInput as error:
+        raise ListNotChecked(error.violations[0].message) from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _title(integration: Integration) -> str:
+    return f"{PROFILES[integration.esp].title} names of {integration.name}"
+
+
+def _send_rejects(resp: falcon.Response, result: _Result) -> None:
+    is_json_lines = FileFormat.of(result.name) is FileFormat.JSON_LINES
+    kind, suffix = ("application/jsonl", "jsonl") if is_json_lines else ("text/csv", "csv")
+    resp.content_type = f"{kind}; charset=utf-8"
+    resp.downloadable_as = f"rejects.{suffix}"
+    resp.data = result.rejects

@@ -1,0 +1,414 @@
+"""The resources that return code for ESPs. They store nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import falcon
+from attrs import field, frozen
+
+from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
+from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
+from recipient_fields.application.content.documents import (
+    MAX_EXPORTS_LENGTH,
+    CompiledConditionDocument,
+    ConditionCompilationDocument,
+    ContentExportDocument,
+    ContentPreviewDocument,
+    ContentWarningDocument,
+    ExportedContentDocument,
+    PreviewedContentDocument,
+    exported_content_document,
+    parse_condition_compilation,
+    parse_content_export,
+    parse_content_preview,
+    render_condition_code,
+    render_content_preview,
+)
+from recipient_fields.application.documents.schemas import described, render_document
+from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
+from recipient_fields.domain.content import InvalidContent, Surface
+from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
+
+from .bodies import parse_body, read_body, read_json
+from .fields.resources import ID_OR_KEY
+from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
+from .problems import FailureDocument, failure_document
+from .request_context import credential
+from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
+from .responses import ReadResponse, ResponseCache, in_slot, send
+
+FIRST_NAME_CODES = {
+    "codes": [
+        {
+            "esp": Esp.MAILCHIMP.value,
+            "integration_id": 1,
+            "integration_name": "Main list",
+            "esp_field_name": "FNAME",
+            "name_from": "sync",
+            "state": "found",
+            "similar_names": [],
+            "insertion_code": "*|FNAME|*",
+            "insertion_code_with_default": "*|IF:FNAME|**|FNAME|**|ELSE:|*DEFAULT*|END:IF|*",
+            "value_expression": "FNAME",
+            "prelude": None,
+            "refusal": None,
+        },
+        {
+            "esp": Esp.SALESFORCE.value,
+            "integration_id": None,
+            "integration_name": None,
+            "esp_field_name": "fname",
+            "name_from": "convention",
+            "state": "unknown",
+            "similar_names": [],
+            "insertion_code": "%%=v(@fname)=%%",
+            "insertion_code_with_default": '%%=IIf(Empty(@fname), "DEFAULT", @fname)=%%',
+            "value_expression": "@fname",
+            "prelude": '%%[ SET @fname = AttributeValue("fname") ]%%',
+            "refusal": None,
+        },
+    ]
+}
+"""The first of the codes of the field `first_name`."""
+
+
+@frozen(kw_only=True)
+class IntegrationExportDocument:
+    """The content for one integration, or the error for which there is none."""
+
+    integration_id: IntegrationId
+    content: str | None = field(metadata=described("null if the export failed."))
+    surface: Surface | None = field(default=None, metadata=described("null if the export failed."))
+    warnings: Sequence[ContentWarningDocument] = ()
+    fields: Sequence[str] = field(
+        default=(),
+        metadata=described(
+            "The keys of the fields in it, in the order of their first use.",
+            {"type": "array", "items": FieldKey},
+        ),
+    )
+    error: FailureDocument | None = field(
+        default=None, metadata=described("null unless the export failed.")
+    )
+
+
+@frozen
+class IntegrationExportListDocument:
+    """One export per integration, in the order of the request."""
+
+    exports: Sequence[IntegrationExportDocument]
+
+
+def render_exports(exports: Iterable[IntegrationExport]) -> dict[str, object]:
+    """Return the document of the exports, which are consumed one by one.
+
+    An export that would make the result too long is replaced by an error, so the memory for the
+    response is limited.
+    """
+    return render_document(IntegrationExportListDocument(tuple(_documents(exports))))
+
+
+def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExportDocument]:
+    left = MAX_EXPORTS_LENGTH
+    for index, export in enumerate(exports):
+        exported = export.exported
+        if exported is None:
+            yield _failed(export, _located(export.error, index))
+        elif len(exported.content) > left:
+            message = (
+                f"The exports of this request would have more than {MAX_EXPORTS_LENGTH:,}"
+                " characters. Export for this integration in another request."
+            )
+            yield _failed(export, _invalid(Rule.TOO_LARGE, message, index))
+        else:
+            left -= len(exported.content)
+            document = exported_content_document(exported)
+            yield IntegrationExportDocument(
+                integration_id=export.integration_id,
+                content=document.content,
+                surface=document.surface,
+                warnings=document.warnings,
+                fields=document.fields,
+            )
+
+
+def _failed(export: IntegrationExport, error: InvalidInput) -> IntegrationExportDocument:
+    return IntegrationExportDocument(
+        integration_id=export.integration_id, content=None, error=failure_document(error)
+    )
+
+
+def _located(error: InvalidContent | IntegrationNotFound | None, index: int) -> InvalidInput:
+    """Return the error with the place of the integration in the request, unless it has another."""
+    if isinstance(error, InvalidContent):
+        return error
+    return _invalid(Rule.UNKNOWN_VALUE, str(error), index)
+
+
+def _invalid(rule: Rule, message: str, index: int) -> InvalidDocument:
+    return InvalidDocument([Violation(rule, message, ("integration_ids", index))])
+
+
+_TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
+
+
+@frozen
+class FieldCodes(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/codes`."""
+
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
+
+    service: ContentService
+    cache: ResponseCache
+    heavy: HeavyRequests
+
+    @operation(
+        "list_codes_of_recipient_field",
+        _TAG,
+        Result(
+            description="The codes at each integration, by id, and then at each other ESP.",
+            document=FieldCodeListDocument,
+            examples={"first_name": FIRST_NAME_CODES},
+        ),
+        is_conditional=True,
+    )
+    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """List the codes of a field.
+
+        What the field is called at each integration of the organization, and its codes there. Then
+        the same for each ESP with which the organization has no integration. The `ETag` is that of
+        the list of fields.
+        """
+
+        def render() -> ReadResponse:
+            reference = parse_reference(id_or_key)
+            listed = self.service.list_codes(credential(req).organization_id, reference)
+            return ReadResponse(listed.version_tag, render_json(render_codes(listed)))
+
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
+
+    on_head = on_get
+
+
+@frozen
+class ConditionCompilations(Resource):
+    """`/api/v1/condition_compilations`."""
+
+    max_body_size: ClassVar[int] = 64 * KIBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @operation(
+        "compile_condition",
+        _TAG,
+        Result(
+            description="The code of the ESP.",
+            document=CompiledConditionDocument,
+            examples={
+                "gold": {
+                    "esp": Esp.BRAZE.value,
+                    "code": (
+                        '{% if custom_attribute.${loyalty_tier} == "gold" %}Thank you!'
+                        "{% else %}Hello.{% endif %}"
+                    ),
+                    "prelude": None,
+                    "caveats": [],
+                    "warnings": [],
+                }
+            },
+        ),
+        body=Body(
+            document=ConditionCompilationDocument,
+            examples={
+                "gold": {
+                    "condition": 'loyalty_tier = "gold"',
+                    "esp": Esp.BRAZE.value,
+                    "then": "Thank you!",
+                    "else": "Hello.",
+                }
+            },
+        ),
+        errors=(NotExpressible,),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Compile a condition.
+
+        The body has at most 64 KiB. If the ESP can't express the condition, or if its code has
+        mistakes that `strict` rejects, the response is 422 `not_expressible`. Read-only API keys
+        can send this request.
+        """
+        compilation = parse_condition_compilation(read_json(req, self))
+        with self.heavy.reading_catalog(credential(req)):
+            esp, code = self.service.compile_condition(
+                credential(req).organization_id,
+                compilation.condition,
+                compilation.target,
+                then=compilation.then,
+                otherwise=compilation.otherwise,
+                strict=compilation.strict,
+            )
+        resp.data = render_json(render_condition_code(esp, code))
+
+
+@frozen
+class ContentExports(Resource):
+    """`/api/v1/content_exports`."""
+
+    max_body_size: ClassVar[int] = 4 * MEBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @operation(
+        "export_content",
+        _TAG,
+        Result(
+            description="The content with the code of the ESP, or one export per integration.",
+            document=ExportedContentDocument | IntegrationExportListDocument,
+            examples={
+                "tier": {
+                    "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
+                    "surface": "text",
+                    "warnings": [],
+                    "fields": ["loyalty_tier"],
+                },
+                "each_integration": {
+                    "exports": [
+                        {
+                            "integration_id": 1,
+                            "content": "Dear *|FNAME|*",
+                            "surface": "text",
+                            "warnings": [],
+                            "fields": ["first_name"],
+                            "error": None,
+                        },
+                        {
+                            "integration_id": 2,
+                            "content": None,
+                            "surface": None,
+                            "warnings": [],
+                            "fields": [],
+                            "error": {
+                                "code": "validation_failed",
+                                "message": (
+                                    "The request breaks the rules that `details` lists. Correct it"
+                                    " and retry."
+                                ),
+                                "details": [
+                                    {
+                                        "pointer": "/integration_ids/1",
+                                        "code": "unknown_value",
+                                        "message": (
+                                            "There is no such integration in this organization."
+                                        ),
+                                    }
+                                ],
+                            },
+                        },
+                    ]
+                },
+            },
+        ),
+        body=Body(
+            document=ContentExportDocument,
+            examples={
+                "tier": {
+                    "content": "Your tier: {{recipient.loyalty_tier}}.",
+                    "esp": Esp.BRAZE.value,
+                },
+                "each_integration": {
+                    "content": "Dear {{recipient.first_name}}",
+                    "integration_ids": [1, 2],
+                },
+            },
+        ),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Export content.
+
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
+        mistake is a violation, unless `strict` is false. With `integration_ids`, the response has
+        one export per integration, with the `error` of each that fails. Read-only API keys can send
+        this request.
+        """
+        organization_id = credential(req).organization_id
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            export = parse_content_export(parse_body(body, self))
+            if isinstance(export.target, tuple):
+                length = len(export.content.source)
+                request.require_slot_above(HEAVY_BODY_SIZE, [length * len(export.target)])
+                exports = self.service.export_for_integrations(
+                    organization_id, export.content, export.target, export.options
+                )
+                document = render_exports(exports)
+            else:
+                exported = self.service.export_content(
+                    organization_id, export.content, export.target, export.options
+                )
+                document = render_document(exported_content_document(exported))
+            resp.data = render_json(document)
+
+
+@frozen
+class ContentPreviews(Resource):
+    """`/api/v1/content_previews`."""
+
+    max_body_size: ClassVar[int] = 4 * MEBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @operation(
+        "preview_content",
+        _TAG,
+        Result(
+            description="What the recipient reads.",
+            document=PreviewedContentDocument,
+            examples={
+                "tier": {
+                    "content": "<p>Your tier: gold.</p>",
+                    "surface": "html",
+                    "warnings": [],
+                    "fields": ["loyalty_tier"],
+                    "unlisted_values": [],
+                }
+            },
+        ),
+        body=Body(
+            document=ContentPreviewDocument,
+            examples={
+                "tier": {
+                    "content": "<p>Your tier: {{recipient.loyalty_tier}}.</p>",
+                    "recipient": {"loyalty_tier": "gold"},
+                }
+            },
+        ),
+    )
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Preview content.
+
+        The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
+        value without a field, or of another type than its field, is a violation, too. A value that
+        is not one of the allowed values is shown, and listed in `unlisted_values`. Read-only API
+        keys can send this request.
+        """
+        organization_id = credential(req).organization_id
+        body = read_body(req, self)
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            preview = parse_content_preview(parse_body(body, self))
+            shown = self.service.preview_content(
+                organization_id, preview.content, preview.recipient, surface=preview.surface
+            )
+            resp.data = render_json(render_content_preview(preview, shown))

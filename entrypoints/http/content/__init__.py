@@ -1,1 +1,0 @@
-"""The resources for content and conditions."""

@@ -1,1 +1,0 @@
-"""The resources of integrations with ESPs."""

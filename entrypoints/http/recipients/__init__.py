@@ -1,1 +1,0 @@
-"""The resources for the data of recipients."""

@@ -1,0 +1,68 @@
+"""The built-in profiles are complete and well-formed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.profiles import shared
+from recipient_fields.domain.esp.profiles.profile import Strength
+
+EVERY_PROFILE = pytest.mark.parametrize("profile", BUILT_IN, ids=lambda each: each.title)
+
+
+def test_every_esp_has_a_profile():
+    assert [profile.esp for profile in BUILT_IN] == list(Esp)
+
+
+def test_the_esps_are_known_by_these_ids():
+    assert [esp.value for esp in Esp] == [
+        *("sfmc", "mailchimp", "klaviyo", "braze", "customerio"),
+        *("hubspot", "sendgrid", "iterable", "brevo", "activecampaign"),
+    ]
+
+
+@EVERY_PROFILE
+def test_every_template_inserts_the_field_and_one_default(profile):
+    assert re.search("NAME|EXPRESSION", profile.insertion.code)
+    assert re.search("NAME|EXPRESSION", profile.insertion.with_default)
+    assert profile.insertion.code.count("DEFAULT") == 0
+    assert profile.insertion.with_default.count("DEFAULT") == 1
+
+
+@EVERY_PROFILE
+def test_every_form_contains_the_name_of_the_field(profile):
+    assert profile.names.forms
+    for form in (*profile.names.forms, *profile.names.standard_forms):
+        assert re.search("NAME|PATH|VARIABLE", form.expression)
+        assert re.compile(form.pattern)
+
+
+@EVERY_PROFILE
+def test_the_name_rules_of_a_profile_are_sentences_about_its_esp(profile):
+    assert bool(profile.names.standard_forms) is bool(profile.names.standard_rule)
+    for sentence in filter(None, (profile.names.rule, profile.names.standard_rule)):
+        assert profile.title in sentence
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")
+
+
+def test_the_titles_are_the_product_names_of_the_esps():
+    assert [profile.title for profile in BUILT_IN] == [
+        *("Salesforce Marketing Cloud", "Mailchimp", "Klaviyo", "Braze", "Customer.io"),
+        *("HubSpot", "SendGrid", "Iterable", "Brevo", "ActiveCampaign"),
+    ]
+
+
+def test_some_esps_list_only_fields_in_use():
+    sampling = [each.esp for each in BUILT_IN if each.names.lists_fields_in_use_only]
+    assert sampling == [Esp.KLAVIYO, Esp.CUSTOMER_IO]
+
+
+@EVERY_PROFILE
+def test_names_and_codes_have_a_source_or_none_is_known(profile):
+    for part in (profile.names, profile.insertion):
+        assert (part.source == shared.NOTHING) is (part.strength is Strength.NONE)
+        assert part.strength is not Strength.ENGINE
