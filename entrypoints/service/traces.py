@@ -17,7 +17,8 @@ from http import HTTPStatus
 from importlib.metadata import version
 from threading import Thread, main_thread
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar, cast
+from types import SimpleNamespace
+from typing import ParamSpec, TypeVar, cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import falcon
@@ -123,13 +124,11 @@ class Traces:
             span.set_status(Status(StatusCode.ERROR))
 
     def trace_storage(self, storage: Storage) -> Storage:
-        """Return the repositories of the storage with one span per call."""
-        traced = _Traced({"check": storage.check, "close": storage.close})
-        # Only the groups of the storage: the core reads which ones it has.
+        """Return the repositories that the storage has, with one span per call."""
+        traced = SimpleNamespace(check=storage.check, close=storage.close)
         for name, port in repository_ports(storage).items():
             repository = getattr(storage, name)
-            methods = _traced_methods(self._tracer, self._storage_kind, port, repository)
-            setattr(traced, name, _Traced(methods))
+            setattr(traced, name, self._traced_repository(port, repository))
         return cast(Storage, traced)
 
     def close(self) -> None:
@@ -147,33 +146,23 @@ class Traces:
 
         Thread(target=wait, name="traces-exit").start()
 
+    def _traced_repository(self, port: type, repository: object) -> SimpleNamespace:
+        """Return the methods of the repository's ports, with one span per call."""
 
-class _Traced:
-    """Has the repositories of a storage, or the methods of a repository's port, as attributes."""
+        def traced(name: str, method: Callable[_P, _R]) -> Callable[_P, _R]:
+            span_name = f"{port.__name__}.{name}"
+            attributes = {"db.system.name": self._storage_kind, "db.operation.name": name}
 
-    def __init__(self, members: Mapping[str, object]) -> None:
-        vars(self).update(members)
+            @wraps(method)
+            def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+                with _span(self._tracer, span_name, SpanKind.CLIENT, attributes):
+                    return method(*args, **kwargs)
 
+            return call
 
-def _traced_methods(
-    tracer: Tracer, kind: str, port: type, repository: object
-) -> Mapping[str, Callable[..., Any]]:
-    """Return the methods of the repository, which record a span per call."""
-
-    def traced(name: str, method: Callable[_P, _R]) -> Callable[_P, _R]:
-        span_name = f"{port.__name__}.{name}"
-        attributes = {"db.system.name": kind, "db.operation.name": name}
-
-        @wraps(method)
-        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            with _span(tracer, span_name, SpanKind.CLIENT, attributes):
-                return method(*args, **kwargs)
-
-        return call
-
-    ports = [port, *(each for each in _OPTIONAL_PORTS if isinstance(repository, each))]
-    names = [name for each in ports for name in vars(each) if not name.startswith("_")]
-    return {name: traced(name, getattr(repository, name)) for name in names}
+        ports = [port, *(each for each in _OPTIONAL_PORTS if isinstance(repository, each))]
+        names = [name for each in ports for name in vars(each) if not name.startswith("_")]
+        return SimpleNamespace(**{name: traced(name, getattr(repository, name)) for name in names})
 
 
 @contextmanager

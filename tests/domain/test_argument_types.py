@@ -127,6 +127,7 @@ SAMPLES: Mapping[str, object] = {
     "NameProposal": NameProposal(INTEGRATION.id, FIELD.key, "tier_2"),
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
+    "Profile": BRAZE,
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
@@ -136,6 +137,7 @@ SAMPLES: Mapping[str, object] = {
     "SyncPlan": SyncPlan(
         integration=INTEGRATION, changes=CatalogChanges(), unchanged=0, refused=()
     ),
+    "Strength": BRAZE.names.strength,
     "SurfaceRules": BRAZE.surfaces,
     "Target": Esp.BRAZE,
     "TextFormats": TextFormats(),

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Profile:
     """All facts about one ESP, except how its API is called.
 
@@ -76,6 +76,9 @@ class Profile:
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
     api_hosts: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Profile({self.title!r})"
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""

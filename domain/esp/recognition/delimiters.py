@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from ...spans import Spans
 from ..esps import Esp
+from ..profiles import PROFILES
 from ..profiles.profile import Delimiters, Syntax
 from ..tags import Openings, unread_parts
 
@@ -166,7 +167,7 @@ def _openings(
     target: Esp | None,
 ) -> tuple[Openings, tuple[tuple[Delimiter | None, str | None], ...]]:
     """Return the openings of all tags, and per opening the type of the tag and its closing."""
-    unread = () if target is None else unread_parts(target)
+    unread = () if target is None else unread_parts(PROFILES[target])
     openings = [each.opening for each in unread]
     types: list[tuple[Delimiter | None, str | None]] = [(None, each.closing) for each in unread]
     for delimiter in Delimiter:
