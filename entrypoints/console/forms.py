@@ -12,7 +12,7 @@ import falcon
 from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import FieldId, InvalidInput
 
 MEBIBYTE = 1024 * 1024

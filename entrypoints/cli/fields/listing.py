@@ -16,7 +16,7 @@ from recipient_fields.application.fields.fields_as_code import (
     field_document_schema,
     render_field_document,
 )
-from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
 from recipient_fields.domain.esp import CodeWarning, FieldCode, NameState, field_warnings

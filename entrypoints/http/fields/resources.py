@@ -35,7 +35,7 @@ from recipient_fields.application.fields.inputs import (
     parse_new_field,
     parse_replacement,
 )
-from recipient_fields.application.fields.references import is_id, is_key, parse_reference
+from recipient_fields.application.fields.texts import is_id, is_key, parse_reference
 from recipient_fields.domain import (
     MAX_KEY_LENGTH,
     BeforeHistory,
@@ -58,7 +58,9 @@ from ..request_context import author, credential, parameters, precondition
 from ..resource import Body, PathParameter, Resource, Result, Tag, operation
 from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
-from .examples import (
+from .history import FIELD_HISTORY_PARAMETERS, HISTORY_PARAMETERS, parse_history_query, read_page
+from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
+from .responses import (
     BIRTHDAY,
     CHANGE,
     FIRST_NAME,
@@ -68,18 +70,9 @@ from .examples import (
     SHOE_SIZE,
     SHOP,
     TIER,
+    catalog_response,
     example_body,
     example_field,
-)
-from .history_pages import read_page
-from .history_parameters import (
-    FIELD_HISTORY_PARAMETERS,
-    HISTORY_PARAMETERS,
-    parse_history_query,
-)
-from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
-from .responses import (
-    catalog_response,
     field_response,
     history_response,
     page_response,
