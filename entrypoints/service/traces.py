@@ -23,18 +23,9 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import falcon
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    FieldCreator,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    OrganizationRepository,
-    SessionRepository,
-    Storage,
-)
+from recipient_fields.application import FieldCreator, Storage
 from recipient_fields.application.extras import requires_extra
+from recipient_fields.application.ports.storage import repository_ports
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from ..http.request_context import logged_request_id
@@ -69,16 +60,6 @@ _UNKNOWN_METHOD = "_OTHER"
 _URL = re.compile(r"\burl: \S+")
 """The URL in messages of the HTTP client. It can contain a token."""
 
-_PORTS: Mapping[str, type] = {
-    "fields": FieldRepository,
-    "history": HistoryRepository,
-    "organizations": OrganizationRepository,
-    "api_keys": ApiKeyRepository,
-    "integrations": IntegrationRepository,
-    "administrators": AdministratorRepository,
-    "sessions": SessionRepository,
-}
-"""The ports of the repositories of a storage, by attribute."""
 _OPTIONAL_PORTS = (FieldCreator,)
 """Protocols that a repository may implement besides its own."""
 
@@ -145,10 +126,9 @@ class Traces:
     def trace_storage(self, storage: Storage) -> Storage:
         """Return the repositories that the storage has, with one span per call."""
         traced = SimpleNamespace(check=storage.check, close=storage.close)
-        for name, port in _PORTS.items():
-            repository = getattr(storage, name, None)
-            if repository is not None:
-                setattr(traced, name, self._traced_repository(port, repository))
+        for name, port in repository_ports(storage).items():
+            repository = getattr(storage, name)
+            setattr(traced, name, self._traced_repository(port, repository))
         return cast(Storage, traced)
 
     def close(self) -> None:

@@ -22,11 +22,11 @@ from recipient_fields.application.fields.batch_documents import (
     parse_batch,
 )
 from recipient_fields.application.fields.documents import (
-    FieldChangesEnvelopeDocument,
-    FieldDraftEnvelopeDocument,
+    CHANGE_REQUEST,
+    CREATION_REQUEST,
+    REPLACEMENT_REQUEST,
     FieldEnvelopeDocument,
     FieldListDocument,
-    FieldReplacementEnvelopeDocument,
     HistoryRecordListDocument,
 )
 from recipient_fields.application.fields.inputs import (
@@ -215,7 +215,7 @@ class FieldCollection(Resource):
             date_of_birth=example_field(**BIRTHDAY),
         ),
         body=Body(
-            document=FieldDraftEnvelopeDocument,
+            document=CREATION_REQUEST,
             examples={
                 "shoe_size": example_body(**SHOE_SIZE),
                 "date_of_birth": example_body(**BIRTHDAY),
@@ -268,7 +268,7 @@ class FieldItem(Resource):
             any_value=example_field(id=1, name="Loyalty tier", key="loyalty_tier"),
         ),
         body=Body(
-            document=FieldChangesEnvelopeDocument,
+            document=CHANGE_REQUEST,
             media_types=(JSON, MERGE_PATCH),
             examples={
                 "rename": example_body(**RENAMED),
@@ -303,7 +303,7 @@ class FieldItem(Resource):
             newsletter=example_field(**NEWSLETTER, key="newsletter"),
         ),
         body=Body(
-            document=FieldReplacementEnvelopeDocument,
+            document=REPLACEMENT_REQUEST,
             examples={"newsletter": example_body(**NEWSLETTER)},
         ),
         is_conditional=True,
