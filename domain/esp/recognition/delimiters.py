@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -13,28 +12,8 @@ from attrs import field, frozen
 from ...spans import Spans
 from ..esps import Esp
 from ..profiles import PROFILES
-from ..profiles.profile import Delimiters, Syntax
+from ..profiles.profile import Delimiter, Delimiters, Syntax
 from ..tags import Openings, unread_parts
-
-
-class Delimiter(Enum):
-    """The types of tags by their delimiters. The value is how messages show them."""
-
-    AMPSCRIPT_BLOCK = "%%[…]%%"
-    AMPSCRIPT_INLINE = "%%=…=%%"
-    PERSONALIZATION_STRING = "%%NAME%%"
-    MERGE_TAG = "*|…|*"
-    PERCENT_CONDITION = "%IF …%"
-    PERCENT_TAG = "%NAME%"
-    SUBSTITUTION = "<%…%>"
-    LEGACY_TAG = "[…]"
-    FEED = "[[…]]"
-    STATEMENT = "{%…%}"
-    COMMENT = "{#…#}"
-    RAW_EXPRESSION = "{{{…}}}"
-    BLOCK = "{{#…}}"
-    EXPRESSION = "{{…}}"
-
 
 DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
     Syntax.AMPSCRIPT: frozenset(
@@ -51,14 +30,7 @@ DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
     Syntax.HUBL: frozenset({Delimiter.EXPRESSION, Delimiter.STATEMENT, Delimiter.COMMENT}),
     Syntax.HANDLEBARS: frozenset({Delimiter.EXPRESSION, Delimiter.RAW_EXPRESSION, Delimiter.BLOCK}),
 }
-"""The delimiters of each language."""
-
-OF_ONE_ESP: Mapping[Delimiter, Esp] = {
-    Delimiter.FEED: Esp.ITERABLE,
-    Delimiter.SUBSTITUTION: Esp.SENDGRID,
-    Delimiter.LEGACY_TAG: Esp.SENDGRID,
-}
-"""The delimiters that one ESP has beside those of its language."""
+"""The delimiters of each language. A dialect can have others beside them."""
 
 
 @frozen
