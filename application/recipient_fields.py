@@ -101,6 +101,8 @@ class RecipientFieldService(RecipientFields):
 
     def decide(self, operation: Operation, origin: Origin) -> Decision:
         """Return whether the author may perform the operation on a field of this origin."""
+        require_type(Operation, operation=operation)
+        require_type(Origin, origin=origin)
         return decide(self.author.channel, operation, origin)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:

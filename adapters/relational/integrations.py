@@ -57,12 +57,13 @@ from .database import (
     require_locked,
     with_instants,
 )
-from .statements import SQL, Statement
+from .statements import SQL
 
 T = TypeVar("T")
 
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
+_EVERY = NamesQuery()
 _PLANS_WITHOUT_LOCK = 3
 """Planning takes longer than storing the plan, and other writers would wait for the lock. If other
 changes invalidate this many plans, the next plan is computed under the lock."""
@@ -78,7 +79,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        _, integrations = self._database.read(lambda c: _read_all(c, organization_id))
+        _, integrations = self._database.read(lambda c: _read_integrations(c, organization_id))
         return integrations
 
     def read_catalog(
@@ -270,24 +271,23 @@ def _read_catalog(
 ) -> tuple[Catalog, tuple[Integration, ...]]:
     """Return the fields and the integrations of one revision. Raises: Overtaken."""
     catalog = read_catalog(connection, organization_id)
-    revision, integrations = _read_all(connection, organization_id)
+    revision, integrations = _read_integrations(connection, organization_id)
     if revision != catalog.revision:
         raise Overtaken(f"organizations {organization_id}")
     return catalog, integrations
 
 
-def _read_all(
-    connection: Connection, organization_id: OrganizationId
-) -> tuple[int, tuple[Integration, ...]]:
-    """Return the revision of the catalog, and the organization's integrations by ascending id."""
-    values = id_values(organization_id=organization_id)
-    return _read_integrations(connection, SQL.select_integrations, values)
-
-
 def _read_integrations(
-    connection: Connection, statement: Statement, values: Values
+    connection: Connection, organization_id: OrganizationId, query: NamesQuery = _EVERY
 ) -> tuple[int, tuple[Integration, ...]]:
-    rows = connection.all(statement, values)
+    """Return the revision of the catalog, and the integrations of the query by ascending id."""
+    values = {
+        **id_values(organization_id=organization_id),
+        "every": query.targets is None,
+        "integration_ids": [*query.integration_ids],
+        "esps": [each.value for each in query.esps],
+    }
+    rows = connection.all(SQL.select_integrations, values)
     if not rows:
         raise OrganizationNotFound
     return rows[0][0], tuple(read_integration(row[1:]) for row in rows if row[1] is not None)
@@ -297,25 +297,13 @@ def _select(
     connection: Connection, organization_id: OrganizationId, query: NamesQuery
 ) -> tuple[Catalog, tuple[Integration, ...]]:
     """Return what the query selects, of one revision. Raises: Overtaken."""
+    revision, integrations = _read_integrations(connection, organization_id, query)
     ids = id_values(organization_id=organization_id)
-    targets = {
-        "every": query.targets is None,
-        "integration_ids": sorted(query.integration_ids),
-        "esps": [each.value for each in query.esps],
-    }
-    revision, integrations = _read_integrations(connection, SQL.select_targets, {**ids, **targets})
-    named = {"field_ids": [*query.field_ids], "keys": [*query.keys]}
-    fields = [*map(read_field, connection.all(SQL.select_named_fields, {**ids, **named}))]
+    named = {**ids, "field_ids": [*query.field_ids], "keys": [*query.keys]}
+    fields = [*map(read_field, connection.all(SQL.select_named_fields, named))]
     related = RelatedFields.of(fields, integrations)
-    rows = connection.all(
-        SQL.select_related_fields,
-        {
-            **ids,
-            "field_ids": [*related.field_ids],
-            "integration_ids": [*related.integration_ids],
-            "letters": [*related.letters],
-        },
-    )
+    sets = {name: [*values] for name, values in asdict(related).items()}
+    rows = connection.all(SQL.select_related_fields, {**ids, **sets})
     if not rows or rows[0][0] != revision:
         raise Overtaken(f"organizations {organization_id}")
     fields += (read_field(row[1:]) for row in rows if row[1] is not None)

@@ -2,14 +2,7 @@
 id, organization_id, esp, name, {milliseconds(created_at)}, {milliseconds(last_synced_at)},
 {json(refused_names)}, {json(names)}
 
--- select_integrations: Select the revision of a catalog, and the integrations of its organization.
-SELECT revision, integration.*
-FROM organizations LEFT JOIN (
-    SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id
-) AS integration ON true
-WHERE organizations.id = :organization_id ORDER BY integration.id
-
--- select_targets: Select the revision of a catalog, and those integrations that are targets.
+-- select_integrations: Select the revision of a catalog, and integrations: all, or some.
 SELECT revision, integration.*
 FROM organizations LEFT JOIN (
     SELECT {integration_columns} FROM integrations

@@ -1,7 +1,6 @@
 """The storage in a SQLite file, the default."""
 
-from .storage import SqliteStorage
+from .storage import SqliteStorage, open_storage
 from .transfer import BackupFailed, back_up
-from .url import open_storage
 
 __all__ = ["BackupFailed", "SqliteStorage", "back_up", "open_storage"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import mkstemp
@@ -67,12 +67,18 @@ class BackupFailed(RecipientFieldsError):
     """The backup can't be written. No file was created or changed."""
 
 
-def back_up(source: Path, backup: Path) -> None:
+def back_up(
+    source: Path,
+    backup: Path,
+    *,
+    pages_per_step: int = _PAGES_PER_STEP,
+    on_step: Callable[[], object] = lambda: None,
+) -> None:
     """Write a copy of a SQLite file to a new file, which can be opened as a storage.
 
     The copy is the content of one moment. Other processes can read and write the source during the
     backup. The new file gets its name when it is complete and on the disk. Only its owner can read
-    it.
+    it. After each step, `on_step` is called, and Python handles signals, such as Ctrl-C.
 
     Raises: BackupFailed if the new file exists already or can't be written, StorageNotFound if the
     source does not exist, StorageUnavailable if the source can't be opened.
@@ -84,7 +90,7 @@ def back_up(source: Path, backup: Path) -> None:
         # read transaction. That transaction begins with the first read.
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         try:
-            _write(connection, backup)
+            _write(connection, backup, pages_per_step, on_step)
         except FileExistsError:
             raise BackupFailed(f"The file {backup} already exists. Choose another name.") from None
         except (OSError, sqlite3.Error) as error:
@@ -92,13 +98,18 @@ def back_up(source: Path, backup: Path) -> None:
             raise BackupFailed(f"Can't back up {source} to {backup}: {reason}.") from error
 
 
-def _write(source: sqlite3.Connection, backup: Path) -> None:
+def _write(
+    source: sqlite3.Connection,
+    backup: Path,
+    pages_per_step: int,
+    on_step: Callable[[], object],
+) -> None:
     with _partial_file(backup) as (partial, descriptor):
         with closing(sqlite3.connect(partial)) as destination:
             # An incomplete file is deleted, so it needs no journal.
             destination.execute("PRAGMA journal_mode = OFF")
             destination.execute("PRAGMA synchronous = OFF")
-            source.backup(destination, pages=_PAGES_PER_STEP, progress=_allow_interrupts)
+            source.backup(destination, pages=pages_per_step, progress=lambda *_: on_step())
         os.fsync(descriptor)
         os.link(partial, backup)  # Unlike a rename, this never replaces a file.
     _sync_folder(backup.parent)
@@ -121,7 +132,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _allow_interrupts(_status: int, _remaining: int, _total: int) -> None:
-    """Do nothing. Python handles signals, such as Ctrl-C, when SQLite calls this."""

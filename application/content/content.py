@@ -309,7 +309,7 @@ class ContentService:
             code = compile_condition(
                 condition, codes, target, then=then, otherwise=otherwise, strict=strict
             )
-            return codes.names.get_esp(codes.names.resolve_target(target)), code
+            return codes.names.get_profile(codes.names.resolve_target(target)).esp, code
 
         query = NamesQuery(keys=condition_keys(condition), targets=[target])
         return self._with_codes(organization_id, query, compile_for)
@@ -498,7 +498,7 @@ def find_support(
     strict: Strict = DEFAULT_STRICT,
 ) -> ConditionSupport:
     """Return the code of the condition at the target, or the reason for which there is none."""
-    esp = codes.names.get_esp(target)
+    esp = codes.names.get_profile(target).esp
     try:
         code = compile_condition(
             condition, codes, target, then=then, otherwise=otherwise, strict=strict

@@ -37,7 +37,7 @@ from ..documents.conversion import (
     bad_characters,
     parse_document,
 )
-from ..documents.schemas import NamedSchema, Reference, described, extended
+from ..documents.schemas import NamedSchema, Reference, described, extended, render_document
 from ..documents.strict_json import render_json
 from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE, REPLACEMENT
 from .documents import FieldDocument, render_field
@@ -106,12 +106,13 @@ def render_batch_results(results: Iterable[RecipientField | None], max_bytes: in
 
 def render_minimal_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
     """Return the document with the id and the key of the field of each operation, in order."""
-    return {
-        "results": [
-            {"id": None, "key": None} if each is None else {"id": each.id, "key": each.key}
-            for each in results
-        ]
-    }
+    documents = [
+        MinimalBatchResultDocument(None, None)
+        if each is None
+        else MinimalBatchResultDocument(each.id, each.key)
+        for each in results
+    ]
+    return render_document(MinimalBatchResultListDocument(documents))
 
 
 def render_batch(batch: Batch) -> dict[str, object]:

@@ -418,7 +418,6 @@ def repeated_violations(
     repeated: Mapping[str, object], shown: Mapping[str, object]
 ) -> Iterable[Violation]:
     """Return a violation for each repeated member that differs from what documents show."""
-    require_type(Mapping, repeated=repeated, shown=shown)
     return [
         _immutable(member) if member in IMMUTABLE_MEMBERS else _READ_ONLY.prefixed(member)
         for member, value in repeated.items()

@@ -251,7 +251,6 @@ def require_boolean(value: object) -> bool:
 
 def item_count_violation(values: Sequence[object]) -> Violation | None:
     """Return a violation unless the list has 1 to 1,000 allowed values."""
-    require_type(Sequence, values=values)
     if not values:
         return Violation(Rule.EMPTY, "List at least one value, or use null for no restriction.")
     if len(values) > MAX_ALLOWED_VALUES:

@@ -12,7 +12,7 @@ import falcon
 from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import FieldId, InvalidInput
 
 MEBIBYTE = 1024 * 1024
@@ -43,7 +43,8 @@ class Form:
 
     def text(self, name: str) -> str:
         """Return the value of the first input with this name, or an empty text."""
-        return next(iter(self.texts(name)), "")
+        values = self.inputs.get(name)
+        return values[0] if values else ""
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the values of all inputs with this name, in order."""

@@ -115,7 +115,7 @@ def existing_storage(url: str) -> str:
     """
     if _scheme(url) != "sqlite":
         return url
-    from recipient_fields.adapters.sqlite.url import without_creation
+    from recipient_fields.adapters.sqlite.storage import without_creation
 
     return without_creation(url)
 
@@ -178,7 +178,7 @@ def back_up_storage(url: str, file: Path) -> None:
     if kind != "sqlite":
         raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
     from recipient_fields.adapters.sqlite import back_up
-    from recipient_fields.adapters.sqlite.url import parse_url
+    from recipient_fields.adapters.sqlite.storage import parse_url
 
     path, _ = parse_url(url)
     back_up(path, file)
@@ -191,9 +191,9 @@ def find_readable_file(url: str) -> Path | None:
     """
     if storage_kind(url) != "sqlite":
         return None
-    from recipient_fields.adapters.sqlite import url as sqlite_url
+    from recipient_fields.adapters.sqlite import storage
 
-    return sqlite_url.find_readable_file(url)
+    return storage.find_readable_file(url)
 
 
 @contextmanager
@@ -239,7 +239,7 @@ def shown_storage(url: str) -> str:
     """
     kind = storage_kind(url)
     if kind == "sqlite":
-        from recipient_fields.adapters.sqlite.url import parse_url
+        from recipient_fields.adapters.sqlite.storage import parse_url
 
         path, _ = parse_url(url)
         return f"sqlite:{path.absolute()}"

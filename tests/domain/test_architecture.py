@@ -26,7 +26,11 @@ MAY_IMPORT = {
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
         *("recipient_fields.domain.arguments", "recipient_fields.domain.lazy_names"),
-        *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
+        *("recipient_fields.domain.conditions.tree", "recipient_fields.domain.content.tree"),
+        *(
+            f"recipient_fields.domain.esp.names.{each}"
+            for each in ("plans", "selection", "setting")
+        ),
     },
 }
 LANGUAGES = (esp_conditions, esp_content)
@@ -37,7 +41,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "warnings")),
+    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "selection", "warnings")),
     *(f"domain.esp.{each}" for each in ("preludes", "tags")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),

@@ -22,8 +22,8 @@ from ...spans import Spans
 from ..esps import Esp
 from ..languages.tree import Unread, find_unread
 from ..profiles import PROFILES
-from ..profiles.profile import SystemCode
-from ..recognition.delimiters import CODE_IN_BRACES, Delimiter, RawTag, find_raw_tags
+from ..profiles.profile import Delimiter, SystemCode
+from ..recognition.delimiters import CODE_IN_BRACES, RawTag, find_raw_tags
 from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
 from ..recognition.reading import has_delimiter, read_tag
 from ..recognition.roles import Reading

@@ -17,11 +17,12 @@ from ...fields.errors import FieldNotFound
 from ...fields.field import Catalog, FieldDefinition, RecipientField
 from ...fields.values import derive_key, name_letters
 from ...identity import FieldId, IntegrationId
-from ..derived_codes import derive_codes, has_safe_form
+from ..derived_codes import derive, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..esps import Esp
 from ..integrations import Integration, SetName
 from ..profiles import PROFILES
+from ..profiles.profile import Profile
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
@@ -81,7 +82,10 @@ class EspNames:
     """
 
     def __init__(
-        self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
+        self,
+        fields: Iterable[RecipientField],
+        integrations: Iterable[Integration],
+        profiles: Mapping[Esp, Profile] = PROFILES,
     ) -> None:
         require_type(Iterable, fields=fields, integrations=integrations)
         self._fields = tuple(sorted(fields, key=lambda each: each.id))
@@ -89,6 +93,7 @@ class EspNames:
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
         for field in self._fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
+        self._profiles = profiles
         self._indexes: dict[Target, _Index] = {}
         self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
 
@@ -123,7 +128,7 @@ class EspNames:
             return target
         connected = [each.id for each in self._integrations.values() if each.esp is target]
         if len(connected) > 1:
-            title = PROFILES[target].title
+            title = self._profiles[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -208,9 +213,9 @@ class EspNames:
         """Return the name by the convention of the ESP, also if it is set for another field."""
         return self._index(target).derive_name(derived_key(field))
 
-    def get_esp(self, target: Target) -> Esp:
-        """Return the ESP of the target. Raises: IntegrationNotFound if it does not exist."""
-        return self._index(target).esp
+    def get_profile(self, target: Target) -> Profile:
+        """Return the profile of the ESP. Raises: IntegrationNotFound if there is no such target."""
+        return self._index(target).profile
 
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
         """Return the synced fields of the target, by ascending id."""
@@ -287,7 +292,7 @@ class EspNames:
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
             return True
-        keys = PROFILES[index.esp].names.keys_of(name)
+        keys = index.profile.names.keys_of(name)
         fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
@@ -305,13 +310,15 @@ class EspNames:
     def _index(self, target: Target) -> _Index:
         if target not in self._indexes:
             if isinstance(target, Esp):
-                self._indexes[target] = _Index(target)
+                self._indexes[target] = _Index(self._profiles[target])
             elif target in self._integrations:
                 integration = self._integrations[target]
                 known = {field.id for field in self._fields}
                 set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
-                self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
+                self._indexes[target] = _Index(
+                    self._profiles[integration.esp], synced, integration, set_names
+                )
             else:
                 raise IntegrationNotFound
         return self._indexes[target]
@@ -391,13 +398,13 @@ def derived_key(field: RecipientField) -> str:
     return str(field.key) if name is None else derive_key(name) or str(field.key)
 
 
-def is_standard(esp: Esp, field: FieldDefinition) -> bool:
+def is_standard(profile: Profile, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in PROFILES[esp].names.standard_forms):
+    if not any(fullmatch(form.pattern, name) for form in profile.names.standard_forms):
         return False
     with suppress(NoSafeForm):
-        standard = derive_codes(esp, name, standard=True)
+        standard = derive(profile, name, standard=True)
         return field.custom_value_expression == standard.value_expression
     return False
 
@@ -412,15 +419,15 @@ class _Index:
 
     def __init__(
         self,
-        esp: Esp,
+        profile: Profile,
         synced: Collection[RecipientField] = (),
         integration: Integration | None = None,
         set_names: Mapping[FieldId, SetName] | None = None,
     ) -> None:
-        self.esp, self.synced = esp, synced
+        self.profile, self.synced = profile, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self._lists_all_fields = self.is_synced and not PROFILES[esp].names.lists_fields_in_use_only
-        self._convention = PROFILES[esp].names
+        self._lists_all_fields = self.is_synced and not profile.names.lists_fields_in_use_only
+        self._convention = profile.names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
@@ -436,7 +443,7 @@ class _Index:
             by_name.setdefault(str(field.origin.esp_field_name), []).append(field)
         for fields in by_name.values():
             if len(fields) > 1:  # the standard field first
-                fields.sort(key=lambda field: (not is_standard(self.esp, field), field.id))
+                fields.sort(key=lambda field: (not is_standard(self.profile, field), field.id))
         return by_name
 
     @cached_property
@@ -501,7 +508,7 @@ class _Index:
                 continue
             standard = self._is_standard_name(name)
             is_set = standard in self._set_forms.get(name, ())
-            if not is_set and has_safe_form(self.esp, name, standard=standard):
+            if not is_set and has_safe_form(self.profile, name, standard=standard):
                 return self._with_state(name, NameFrom.CONVENTION, standard=standard)
         return None
 
@@ -526,7 +533,7 @@ class _Index:
         """Return the name of the synced field."""
         return EspName(
             name=str(synced.origin.esp_field_name),
-            standard=is_standard(self.esp, synced),
+            standard=is_standard(self.profile, synced),
             name_from=NameFrom.SYNC,
             state=NameState.AMBIGUOUS if is_ambiguous else NameState.FOUND,
             counterpart=counterpart,
@@ -541,10 +548,10 @@ class _Index:
         if set_name.custom:
             standard = False
         elif fields:
-            standard = is_standard(self.esp, fields[0])
+            standard = is_standard(self.profile, fields[0])
         else:
             standard = self._is_standard_name(set_name.name)
-        counterparts = (each for each in fields if is_standard(self.esp, each) is standard)
+        counterparts = (each for each in fields if is_standard(self.profile, each) is standard)
         return self._with_state(
             set_name.name,
             NameFrom.INTEGRATION,
@@ -554,10 +561,10 @@ class _Index:
 
     def _is_free(self, field: RecipientField) -> bool:
         forms = self._set_forms.get(str(field.origin.esp_field_name))
-        return forms is None or is_standard(self.esp, field) not in forms
+        return forms is None or is_standard(self.profile, field) not in forms
 
     def _is_standard_name(self, name: str) -> bool:
-        has_form = bool(PROFILES[self.esp].names.standard_forms)
+        has_form = bool(self.profile.names.standard_forms)
         return has_form and name in self._convention.standard_fields.values()
 
     def _with_state(

@@ -38,6 +38,7 @@ def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
 
 
 def _targets(values: Iterable[Target | str]) -> frozenset[Target]:
+    require_type(Iterable, targets=values)
     targets = [Esp(each) if isinstance(each, str) else each for each in values]
     for target in targets:
         require_type(Esp | int, target=target)

@@ -143,6 +143,7 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,
+        has_interpolation=True,
         fields=words("custom_attribute"),
         events=words(
             "api_trigger_properties canvas_entry_properties context event_properties"

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Profile:
     """All facts about one ESP, except how its API is called.
 
@@ -76,6 +76,9 @@ class Profile:
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
     api_hosts: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Profile({self.title!r})"
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""
@@ -400,6 +403,25 @@ _INSTEAD = {
 # Texts that users have written
 
 
+class Delimiter(Enum):
+    """The types of tags by their delimiters. The value is how messages show them."""
+
+    AMPSCRIPT_BLOCK = "%%[…]%%"
+    AMPSCRIPT_INLINE = "%%=…=%%"
+    PERSONALIZATION_STRING = "%%NAME%%"
+    MERGE_TAG = "*|…|*"
+    PERCENT_CONDITION = "%IF …%"
+    PERCENT_TAG = "%NAME%"
+    SUBSTITUTION = "<%…%>"
+    LEGACY_TAG = "[…]"
+    FEED = "[[…]]"
+    STATEMENT = "{%…%}"
+    COMMENT = "{#…#}"
+    RAW_EXPRESSION = "{{{…}}}"
+    BLOCK = "{{#…}}"
+    EXPRESSION = "{{…}}"
+
+
 class Syntax(Enum):
     """The languages of tags. Several dialects share one, with different words."""
 
@@ -430,6 +452,12 @@ class Vocabulary:
     """
 
     syntax: Syntax
+    delimiters: frozenset[Delimiter] = frozenset()
+    """The delimiters of the dialect beside those of its language."""
+    has_interpolation: bool = False
+    """Whether the values of the ESP are in `${…}`, so that no path has a meaning."""
+    has_fallbacks: bool = False
+    """Whether a text after `|` is the default of a value: `{{name | Customer}}`."""
     fields: frozenset[str] = _NONE
     """Roots whose members are the recipient's fields."""
     bare_fields: frozenset[str] = _NONE

@@ -17,6 +17,7 @@ from ..languages.handlebars import HandlebarsWords, read_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
+    Delimiter,
     Engine,
     Escaping,
     Evidence,
@@ -210,6 +211,8 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.HANDLEBARS,
+        delimiters=frozenset({Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}),
+        has_fallbacks=True,
         any_name=True,
         field_pattern=r"[A-Za-z_]\w*",
         system=words(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..profiles.profile import Vocabulary
-from .delimiters import Delimiter, RawTag
+from ..profiles.profile import Delimiter, Vocabulary
+from .delimiters import RawTag
 from .roles import Reading, TagRole, reading_of
 
 _TOKEN = re.compile(

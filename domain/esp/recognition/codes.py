@@ -8,12 +8,10 @@ from ..esps import Esp
 from ..profiles import PROFILES
 from ..profiles.profile import Delimiters
 from .delimiters import ENCLOSED
+from .foreign import WITH_BRACES
 from .recognizing import recognize_dialects
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
-_WITH_VARIABLES = frozenset(
-    esp for esp in Esp if esp not in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
-)
 
 
 _ENDS = {
@@ -55,7 +53,7 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     """
     if not is_foreign(esp, code):
         return False
-    variable = _VARIABLE.fullmatch(code.strip()) if esp in _WITH_VARIABLES else None
+    variable = _VARIABLE.fullmatch(code.strip()) if esp in WITH_BRACES else None
     if variable is None:
         return True
     return variable["path"] is not None and not all(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -12,28 +11,9 @@ from attrs import field, frozen
 
 from ...spans import Spans
 from ..esps import Esp
-from ..profiles.profile import Delimiters, Syntax
+from ..profiles import PROFILES
+from ..profiles.profile import Delimiter, Delimiters, Syntax
 from ..tags import Openings, unread_parts
-
-
-class Delimiter(Enum):
-    """The types of tags by their delimiters. The value is how messages show them."""
-
-    AMPSCRIPT_BLOCK = "%%[…]%%"
-    AMPSCRIPT_INLINE = "%%=…=%%"
-    PERSONALIZATION_STRING = "%%NAME%%"
-    MERGE_TAG = "*|…|*"
-    PERCENT_CONDITION = "%IF …%"
-    PERCENT_TAG = "%NAME%"
-    SUBSTITUTION = "<%…%>"
-    LEGACY_TAG = "[…]"
-    FEED = "[[…]]"
-    STATEMENT = "{%…%}"
-    COMMENT = "{#…#}"
-    RAW_EXPRESSION = "{{{…}}}"
-    BLOCK = "{{#…}}"
-    EXPRESSION = "{{…}}"
-
 
 DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
     Syntax.AMPSCRIPT: frozenset(
@@ -50,14 +30,7 @@ DELIMITERS: Mapping[Syntax, frozenset[Delimiter]] = {
     Syntax.HUBL: frozenset({Delimiter.EXPRESSION, Delimiter.STATEMENT, Delimiter.COMMENT}),
     Syntax.HANDLEBARS: frozenset({Delimiter.EXPRESSION, Delimiter.RAW_EXPRESSION, Delimiter.BLOCK}),
 }
-"""The delimiters of each language."""
-
-OF_ONE_ESP: Mapping[Delimiter, Esp] = {
-    Delimiter.FEED: Esp.ITERABLE,
-    Delimiter.SUBSTITUTION: Esp.SENDGRID,
-    Delimiter.LEGACY_TAG: Esp.SENDGRID,
-}
-"""The delimiters that one ESP has beside those of its language."""
+"""The delimiters of each language. A dialect can have others beside them."""
 
 
 @frozen
@@ -166,7 +139,7 @@ def _openings(
     target: Esp | None,
 ) -> tuple[Openings, tuple[tuple[Delimiter | None, str | None], ...]]:
     """Return the openings of all tags, and per opening the type of the tag and its closing."""
-    unread = () if target is None else unread_parts(target)
+    unread = () if target is None else unread_parts(PROFILES[target])
     openings = [each.opening for each in unread]
     types: list[tuple[Delimiter | None, str | None]] = [(None, each.closing) for each in unread]
     for delimiter in Delimiter:

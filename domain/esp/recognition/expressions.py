@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from attrs import Factory, define, frozen
 
-from .delimiters import Delimiter, RawTag
+from ..profiles.profile import Delimiter
+from .delimiters import RawTag
 
 Path: TypeAlias = tuple[str, ...]
 """The parts of a path: `a["b"].c` has three. The first one is its root."""

@@ -10,8 +10,8 @@ from attrs import frozen
 
 from ..esps import Esp
 from ..profiles import BUILT_IN, PROFILES
-from ..profiles.profile import Syntax, Vocabulary
-from .delimiters import OF_ONE_ESP, Delimiter, RawTag
+from ..profiles.profile import Delimiter, Syntax, Vocabulary
+from .delimiters import RawTag
 from .expressions import Expression, Path
 from .reading import has_delimiter, parse
 
@@ -36,11 +36,19 @@ class Finding:
 
 
 _PIPED = {Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL}
-_WITH_BRACES = tuple(
-    each.esp
-    for each in BUILT_IN
-    if each.vocabulary.syntax in _PIPED or each.vocabulary.syntax is Syntax.HANDLEBARS
-)
+
+
+def _with(has: Callable[[Vocabulary], bool]) -> tuple[Esp, ...]:
+    """Return the ESPs whose vocabulary has this."""
+    return tuple(each.esp for each in BUILT_IN if has(each.vocabulary))
+
+
+WITH_BRACES = _with(lambda each: each.syntax in {*_PIPED, Syntax.HANDLEBARS})
+_WITH_HELPERS = _with(lambda each: each.syntax is Syntax.HANDLEBARS)
+_WITH_PERCENT_TAGS = _with(lambda each: each.syntax is Syntax.PERCENT_TAGS)
+_WITH_QUOTED_PARTS = _with(lambda each: each.syntax is Syntax.AMPSCRIPT)
+_WITH_PATHS = _with(lambda each: each.has_field_paths)
+_WITH_INTERPOLATION = _with(lambda each: each.has_interpolation)
 _LINK = re.compile(
     r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
     re.IGNORECASE,
@@ -69,8 +77,10 @@ def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) ->
     if esp is None or not has_delimiter(esp, tag):
         return _judge_delimiter(tag)
     vocabulary = PROFILES[esp].vocabulary
-    has_words = tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in OF_ONE_ESP
-    if esp not in _WITH_BRACES or not has_words:
+    has_words = (
+        tag.delimiter is not Delimiter.COMMENT and tag.delimiter not in vocabulary.delimiters
+    )
+    if esp not in WITH_BRACES or not has_words:
         return None
     first = None
     for finding in _Judge(esp, vocabulary, tag, local_names).findings():
@@ -82,7 +92,7 @@ def judge_tag(esp: Esp | None, tag: RawTag, local_names: Container[str] = ()) ->
 
 def names_set_by(esp: Esp, tag: RawTag) -> tuple[str, ...]:
     """Return the names that a tag of the ESP gives to values."""
-    if esp not in _WITH_BRACES or not has_delimiter(esp, tag):
+    if esp not in WITH_BRACES or not has_delimiter(esp, tag):
         return ()
     return tuple(parse(PROFILES[esp].vocabulary.syntax, tag).sets)
 
@@ -91,21 +101,21 @@ def _judge_delimiter(tag: RawTag) -> Finding | None:
     """Judge a tag whose delimiters the ESP does not have."""
     if tag.delimiter is Delimiter.PERCENT_TAG:
         return _judge_percent_tag(tag)
-    dialects = tuple(esp for esp in Esp if _recognizes(esp, tag))
+    dialects = tuple(each.esp for each in BUILT_IN if _recognizes(each.esp, tag))
     if tag.delimiter is Delimiter.LEGACY_TAG:  # It can be a text in brackets.
         return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
     return Finding(Reason.DELIMITER, tag.delimiter.value, dialects, is_mistake=True)
 
 
 def _judge_percent_tag(tag: RawTag) -> Finding | None:
-    """Judge `%NAME%`, which is code of ActiveCampaign if the name is known. `%Y%` is a date."""
+    """Judge `%NAME%`, which is code of another ESP if the name is known. `%Y%` is a date."""
     name = re.split(r"[|*:+]", tag.text[1:-1])[0]
     if len(name) == 1:
         return None
-    vocabulary = PROFILES[Esp.ACTIVECAMPAIGN].vocabulary
-    is_known = vocabulary.is_system(name) or name in vocabulary.bare_fields
+    vocabularies = [PROFILES[each].vocabulary for each in _WITH_PERCENT_TAGS]
+    is_known = any(each.is_system(name) or name in each.bare_fields for each in vocabularies)
     reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
-    return Finding(reason, f"%{name}%", (Esp.ACTIVECAMPAIGN,), is_mistake=is_known)
+    return Finding(reason, f"%{name}%", _WITH_PERCENT_TAGS, is_mistake=is_known)
 
 
 def _recognizes(esp: Esp, tag: RawTag) -> bool:
@@ -137,10 +147,10 @@ class _Judge:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the tag."""
-        yield from self._braze_values()
+        yield from self._interpolations()
         if self.vocabulary.syntax is Syntax.HANDLEBARS:
             if _QUOTED_PART.match(self.tag.text) is not None:
-                yield Finding(Reason.WORD, '."…"', (Esp.SALESFORCE,), is_mistake=True)
+                yield Finding(Reason.WORD, '."…"', _WITH_QUOTED_PARTS, is_mistake=True)
             yield from self._helpers(self.expression)
             if len(self.expression.paths) > 1 and not self.expression.helpers:
                 yield Finding(Reason.UNKNOWN, ".".join(self.expression.paths[1]))
@@ -155,14 +165,14 @@ class _Judge:
         for path in dict.fromkeys(self.expression.paths):
             yield from self._path(path)
 
-    def _braze_values(self) -> Iterator[Finding]:
-        if self.esp is Esp.BRAZE:
+    def _interpolations(self) -> Iterator[Finding]:
+        if self.vocabulary.has_interpolation:
             return
         inner = self.tag.text[2:]
         if "${" in inner:
-            yield Finding(Reason.WORD, "${…}", (Esp.BRAZE,), is_mistake=True)
+            yield Finding(Reason.WORD, "${…}", _WITH_INTERPOLATION, is_mistake=True)
         elif self.tag.delimiter is Delimiter.STATEMENT and "{{" in inner:
-            yield Finding(Reason.WORD, "{{…}}", (Esp.BRAZE,), is_mistake=True)
+            yield Finding(Reason.WORD, "{{…}}", _WITH_INTERPOLATION, is_mistake=True)
 
     def _word(self) -> Iterator[Finding]:
         word = self.expression.word
@@ -176,7 +186,7 @@ class _Judge:
     def _text_of_tag(self, word: str) -> Iterator[Finding]:
         """Yield a tag with the text of a link, if only other dialects have such a tag."""
         owners = tuple(
-            esp for esp in _WITH_BRACES if word in PROFILES[esp].vocabulary.tags_with_text
+            esp for esp in WITH_BRACES if word in PROFILES[esp].vocabulary.tags_with_text
         )
         if owners and self.esp not in owners:
             yield Finding(Reason.POSSIBLY_FOREIGN, f"{word} '…'", owners)
@@ -196,16 +206,15 @@ class _Judge:
                 yield self._of_others(helper, lambda each: each.tags, {Syntax.HANDLEBARS})
         for path in self.expression.paths:
             if path[0] == "this" or path[0].startswith("@"):
-                dialects = (Esp.SENDGRID, Esp.ITERABLE)
-                yield Finding(Reason.WORD, path[0], dialects, is_mistake=True)
+                yield Finding(Reason.WORD, path[0], _WITH_HELPERS, is_mistake=True)
         if _LIST_OF_ONE_NAME.match(self.tag.text) is not None:
-            yield Finding(Reason.WORD, "[…]", (Esp.ITERABLE,), is_mistake=True)
+            yield Finding(Reason.WORD, "[…]", _WITH_PATHS, is_mistake=True)
 
     def _calls(self) -> Iterator[Finding]:
         for call in dict.fromkeys(self.expression.calls):
             if call not in self.local_names and not self.vocabulary.is_function(call):
                 owners = tuple(
-                    esp for esp in _WITH_BRACES if PROFILES[esp].vocabulary.is_function(call)
+                    esp for esp in WITH_BRACES if PROFILES[esp].vocabulary.is_function(call)
                 )
                 is_mistake = bool(owners)
                 reason = Reason.WORD if owners else Reason.UNKNOWN
@@ -218,11 +227,11 @@ class _Judge:
                 continue
             owners = tuple(
                 esp
-                for esp in _WITH_BRACES
+                for esp in WITH_BRACES
                 if name in PROFILES[esp].vocabulary.filters
                 and argument in _ARGUMENTS[PROFILES[esp].vocabulary.syntax]
             )
-            is_name = self.esp is Esp.SENDGRID and not argument  # `{{name | Customer}}`
+            is_name = self.vocabulary.has_fallbacks and not argument  # `{{name | Customer}}`
             if is_name and not owners:
                 continue
             is_mistake = bool(owners) and not is_name
@@ -233,7 +242,7 @@ class _Judge:
         root, name, vocabulary = path[0], ".".join(path), self.vocabulary
         if root in self.local_names or root in self.expression.sets or root in vocabulary.local:
             return
-        if self.esp is not Esp.BRAZE and _is_known(vocabulary, path):
+        if not vocabulary.has_interpolation and _is_known(vocabulary, path):
             if root in vocabulary.fields and len(path) > 1:
                 yield from self._field(path)
             return
@@ -261,20 +270,21 @@ class _Judge:
                 if re.fullmatch(PROFILES[esp].vocabulary.field_pattern, path[1])
             )
             yield Finding(Reason.WORD, f"{path[0]}.{path[1]}", owners, is_mistake=True)
-        elif self.esp is Esp.BREVO and path[1] != path[1].upper():
-            yield Finding(Reason.POSSIBLY_FOREIGN, f"contact.{path[1]}", (Esp.HUBSPOT,))
+        elif PROFILES[self.esp].names.capitals and path[1] != path[1].upper():
+            owners = self._owners_of_root(path[0])
+            yield Finding(Reason.POSSIBLY_FOREIGN, f"{path[0]}.{path[1]}", owners)
 
     def _owners_of_root(self, root: str) -> tuple[Esp, ...]:
         return tuple(
             esp
-            for esp in _WITH_BRACES
+            for esp in WITH_BRACES
             if esp is not self.esp and root in PROFILES[esp].vocabulary.roots
         )
 
     def _owners_of_system(self, name: str) -> tuple[Esp, ...]:
         return tuple(
             esp
-            for esp in _WITH_BRACES
+            for esp in WITH_BRACES
             if esp is not self.esp and PROFILES[esp].vocabulary.is_system(name)
         )
 

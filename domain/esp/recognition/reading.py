@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..esps import Esp
 from ..profiles import PROFILES
-from ..profiles.profile import Syntax, Vocabulary
+from ..profiles.profile import Delimiter, Syntax, Vocabulary
 from .ampscript import read_ampscript
-from .delimiters import DELIMITERS, OF_ONE_ESP, Delimiter, RawTag
+from .delimiters import DELIMITERS, RawTag
 from .expressions import Expression, Path, parse_handlebars, parse_piped
 from .roles import Reading, TagRole, reading_of
 
@@ -24,13 +24,11 @@ _LOOP_STATES = {"forloop", "loop", "tablerowloop"}
 
 def has_delimiter(esp: Esp, tag: RawTag) -> bool:
     """Return whether the dialect of the ESP has tags with these delimiters."""
-    if tag.delimiter in OF_ONE_ESP:
-        return esp is OF_ONE_ESP[tag.delimiter]
     vocabulary = PROFILES[esp].vocabulary
-    if esp is Esp.SALESFORCE and tag.delimiter is Delimiter.EXPRESSION:
+    if vocabulary.syntax is Syntax.AMPSCRIPT and tag.delimiter is Delimiter.EXPRESSION:
         expression = parse_piped(tag)
         return any(path[0] in vocabulary.events and len(path) > 1 for path in expression.paths)
-    return tag.delimiter in DELIMITERS[vocabulary.syntax]
+    return tag.delimiter in DELIMITERS[vocabulary.syntax] or tag.delimiter in vocabulary.delimiters
 
 
 def read_tag(esp: Esp, tag: RawTag) -> Reading | None:
@@ -136,7 +134,7 @@ def _piped(expression: Expression, vocabulary: Vocabulary) -> Iterator[tuple[Tag
 
 
 def _read_handlebars(tag: RawTag, vocabulary: Vocabulary) -> Reading:
-    if OF_ONE_ESP.get(tag.delimiter) is Esp.SENDGRID:
+    if tag.delimiter in {Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}:
         role = TagRole.FIELD if tag.text.startswith("[%") else TagRole.SYSTEM
         return reading_of([(role, _WORD.findall(tag.text)[0])], TagRole.NONE)
     expression = parse_handlebars(tag)

@@ -11,26 +11,24 @@ from attrs import frozen
 from ...arguments import require_type
 from ..esps import Esp
 from ..profiles import BUILT_IN, PROFILES
-from ..profiles.profile import Syntax
-from .delimiters import CODE_IN_BRACES, OF_ONE_ESP, Delimiter, RawTag, find_raw_tags
+from ..profiles.profile import Delimiter, Profile, Syntax
+from .delimiters import CODE_IN_BRACES, RawTag, find_raw_tags
 from .foreign import Finding, Reason, judge_tag
 from .reading import has_delimiter, parse, read_tag
 from .roles import Reading, TagRole
 
 __all__ = ["RecognizedTag", "recognize", "recognize_dialects"]
 
-_LIKELY = (
-    Esp.SALESFORCE,
-    Esp.MAILCHIMP,
-    Esp.BRAZE,
-    Esp.KLAVIYO,
-    Esp.CUSTOMER_IO,
-    Esp.HUBSPOT,
-    Esp.BREVO,
-    Esp.SENDGRID,
-    Esp.ITERABLE,
-    Esp.ACTIVECAMPAIGN,
-)
+_CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syntax.PERCENT_TAGS: 5}
+"""The order in which the signs of languages are clear. Those with filters are in the middle."""
+
+
+def _clarity(profile: Profile) -> int:
+    vocabulary = profile.vocabulary
+    return 2 if vocabulary.has_interpolation else _CLARITY.get(vocabulary.syntax, 3)
+
+
+_LIKELY = tuple(each.esp for each in sorted(BUILT_IN, key=_clarity))
 """The dialects, those first whose tags have the clearest signs."""
 _MAX_TAGS = 10
 _MAX_CHARACTERS = 200
@@ -146,7 +144,7 @@ def _has_sign(esp: Esp, tag: RawTag, finding: Finding | None) -> bool:
         return False
     if vocabulary.syntax in {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}:
         return True
-    if tag.delimiter in OF_ONE_ESP:
+    if tag.delimiter in vocabulary.delimiters:
         return True
     expression = parse(vocabulary.syntax, tag)
     reading = read_tag(esp, tag)

@@ -11,8 +11,7 @@ from attrs import frozen
 
 from recipient_fields.application import Core, InvalidDocument
 from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
-from recipient_fields.application.fields.references import is_id
-from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.fields.texts import is_id, parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
     MAX_ALLOWED_VALUES,
