@@ -10,7 +10,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Missing
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.normal_form import write_alternatives
+from ..languages.conditions.writers import write_alternatives
 from ..languages.pongo2 import read_pongo2
 from . import django, shared
 from .profile import (
