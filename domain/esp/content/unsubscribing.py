@@ -9,8 +9,6 @@ from ...content.literal_places import find_literal_places
 from ..esps import Esp
 from ..profiles import PROFILES
 from ..profiles.profile import SystemCode
-from ..recognition.delimiters import find_raw_tags
-from ..recognition.reading import has_delimiter
 
 _LINK_WORDS = ("unsub", "can_spam", "email_footer")
 """What the codes of all dialects for this link contain, and the modules of HubSpot with one."""
@@ -40,9 +38,9 @@ def _has_link(esp: Esp, content: Content) -> bool:
     if any(isinstance(code, SystemCode) and _names_link(code.code) for code in codes):
         return True
     return _names_link(content.masked) and any(
-        _names_link(tag.text)
-        for tag in find_raw_tags(content.masked, esp)
-        if has_delimiter(esp, tag)
+        _names_link(content.masked[tag.start : tag.end])
+        for tag in PROFILES[esp].find_tags(content.masked)
+        if tag.is_code
     )
 
 

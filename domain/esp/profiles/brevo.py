@@ -193,6 +193,7 @@ PROFILE = Profile(
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("contact"),
+        usual_field_pattern=r"[^a-z]+",
         events=words("event params"),
         nested=words("data feed feeds items product products recommendations"),
         system=words(

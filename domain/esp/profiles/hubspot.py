@@ -163,6 +163,7 @@ PROFILE = Profile(
         syntax=Syntax.HUBL,
         fields=words("contact"),
         field_pattern=r"[a-z0-9_]+",
+        path_functions=words("personalization_token"),
         events=words("custom"),
         nested=words("account company deal invoice line_item order quote ticket"),
         system=words(

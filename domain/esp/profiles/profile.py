@@ -11,7 +11,7 @@ Messages contain `{title}` for the title of the ESP.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
+from ..languages.blocks import Part, Tag, build_tree, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..languages.tree import Node
 
@@ -44,7 +45,7 @@ __all__ = [
 class Profile:
     """All facts about one ESP, except how its API is called.
 
-    `read` returns the tree of a text in the language of the ESP. For the reasons in
+    `read` yields the parts of a text in the language of the ESP. For the reasons in
     `unestablished`, it is not established that the ESP refuses the code, as its language does.
     `engines` contains the engines that the ESP is known or suspected to run, with the source of
     that knowledge. Derived code is right on all of them, or has a caveat. It is empty if nothing is
@@ -59,7 +60,7 @@ class Profile:
 
     esp: Esp
     title: str
-    read: Callable[[str], tuple[Node, ...]]
+    read: Callable[[str], Iterator[Part]]
     unestablished: frozenset[str] = frozenset()
     engines: Mapping[Engine, str] = {}
     names: Names
@@ -73,6 +74,14 @@ class Profile:
     vocabulary: Vocabulary
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
+
+    def read_tree(self, text: str) -> tuple[Node, ...]:
+        """Return the tree of a text in the language of the ESP."""
+        return build_tree(self.read(text))
+
+    def find_tags(self, text: str) -> Iterator[Tag]:
+        """Yield the tags of a text in the language of the ESP, without the tree of their blocks."""
+        return find_tags(self.read(text))
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""
@@ -429,6 +438,12 @@ class Vocabulary:
     """Fields that are written without a root."""
     field_pattern: str = r"(?s:.+)"
     """The names that fields can have."""
+    usual_field_pattern: str = r"(?s:.+)"
+    """The names that fields usually have."""
+    member_filters: frozenset[str] = _NONE
+    """Filters that read a member of a value: `person|lookup:'City'`."""
+    path_functions: frozenset[str] = _NONE
+    """Functions whose first argument is a path in quotes."""
     has_field_paths: bool = False
     """Whether a field without a root can be a member of an object."""
     events: frozenset[str] = _NONE
@@ -455,11 +470,14 @@ class Vocabulary:
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
-        return _is_among(name, self.system)
+        return _is_among(self._folded(name), self.system)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""
-        return _is_among(name, self.events)
+        return _is_among(self._folded(name), self.events)
+
+    def _folded(self, name: str) -> str:
+        return _FOLDED.get(self.syntax, str)(name)
 
     def is_function(self, name: str) -> bool:
         """Return whether the name is one of the functions."""
@@ -474,6 +492,13 @@ class Vocabulary:
     def roots(self) -> frozenset[str]:
         """All roots, and the names of fields and event data without a root."""
         return self.known_roots | {each.partition(".")[0] for each in self.system if "." in each}
+
+
+_FOLDED: Mapping[Syntax, Callable[[str], str]] = {
+    Syntax.AMPSCRIPT: str.lower,
+    Syntax.MERGE_TAGS: str.upper,
+}
+"""The languages whose names ignore case, and the case of their names in vocabularies."""
 
 
 def _is_among(name: str, words: frozenset[str]) -> bool:

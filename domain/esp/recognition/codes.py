@@ -6,8 +6,6 @@ import re
 
 from ..esps import Esp
 from ..profiles import PROFILES
-from ..profiles.profile import Delimiters
-from .delimiters import ENCLOSED
 from .recognizing import recognize_dialects
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
@@ -17,16 +15,16 @@ _WITH_VARIABLES = frozenset(
 
 
 _ENDS = {
-    each.opening: each.closing
-    for each in (
-        Delimiters(
-            r"\{\{[^{}]*\$\{", r"\}[^{}]*\}\}"
-        ),  # The name in `{{${name}}}` has its own end.
-        *ENCLOSED.values(),
-        Delimiters(r"\*\|(?=\w)", r"\|\*"),
-        Delimiters(r"\[\[(?=\w)", r"\]\]"),
-        Delimiters(r"%(?:ELSE)?IF\s", "%"),
-    )
+    r"\{\{[^{}]*\$\{": r"\}[^{}]*\}\}",  # The name in `{{${name}}}` has its own end.
+    r"%%\[": r"\]%%",
+    "%%=": "=%%",
+    r"\{%": r"%\}",
+    r"\{\#": r"\#\}",
+    r"\{\{\{": r"\}\}\}",
+    r"\{\{": r"\}\}",
+    r"\*\|(?=\w)": r"\|\*",
+    r"\[\[(?=\w)": r"\]\]",
+    r"%(?:ELSE)?IF\s": "%",
 }
 _OPENING = re.compile("|".join(f"({each})" for each in _ENDS))
 
