@@ -22,12 +22,10 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldIdentity,
-    FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     InvalidQuery,
@@ -37,7 +35,6 @@ from recipient_fields.domain import (
     Origin,
     Precondition,
     RecipientField,
-    Replacement,
     Rule,
     Source,
     StagedBatch,
@@ -104,6 +101,8 @@ class RecipientFieldService(RecipientFields):
 
     def decide(self, operation: Operation, origin: Origin) -> Decision:
         """Return whether the author may perform the operation on a field of this origin."""
+        require_type(Operation, operation=operation)
+        require_type(Origin, origin=origin)
         return decide(self.author.channel, operation, origin)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
@@ -173,17 +172,35 @@ class RecipientFieldService(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey | str,
-        replacement: Replacement,
+        draft: FieldDraft,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
-        require_reference(key)
-        if not isinstance(replacement, Replacement):
-            require_type(FieldReplacement, replacement=replacement)
+        require_type(FieldDraft, draft=draft)
+        return self.replace_field(organization_id, draft.key, draft.changes(), precondition)
+
+    def replace_field(
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        changes: FieldChanges,
+        precondition: Precondition = UNCONDITIONAL,
+    ) -> tuple[RecipientField, bool]:
+        """Replace a field, or create it if the reference is a free key, as `ReplaceField` does.
+
+        Return the field, and whether it was created. Only the stored field decides whether such
+        changes are valid, so they can be no valid draft: for example, if the data type that they
+        repeat does not permit the allowed values.
+
+        Raises: the errors of `replace_or_create_field`; InvalidField if the changes define no new
+        field; FieldNotFound if the organization has no field with this id.
+        """
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
+        require_type(FieldChanges, changes=changes)
         require_type(Precondition, precondition=precondition)
         field, applied = self._change(
-            organization_id, lambda staged: staged.replace(key, replacement, precondition)
+            organization_id, lambda staged: staged.replace(reference, changes, precondition)
         )
         return (applied.created[0], True) if applied.created else (field, False)
 

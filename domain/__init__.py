@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from .identity import *
     from .instants import *
     from .permissions import *
-    from .recipients.columns import *
+    from .recipients.column_titles import *
     from .recipients.foreign_forms import *
-    from .recipients.found_forms import *
     from .recipients.inference import *
-    from .recipients.rows import *
     from .recipients.schema import *
     from .recipients.texts import *
     from .suggestions import *
@@ -65,11 +63,9 @@ else:
         "accounts.secret_tokens",
         "accounts.api_keys",
         "accounts.administrators",
-        "recipients.columns",
+        "recipients.column_titles",
         "recipients.foreign_forms",
-        "recipients.found_forms",
         "recipients.schema",
         "recipients.texts",
-        "recipients.rows",
         "recipients.inference",
     )

@@ -56,7 +56,6 @@ def epoch_milliseconds(at: datetime) -> int:
 
 def from_epoch_milliseconds(milliseconds: int) -> datetime:
     """Return the instant that is this many milliseconds after the Unix epoch."""
-    require_type(int, milliseconds=milliseconds)
     return _EPOCH + milliseconds * MILLISECOND
 
 

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from .arguments import require_type
 from .fields.errors import OperationForbidden
 from .fields.origins import Channel, Origin, Source
 
@@ -46,9 +45,6 @@ Decision: TypeAlias = Allowed | Denied
 
 def decide(channel: Channel, operation: Operation, origin: Origin) -> Decision:
     """Return whether the channel may perform the operation on a field of this origin."""
-    require_type(Channel, channel=channel)
-    require_type(Operation, operation=operation)
-    require_type(Origin, origin=origin)
     if operation is Operation.READ or channel.owns(origin):
         return Allowed()
     return Denied(f"{_CHANGED_WHERE[origin.source]}, not {channel.phrase}.")

@@ -16,7 +16,7 @@ from recipient_fields.adapters.row_mapping import (
     stored_field,
 )
 from recipient_fields.application import FieldDocument
-from recipient_fields.application.documents.value_schemas import schema_generator
+from recipient_fields.application.documents.value_schemas import REPLACEMENT, schema_generator
 from recipient_fields.application.fields.documents import render_field
 from recipient_fields.application.fields.fields_as_code import field_document_schema
 from recipient_fields.domain import (
@@ -33,7 +33,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldMember,
-    FieldReplacement,
     OrganizationId,
     Origin,
     RecipientField,
@@ -42,7 +41,7 @@ from recipient_fields.domain import (
     member_reader,
 )
 from recipient_fields.entrypoints.cli.fields.manual import _TEXTS
-from recipient_fields.entrypoints.console.fields.forms import LABELS, FieldInputs
+from recipient_fields.entrypoints.console.fields.forms import LABELS
 
 NAMES = tuple(each.name for each in FIELD_MEMBERS)
 FIELD = (
@@ -60,13 +59,11 @@ def test_the_names_are_split_by_who_sets_the_members() -> None:
     ("kind", "members"),
     [
         (FieldDraft, {*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS, "esp_field_name"}),
-        (FieldChanges, {*WRITABLE_MEMBERS, "data_type"}),
-        (FieldReplacement, {*WRITABLE_MEMBERS, "data_type"}),
+        (FieldChanges, {*WRITABLE_MEMBERS, "repeated"}),
         (FieldDefinition, {*NAMES, "origin"} - {*ORIGIN_MEMBERS, "id", "updated_at"}),
         (RecipientField, {*NAMES, "origin", "organization_id", "version"} - {*ORIGIN_MEMBERS}),
         (Origin, {*ORIGIN_MEMBERS}),
         (FieldDocument, {*NAMES}),
-        (FieldInputs, {*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS, "pasted", "version"}),
     ],
 )
 def test_a_class_has_the_described_members(kind: type, members: set[str]) -> None:
@@ -80,7 +77,7 @@ def test_the_types_of_a_stored_field_are_as_described(member: FieldMember) -> No
     assert kind == (member.kind | None if member.nullable else member.kind)
 
 
-@pytest.mark.parametrize("kind", [FieldDraft, FieldChanges, FieldReplacement])
+@pytest.mark.parametrize("kind", [FieldDraft, FieldChanges])
 def test_the_types_and_defaults_of_requests_are_as_described(kind: Any) -> None:
     hints, attributes = get_type_hints(kind), fields_dict(kind)
     for member in FIELD_MEMBERS:
@@ -120,11 +117,11 @@ def test_each_entrypoint_has_a_label_or_a_sentence_for_each_member() -> None:
     assert {*definition} == settable - {"key"}
     members = {
         kind: {*schema_generator().schema(kind)["properties"]}
-        for kind in (FieldDocument, FieldDraft, FieldChanges, FieldReplacement)
+        for kind in (FieldDocument, FieldDraft, FieldChanges, REPLACEMENT)
     }
     assert members == {
         FieldDocument: {*NAMES},
         FieldDraft: settable | {*ORIGIN_MEMBERS},
         FieldChanges: {*NAMES},
-        FieldReplacement: {*NAMES},
+        REPLACEMENT: {*NAMES},
     }

@@ -16,7 +16,6 @@ import pytest
 
 from recipient_fields.application import AUDIT
 from recipient_fields.domain import PlainKey, redact_keys
-from recipient_fields.entrypoints.service import log
 from recipient_fields.entrypoints.service.log import (
     BufferedHandler,
     LineFormatter,
@@ -156,12 +155,9 @@ def test_a_line_whose_facts_can_not_be_formatted_is_logged_without_them():
     assert second["error"] == "The facts can't be formatted: RuntimeError"
 
 
-def test_the_timestamp_is_the_time_of_the_call_and_not_of_the_write(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr(log, "_WRITE_INTERVAL", 0.3)
+def test_the_timestamp_is_the_time_of_the_call_and_not_of_the_write():
     stream = StringIO()
-    handler = BufferedHandler(stream, json_formatter())
+    handler = BufferedHandler(stream, json_formatter(), interval=0.3)
     before = datetime.now(UTC)
     handler.log("x", logging.INFO, "request", {})
     after = datetime.now(UTC)

@@ -5,6 +5,6 @@ from recipient_fields.application.extras import requires_extra
 with requires_extra("client", "urllib3"):
     from .client import RecipientFieldsClient
     from .errors import RequestRefused
-    from .retries import RetryPolicy
+    from .requests import RetryPolicy
 
 __all__ = ["RecipientFieldsClient", "RequestRefused", "RetryPolicy"]

@@ -34,7 +34,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldIdentity,
-    FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
@@ -47,7 +46,6 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Precondition,
     RecipientField,
-    Replacement,
     StorageUnavailable,
     format_instant,
     view_of,
@@ -72,20 +70,22 @@ from recipient_fields.domain.esp import (
 )
 
 from ..network import Connections, Request, Response
-from .base_url import parse_base_url
-from .cursors import Cursors
 from .errors import NotFound, RequestRefused, error_of
 from .requests import (
+    RetryPolicy,
     batch_body,
+    call,
     compilation_body,
     condition_headers,
     export_body,
     history_parameters,
     input_body,
     list_parameters,
+    parse_base_url,
     preview_body,
 )
 from .responses import (
+    Cursors,
     InvalidResponse,
     OtherOrganization,
     catalog_of,
@@ -102,7 +102,6 @@ from .responses import (
     preview_of,
     results_of,
 )
-from .retries import RetryPolicy, call
 
 _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"
@@ -345,13 +344,12 @@ class RecipientFieldsClient(RecipientFields):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey | str,
-        replacement: Replacement,
+        draft: FieldDraft,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        body = input_body(replacement.changes())
+        body = input_body(draft.changes())
         response = self._call(
-            OrganizationNotFound, organization_id, "PUT", _item(key), body, precondition
+            OrganizationNotFound, organization_id, "PUT", _item(draft.key), body, precondition
         )
         with _response_checks():
             return field_of(response, organization_id), response.status == 201

@@ -42,8 +42,7 @@ from recipient_fields.domain.content import InvalidContent
 from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 
 from ..network import Response, describe
-from .details import Detail
-from .responses import InvalidResponse, read_document, version_of
+from .responses import Detail, InvalidResponse, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')

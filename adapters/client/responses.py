@@ -6,12 +6,14 @@ Members that later versions of the service add are ignored.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import FieldCodeDocument, FieldDocument, NotJson
 from recipient_fields.application.content.code_documents import FieldCodeListDocument
@@ -41,8 +43,10 @@ from recipient_fields.domain import (
     InvalidInput,
     OrganizationId,
     RecipientField,
+    Rule,
+    Violation,
 )
-from recipient_fields.domain.conditions import TextPosition
+from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
     ContentWarning,
     PreviewedContent,
@@ -59,7 +63,83 @@ from recipient_fields.domain.esp import (
 )
 
 from ..network import Response
-from .details import Detail
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
+
+
+@frozen
+class Detail:
+    """A violation, or a failed operation of a batch."""
+
+    pointer: str
+    code: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    suggestion: str | None = None
+    existing_id: FieldId | None = None
+    existing_key: FieldKey | None = None
+    limit: int | None = None
+    used: int | None = None
+
+    def to_violation(self) -> Violation:
+        """Return the violation. Its path is relative to the member of the body that it is about."""
+        return Violation(_rule(self.code), self.message, _path(self.pointer), self.suggestion)
+
+    def to_located_violation(self) -> LocatedViolation:
+        """Return the violation at its place in the content, or at its beginning without a place."""
+        position = TextPosition(self.line or 1, self.column or 1)
+        reason = self.message.removeprefix(f"{position}: ")
+        return position.locate(Violation(_rule(self.code), reason, suggestion=self.suggestion))
+
+
+def _rule(code: str) -> Rule:
+    try:
+        return Rule(code)
+    except ValueError:  # A later version of the service has added the code.
+        return Rule.FORMAT
+
+
+def _path(pointer: str) -> tuple[str | int, ...]:
+    """Return the path in a JSON pointer, without the root. Below a member, digits are an index."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[2:]]
+    path: list[Any] = steps[:1]
+    path += [int(step) if _INDEX.fullmatch(step) else step for step in steps[1:]]
+    return tuple(path)
+
+
+_Position: TypeAlias = tuple[OrganizationId, FieldQuery]
+
+
+class Cursors:
+    """A cache of the cursors of next pages. It is thread-safe, and evicts the oldest entry."""
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._cursors: OrderedDict[_Position, str] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, organization_id: OrganizationId, query: FieldQuery) -> str | None:
+        """Return the cursor of the position at which the query starts, if it is known."""
+        with self._lock:
+            return self._cursors.get(_position(organization_id, query))
+
+    def add(self, query: FieldQuery, page: FieldPage, cursor: str | None) -> None:
+        """Store the cursor of the next page, if there is one."""
+        if cursor is None:
+            return
+        with self._lock:
+            position = _position(page.organization_id, evolve(query, after=page.next))
+            self._cursors[position] = cursor
+            self._cursors.move_to_end(position)
+            if len(self._cursors) > self._maximum:
+                self._cursors.popitem(last=False)
+
+
+def _position(organization_id: OrganizationId, query: FieldQuery) -> _Position:
+    """Return the position without the limit: a cursor is valid for pages of any size."""
+    return organization_id, evolve(query, limit=None)
+
 
 T = TypeVar("T")
 

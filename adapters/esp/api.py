@@ -15,8 +15,7 @@ from urllib3.util import Url, parse_url
 from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain.esp import PROFILES, Esp, EspRefused, EspUnavailable
 
-from ..deadline_http import is_secure
-from ..network import Response
+from ..network import Response, is_secure
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -54,8 +53,8 @@ class Api:
     seconds since 1970, or with the seconds that are left. `limits_with_403` is true for an ESP that
     also sends 403, without a JSON object, if it receives too many requests.
 
-    `host` is a pattern of the ESP's own host names, which links can contain if `url` is that of a
-    proxy. `read_fault` gets this API, the status and the body of a response, and returns its fault,
+    Links can also contain the hosts in the profile of the ESP, if `url` is that of a proxy.
+    `read_fault` gets this API, the status and the body of a response, and returns its fault,
     or None if it contains none; an API without it describes no faults. `quote` removes `secrets`.
 
     Raises: EspRefused if the URL or a header can't be used. The message repeats neither.
@@ -72,7 +71,6 @@ class Api:
     limited_until: str = ""
     limited_for: str = ""
     limits_with_403: bool = False
-    host: str = ""
     read_fault: Callable[[Api, int, bytes], Fault | None] | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -165,7 +163,12 @@ class Api:
 
     def _is_origin_of_esp(self, url: Url) -> bool:
         scheme, host, port = origin(url)
-        return (scheme, port) == ("https", 443) and re.fullmatch(self.host, host or "") is not None
+        hosts = PROFILES[self.esp].api_hosts
+        return (
+            (scheme, port) == ("https", 443)
+            and hosts is not None
+            and re.fullmatch(hosts, host or "") is not None
+        )
 
 
 def is_host_label(text: str) -> bool:

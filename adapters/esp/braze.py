@@ -66,7 +66,6 @@ class BrazeFieldSource:
             scope="they need the permission custom_attributes.get, in a plan that has this API",
             unauthorized=f"{variable(Esp.BRAZE, 'url')} is that of the account's instance",
             limited_until="X-RateLimit-Reset",
-            host=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",
         )
         listed = ListedFields(api)
         with Run(self.limits) as run:

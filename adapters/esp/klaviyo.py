@@ -87,7 +87,6 @@ class KlaviyoFieldSource:
                 "revision": _REVISION,
             },
             scope="they need the scope profiles:read",
-            host=r"a\.klaviyo\.com",
         )
         query = {"fields[profile]": "properties", "page[size]": 100, "sort": "-updated"}
         found: dict[str, set[_Kind]] = {}

@@ -53,7 +53,6 @@ class SendGridFieldSource:
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need read access to Marketing",
             limited_until="X-RateLimit-Reset",
-            host=r"api(?:\.eu)?\.sendgrid\.com",
         )
         listed = ListedFields(api)
         reserved: dict[object, Item] = {}

@@ -17,8 +17,16 @@ from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.domain import KeyValidationUnavailable
 
-from ..deadline_http import is_secure
-from ..network import CLOSED_EARLY, Connections, Failure, Outcome, Request, describe, send
+from ..network import (
+    CLOSED_EARLY,
+    Connections,
+    Failure,
+    Outcome,
+    Request,
+    describe,
+    is_secure,
+    send,
+)
 from .circuit_breaker import CircuitBreaker
 
 DEFAULT_TIMEOUT = 2.0

@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
+    NamesQuery,
     SyncPlan,
 )
 
@@ -64,6 +65,11 @@ class MemoryIntegrationRepository(IntegrationRepository):
     ) -> tuple[Catalog, tuple[Integration, ...]]:
         with self._lock:
             return self._fields.all(organization_id), self.all(organization_id)
+
+    def select(
+        self, organization_id: OrganizationId, query: NamesQuery, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        return query.select(*self.read_catalog(organization_id))
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         fields = self._fields.all(organization_id).fields

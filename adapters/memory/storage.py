@@ -23,14 +23,12 @@ from recipient_fields.domain import (
     StorageNotEmpty,
 )
 
+from .accounts import MemoryApiKeyRepository, MemoryOrganizationRepository, MemorySessionRepository
 from .administrators import MemoryAdministratorRepository
-from .api_keys import MemoryApiKeyRepository
 from .fields import MemoryFieldRepository
 from .history import MemoryHistoryRepository
 from .integrations import MemoryIntegrationRepository
-from .organizations import MemoryOrganizationRepository
 from .records import Organizations
-from .sessions import MemorySessionRepository
 
 
 def open_storage(url: str) -> MemoryStorage:

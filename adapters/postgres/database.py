@@ -18,8 +18,7 @@ from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker
 from .connection import LOCK_TIMEOUT, Parameters
 from .dialect import PostgresConnection, lock_statement
 from .errors import retry_once
-from .monitor import Monitor
-from .primary import HostObserver, PositionedConnection, PrimaryTracker
+from .primary import HostObserver, Monitor, PositionedConnection, PrimaryTracker
 
 T = TypeVar("T")
 

@@ -41,7 +41,7 @@ _TYPES_OF_KINDS = {
 _TYPES = {
     **{each.name: _TYPES_OF_KINDS.get(each.kind, "text") for each in FIELD_MEMBERS},
     **dict.fromkeys(("id", "organization_id", "version"), "bigint"),
-    **dict.fromkeys(("folded_name", "folded_esp_field_name"), "text"),
+    **dict.fromkeys(("folded_name", "folded_esp_field_name", "esp_name_letters"), "text"),
     **dict.fromkeys(("sequence", "last_sequence", "field_id", "bytes"), "bigint"),
     **dict.fromkeys(("author", "before", "after"), "json"),
     **dict.fromkeys(("operation", "digest", "value"), "text"),
@@ -82,6 +82,9 @@ class PostgresDialect(Dialect):
         nulls = ", ".join(f"'{each}', NULL" for each in LARGE_MEMBERS)
         return f"({document}::jsonb || jsonb_build_object({nulls}))::text"
 
+    def by_id(self) -> str:
+        return ""
+
     def any(self, column: str, values: str) -> str:
         return f"{column} = ANY({values})"
 
@@ -111,7 +114,8 @@ class PostgresDialect(Dialect):
         return "OVERRIDING SYSTEM VALUE"
 
     def field_row(self) -> str:
-        return ", ".join((*FIELD_COLUMNS[2:], "folded_name", "folded_esp_field_name"))
+        folded = ("folded_name", "folded_esp_field_name")
+        return ", ".join((*FIELD_COLUMNS[2:], *folded, "esp_name_letters"))
 
     def values(self, *columns: str) -> str:
         if not self._many:

@@ -18,7 +18,7 @@ from psycopg.sql import SQL, Identifier
 
 from recipient_fields.domain import StorageUnavailable
 
-from ..relational.catalogs import measure_catalogs
+from ..relational.catalogs import complete_catalogs
 from ..relational.repositories import TABLES
 from ..relational.statements import read_scripts
 from .citus.schema import distribute, distribute_new_tables, is_distributed, require_citus
@@ -153,7 +153,7 @@ def apply_migrations(
         if _apply(connection, pending[0]):
             applied += 1
             on_applied(pending[0].name)
-    measure_catalogs(PostgresConnection(connection))
+    complete_catalogs(PostgresConnection(connection))
     return applied
 
 

@@ -21,8 +21,7 @@ from recipient_fields.application.ports.recipients import (
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import Rule, Violation
 
-from .rows import LINE, REASONS
-from .texts import Lines, TextWriter
+from .texts import LINE, REASONS, Lines, TextWriter
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")

@@ -14,8 +14,7 @@ from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.ports.recipients import RecipientWriter, Row
 from recipient_fields.domain import Rule, Violation
 
-from .rows import LINE, REASONS
-from .texts import Lines, TextWriter
+from .texts import LINE, REASONS, Lines, TextWriter
 
 TEXT = "_text"
 """The member with a rejected line that is not a JSON object."""

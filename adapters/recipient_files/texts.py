@@ -13,7 +13,12 @@ from attrs import frozen, mutable
 
 from recipient_fields.application.ports.recipients import Row, UnreadableFile
 
-from .rows import MAX_ROW_LENGTH
+MAX_ROW_LENGTH = 1024 * 1024
+"""Characters of a row, or bytes, as in the body of a request."""
+LINE, REASONS = "_line", "_violations"
+"""The columns, or members, with the line and the violations of a rejected row. No key of a field
+begins with an underscore."""
+
 
 _BYTE_ORDER_MARK = "\ufeff"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
 from recipient_fields.application import CatalogPlanner
 from recipient_fields.domain import (
@@ -21,6 +23,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
     Source,
+    name_letters,
 )
 
 from ..row_mapping import UnreadableRow, read_field
@@ -29,6 +32,7 @@ from .database import Connection, Values, id_values, storable_id
 from .records import count_removed, find_deleted_field
 from .statements import SQL
 
+_LETTERS_AT_ONCE = 1_000
 _FIELDS_AT_ONCE = 100
 """Few enough for the memory: an older version stored fields of 1 MB."""
 
@@ -172,7 +176,25 @@ def reference_values(organization_id: OrganizationId, reference: FieldReference)
     return {"organization_id": storable_id(organization_id), **by}
 
 
-def measure_catalogs(connection: Connection) -> None:
+def complete_catalogs(connection: Connection) -> None:
+    """Store what rows of an earlier version and of a copy lack: sizes, and letters of names."""
+    _measure_catalogs(connection)
+    _store_letters(connection)
+
+
+def _store_letters(connection: Connection) -> None:
+    """Store the letters of the names of synced fields that have none."""
+    values = {"limit": _LETTERS_AT_ONCE}
+    while rows := connection.all(SQL.select_without_letters, values):
+        for organization_id, group in groupby(rows, key=itemgetter(0)):
+            letters: list[Values] = [
+                {"id": field_id, "esp_name_letters": name_letters(name)}
+                for _, field_id, name in group
+            ]
+            connection.store(SQL.store_letters, letters, id_values(organization_id=organization_id))
+
+
+def _measure_catalogs(connection: Connection) -> None:
     """Store the sizes of the catalogs that this version has never measured.
 
     Outside a transaction, each statement is one of its own, so that other processes can write. The

@@ -35,6 +35,16 @@ SELECT id, revision FROM organizations WHERE fields_size IS NULL ORDER BY id
 UPDATE organizations SET fields_size = :size, measured_revision = :revision
 WHERE id = :organization_id AND revision = :revision
 
+-- select_without_letters: Select synced fields without the letters of their names.
+SELECT organization_id, id, esp_field_name FROM recipient_fields
+WHERE integration_id IS NOT NULL AND esp_name_letters IS NULL
+ORDER BY organization_id LIMIT :limit
+
+-- store_letters: Store the letters of the names of synced fields.
+UPDATE recipient_fields AS field SET esp_name_letters = change.esp_name_letters
+FROM {rows(id, esp_name_letters)}
+WHERE organization_id = :organization_id AND field.id = change.id
+
 -- delete_fields: Delete fields.
 DELETE FROM recipient_fields WHERE organization_id = :organization_id AND {matching(id)}
 

@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     Source,
     epoch_milliseconds,
     fold_case,
+    name_letters,
 )
 
 from ..row_mapping import author_document, plain_values
@@ -181,6 +182,7 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
         **plain_values(field),
         "folded_name": fold_case(field.name),
         "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
+        "esp_name_letters": find_letters(field),
         "allowed_values": _allowed_values(field),
         "created_at": created_at,
         "updated_at": created_at,
@@ -190,6 +192,12 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
         updated_at = epoch_milliseconds(field.updated_at)
         row |= {"id": field.id, "updated_at": updated_at, "version": field.version}
     return row
+
+
+def find_letters(field: FieldDefinition) -> str | None:
+    """Return the letters of the ESP name of a synced field, by which its row is found."""
+    name = field.origin.esp_field_name
+    return None if name is None else name_letters(name)
 
 
 @define

@@ -13,7 +13,7 @@ from recipient_fields.domain import HistoryRecord, OrganizationId
 
 from ..row_mapping import map_rows
 from ..shared_values import shared_record
-from .catalogs import measure_catalogs
+from .catalogs import complete_catalogs
 from .database import NO_VALUES, Connection, Row, Values
 from .records import read_all_rows
 from .repositories import COPIED, HISTORY, SHARED_VALUES, Table
@@ -70,7 +70,7 @@ def write_snapshot(
             _store_history(connection, snapshot.history)
         else:
             _store(connection, table, getattr(snapshot, kind), rows_per_batch)
-    measure_catalogs(connection.shared)
+    complete_catalogs(connection.shared)
 
 
 @frozen

@@ -29,6 +29,9 @@ class Dialect(Protocol):
     def small(self, document: str) -> str:
         """Return the result column of a field's JSON document without its large members."""
 
+    def by_id(self) -> str:
+        """Return the clause after a table by which its rows are found by their ids."""
+
     def any(self, column: str, values: str) -> str:
         """Return the condition that the column has one of these values, which are a list."""
 

@@ -31,11 +31,14 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
+    NamesQuery,
+    RelatedFields,
     SyncPlan,
 )
 
 from ..row_mapping import (
     names_document,
+    read_field,
     refused_names_document,
     stored_integration,
 )
@@ -61,6 +64,7 @@ T = TypeVar("T")
 
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
+_EVERY = NamesQuery()
 _PLANS_WITHOUT_LOCK = 3
 """Planning takes longer than storing the plan, and other writers would wait for the lock. If other
 changes invalidate this many plans, the next plan is computed under the lock."""
@@ -76,7 +80,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        _, integrations = self._database.read(lambda c: _read_all(c, organization_id))
+        _, integrations = self._database.read(lambda c: _read_integrations(c, organization_id))
         return integrations
 
     def read_catalog(
@@ -84,6 +88,13 @@ class RelationalIntegrationRepository(IntegrationRepository):
     ) -> tuple[Catalog, tuple[Integration, ...]]:
         return read_unchanged(
             self._database, organization_id, lambda c: _read_catalog(c, organization_id)
+        )
+
+    def select(
+        self, organization_id: OrganizationId, query: NamesQuery, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        return read_unchanged(
+            self._database, organization_id, lambda c: _select(c, organization_id, query)
         )
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
@@ -261,21 +272,45 @@ def _read_catalog(
 ) -> tuple[Catalog, tuple[Integration, ...]]:
     """Return the fields and the integrations of one revision. Raises: Overtaken."""
     catalog = read_catalog(connection, organization_id)
-    revision, integrations = _read_all(connection, organization_id)
+    revision, integrations = _read_integrations(connection, organization_id)
     if revision != catalog.revision:
         raise Overtaken(f"organizations {organization_id}")
     return catalog, integrations
 
 
-def _read_all(
-    connection: Connection, organization_id: OrganizationId
+def _read_integrations(
+    connection: Connection, organization_id: OrganizationId, query: NamesQuery = _EVERY
 ) -> tuple[int, tuple[Integration, ...]]:
-    """Return the revision of the catalog, and the organization's integrations by ascending id."""
-    values = id_values(organization_id=organization_id)
+    """Return the revision of the catalog, and the integrations of the query by ascending id."""
+    values = {
+        **id_values(organization_id=organization_id),
+        "every": query.targets is None,
+        "integration_ids": [*query.integration_ids],
+        "esps": [each.value for each in query.esps],
+    }
     rows = connection.all(SQL.select_integrations, values)
     if not rows:
         raise OrganizationNotFound
     return rows[0][0], tuple(read_integration(row[1:]) for row in rows if row[1] is not None)
+
+
+def _select(
+    connection: Connection, organization_id: OrganizationId, query: NamesQuery
+) -> tuple[Catalog, tuple[Integration, ...]]:
+    """Return what the query selects, of one revision. Raises: Overtaken."""
+    revision, integrations = _read_integrations(connection, organization_id, query)
+    ids = id_values(organization_id=organization_id)
+    named = {**ids, "field_ids": [*query.field_ids], "keys": [*query.keys]}
+    fields = [*map(read_field, connection.all(SQL.select_named_fields, named))]
+    related = RelatedFields.of(fields, integrations)
+    sets = {name: [*values] for name, values in asdict(related).items()}
+    rows = connection.all(SQL.select_related_fields, {**ids, **sets})
+    if not rows or rows[0][0] != revision:
+        raise Overtaken(f"organizations {organization_id}")
+    fields += (read_field(row[1:]) for row in rows if row[1] is not None)
+    by_id = {each.id: each for each in fields}
+    catalog = Catalog(organization_id, revision, tuple(by_id[each] for each in sorted(by_id)))
+    return query.select(catalog, integrations)
 
 
 def _get(

@@ -2,12 +2,35 @@
 id, organization_id, esp, name, {milliseconds(created_at)}, {milliseconds(last_synced_at)},
 {json(refused_names)}, {json(names)}
 
--- select_integrations: Select the revision of a catalog, and the integrations of its organization.
+-- select_integrations: Select the revision of a catalog, and integrations: all, or some.
 SELECT revision, integration.*
 FROM organizations LEFT JOIN (
-    SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id
+    SELECT {integration_columns} FROM integrations
+    WHERE organization_id = :organization_id
+        AND (:every OR {any(id, :integration_ids)} OR {any(esp, :esps)})
 ) AS integration ON true
 WHERE organizations.id = :organization_id ORDER BY integration.id
+
+-- select_fields_by_ids: Select the fields with these ids.
+SELECT {field_columns()} FROM recipient_fields {by_id()}
+WHERE organization_id = :organization_id AND {any(id, :field_ids)}
+
+-- select_named_fields: Select the fields with these ids or keys.
+{select_fields_by_ids} UNION ALL {select_fields} AND {any(key, :keys)}
+
+-- select_related_fields: Select the revision of a catalog, and fields on which names depend.
+-- Rows of an earlier version have no letters.
+SELECT revision, field.*
+FROM organizations LEFT JOIN (
+    {select_fields_by_ids}
+    UNION ALL
+    {select_fields} AND integration_id IS NOT NULL AND {any(integration_id, :integration_ids)}
+        AND {any(esp_name_letters, :letters)}
+    UNION ALL
+    {select_fields} AND integration_id IS NOT NULL AND {any(integration_id, :integration_ids)}
+        AND esp_name_letters IS NULL
+) AS field ON true
+WHERE organizations.id = :organization_id
 
 -- select_integration: Select an integration of an organization.
 SELECT {integration_columns} FROM integrations WHERE organization_id = :organization_id AND id = :id

@@ -1,7 +1,6 @@
 """The storage in a SQLite file, the default."""
 
-from .backup import BackupFailed, back_up
-from .storage import SqliteStorage
-from .url import open_storage
+from .storage import SqliteStorage, open_storage
+from .transfer import BackupFailed, back_up
 
 __all__ = ["BackupFailed", "SqliteStorage", "back_up", "open_storage"]

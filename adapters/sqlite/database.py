@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavailable
 
-from ..relational.catalogs import measure_catalogs
+from ..relational.catalogs import complete_catalogs
 from ..relational.database import CALL_TIMEOUT, NO_VALUES, RowLock, Values, Work
 from ..relational.database import Database as RelationalDatabase
 from ..relational.repositories import TABLES
@@ -118,7 +118,7 @@ class Database(RelationalDatabase):
                 connection.execute(f"PRAGMA user_version = {version + 1}")
             on_applied(name)
         with _translated_errors(self._path), self._connection() as connection:
-            measure_catalogs(SqliteConnection(connection))
+            complete_catalogs(SqliteConnection(connection))
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""

@@ -29,6 +29,9 @@ class SqliteDialect(Dialect):
         nulls = ", ".join(f"'$.{each}', NULL" for each in LARGE_MEMBERS)
         return f"json_set({document}, {nulls})"
 
+    def by_id(self) -> str:
+        return "NOT INDEXED"  # SQLite assumes that an organization has few rows.
+
     def any(self, column: str, values: str) -> str:
         return f"{column} IN (SELECT value FROM json_each({values}))"
 
@@ -58,7 +61,7 @@ class SqliteDialect(Dialect):
         return ""
 
     def field_row(self) -> str:
-        return ", ".join(FIELD_COLUMNS[2:])
+        return ", ".join((*FIELD_COLUMNS[2:], "esp_name_letters"))
 
     def values(self, *columns: str) -> str:
         return f"VALUES ({', '.join(f':{each}' for each in columns)})"

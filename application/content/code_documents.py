@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import field, frozen
 
-from recipient_fields.domain import FieldKey, IntegrationId
+from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState
 
 from ..documents.schemas import described, render_document
@@ -65,25 +65,6 @@ class FieldCodeDocument:
     )
 
 
-@frozen(kw_only=True)
-class EspNameDocument:
-    """What the field with a key is called at one integration."""
-
-    key: FieldKey
-    esp_field_name: str | None
-    name_from: NameFrom | None
-    state: NameState | None
-    similar_names: Sequence[str] = field(metadata=_SIMILAR_NAMES)
-    refusal: str | None
-
-
-@frozen
-class EspNameListDocument:
-    """What fields are called at one integration."""
-
-    names: Sequence[EspNameDocument]
-
-
 @frozen
 class FieldCodeListDocument:
     """The response with the codes of a field."""
@@ -100,18 +81,15 @@ def render_codes(listed: ListedCodes) -> dict[str, object]:
 
 def render_names(codes: Iterable[FieldCode]) -> dict[str, object]:
     """Return the document of the names in the codes of one integration, in their order."""
-    documents = tuple(
-        EspNameDocument(
-            key=code.field.key,
-            esp_field_name=None if code.esp_name is None else code.esp_name.name,
-            name_from=code.name_from,
-            state=None if code.esp_name is None else code.esp_name.state,
-            similar_names=code.similar_names,
-            refusal=code.refusal,
-        )
-        for code in codes
-    )
-    return render_document(EspNameListDocument(documents))
+    names = []
+    for code in codes:
+        document = render_document(_document(code, None))
+        names.append({"key": code.field.key, **{name: document[name] for name in _ABOUT_NAMES}})
+    return {"names": names}
+
+
+_ABOUT_NAMES = ("esp_field_name", "name_from", "state", "similar_names", "refusal")
+"""The members that say what a field is called."""
 
 
 def _document(code: FieldCode, integration_name: str | None) -> FieldCodeDocument:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -27,6 +28,7 @@ from recipient_fields.domain.conditions import (
     InvalidRecipient,
     check_condition,
 )
+from recipient_fields.domain.conditions.tree import condition_keys, require_condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
@@ -36,6 +38,7 @@ from recipient_fields.domain.content import (
     Surface,
     preview_content,
 )
+from recipient_fields.domain.content.tree import require_content
 from recipient_fields.domain.esp import (
     CheckedContent,
     CodeWarning,
@@ -50,6 +53,7 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
+    NamesQuery,
     NotExpressible,
     check_condition_for,
     check_content,
@@ -57,8 +61,9 @@ from recipient_fields.domain.esp import (
     export_content,
     field_warnings,
 )
+from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
 
-from ..arguments import require_ids
+from ..arguments import require_ids, require_reference
 from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
@@ -73,6 +78,8 @@ __all__ = [
     "SampledPreview",
     "Target",
 ]
+
+T = TypeVar("T")
 
 _MAX_SHOWN_NAMES = 10
 """The ESP names in a message."""
@@ -219,21 +226,26 @@ class ContentService:
 
         Raises: FieldNotFound if the organization has no such field.
         """
-        catalog, integrations = self._read_catalog(organization_id)
-        field = catalog.get(reference)
-        return ListedCodes(
-            field=field,
-            codes=FieldCodes.of(catalog.fields, integrations).list_codes(field),
-            integrations=integrations,
-            version_tag=catalog.version_tag,
-        )
+        require_reference(reference)
+        query = NamesQuery.of_field(reference)
+
+        def list_codes(catalog: Catalog, codes: FieldCodes) -> ListedCodes:
+            field = catalog.get(reference)
+            return ListedCodes(
+                field=field,
+                codes=codes.list_codes(field),
+                integrations=tuple(codes.names.integrations.values()),
+                version_tag=catalog.version_tag,
+            )
+
+        return self._with_codes(organization_id, query, list_codes)
 
     def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
         """Return the error with the ESP names of the synced field that has the key of a new one.
 
         Other errors stay as they are, and so does this one if the names can't be read, for example
         because the field has been deleted since. The use case that raises the error does not call
-        this, because it reads the whole catalog.
+        this, because it can read the whole catalog.
         """
         if not taken.is_synced:
             return taken
@@ -269,7 +281,12 @@ class ContentService:
         if target is None:
             check_condition(condition, self._fields_for(organization_id))
         else:
-            check_condition_for(condition, self.read_codes(organization_id), target)
+            require_condition(condition)
+            self._with_codes(
+                organization_id,
+                NamesQuery(keys=condition_keys(condition), targets=[target]),
+                lambda _, codes: check_condition_for(condition, codes, target),
+            )
 
     def compile_condition(
         self,
@@ -286,11 +303,16 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields; NotExpressible if the ESP
         can't express it, or if the code has mistakes, unless `strict` permits them.
         """
-        codes = self.read_codes(organization_id)
-        code = compile_condition(
-            condition, codes, target, then=then, otherwise=otherwise, strict=strict
-        )
-        return codes.names.get_esp(codes.names.resolve_target(target)), code
+        require_condition(condition)
+
+        def compile_for(_: Catalog, codes: FieldCodes) -> tuple[Esp, ConditionCode]:
+            code = compile_condition(
+                condition, codes, target, then=then, otherwise=otherwise, strict=strict
+            )
+            return codes.names.get_profile(codes.names.resolve_target(target)).esp, code
+
+        query = NamesQuery(keys=condition_keys(condition), targets=[target])
+        return self._with_codes(organization_id, query, compile_for)
 
     def explain_condition(
         self,
@@ -352,7 +374,12 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if it has mistakes, unless the
         options permit them.
         """
-        return export_content(content, self.read_codes(organization_id), target, options)
+        require_content(content)
+        return self._with_codes(
+            organization_id,
+            NamesQuery(keys=content.keys(), targets=[target]),
+            lambda _, codes: export_content(content, codes, target, options),
+        )
 
     def export_for_integrations(
         self,
@@ -416,6 +443,25 @@ class ContentService:
             today=self._clock().date(),
         )
 
+    def _with_codes(
+        self,
+        organization_id: OrganizationId,
+        query: NamesQuery,
+        use: Callable[[Catalog, FieldCodes], T],
+    ) -> T:
+        """Return the result of `use` with what the query selects, or with the whole catalog.
+
+        It reads the whole catalog if the result depends on it, for example for a suggestion.
+        """
+        require_ids(organization_id=organization_id)
+        if self._integrations is not None:
+            with suppress(CatalogRequired):
+                catalog, integrations = self._integrations.select(organization_id, query)
+                names = SelectedNames(query, catalog.fields, integrations)
+                return use(catalog, FieldCodes(names))
+        catalog, integrations = self._read_catalog(organization_id)
+        return use(catalog, FieldCodes.of(catalog.fields, integrations))
+
     def _read_catalog(
         self, organization_id: OrganizationId
     ) -> tuple[Catalog, tuple[Integration, ...]]:
@@ -452,7 +498,7 @@ def find_support(
     strict: Strict = DEFAULT_STRICT,
 ) -> ConditionSupport:
     """Return the code of the condition at the target, or the reason for which there is none."""
-    esp = codes.names.get_esp(target)
+    esp = codes.names.get_profile(target).esp
     try:
         code = compile_condition(
             condition, codes, target, then=then, otherwise=otherwise, strict=strict

@@ -127,6 +127,8 @@ def bad_characters(document: object) -> Violations:
 
     The names of an object share one violation, at the path of the object.
     """
+    if _is_storable(document):
+        return Violations()
     return Violations(islice(_bad_characters(document), MAX_VIOLATIONS))
 
 
@@ -135,6 +137,22 @@ def with_suggestion(violation: Violation) -> Violation:
     if violation.suggestion is None:
         return violation
     return evolve(violation, message=f"{violation.message} Did you mean {violation.suggestion}?")
+
+
+def _is_storable(document: object) -> bool:
+    """Return whether each text can be stored: fast, because nearly all documents are."""
+    remaining: list[object] = [document]
+    while remaining:
+        value = remaining.pop()
+        if isinstance(value, str):
+            if not value.isprintable() and character_violation(value) is not None:
+                return False
+        elif isinstance(value, list):
+            remaining.extend(value)
+        elif isinstance(value, dict):
+            remaining.extend(value)
+            remaining.extend(value.values())
+    return True
 
 
 def _bad_characters(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Violation]:

@@ -26,7 +26,6 @@ from recipient_fields.domain import (
     FieldKey,
     FieldMember,
     FieldName,
-    FieldReplacement,
     InsertionCode,
     IntegrationId,
     RecordedOperation,
@@ -310,18 +309,18 @@ _REQUESTS: Mapping[object, object] = {
             "data_type": extended(DataType, readOnly=True),
         },
     ),
-    FieldReplacement: _request(
-        "RecipientFieldReplacement",
-        "The new state of the field. Omitted members get their defaults. `data_type` must be the "
-        f"stored one, and `key` the one in the path. {_ECHO_RULE}",
-        {
-            **_READ_ONLY,
-            "key": extended(NEW_KEY, description="The key in the path, or omitted.", readOnly=True),
-            "data_type": DataType,
-        },
-        _REQUIRED,
-    ),
 }
+REPLACEMENT = _request(
+    "RecipientFieldReplacement",
+    "The new state of the field. Omitted members get their defaults. `data_type` must be the "
+    f"stored one, and `key` the one in the path. {_ECHO_RULE}",
+    {
+        **_READ_ONLY,
+        "key": extended(NEW_KEY, description="The key in the path, or omitted.", readOnly=True),
+        "data_type": DataType,
+    },
+    _REQUIRED,
+)
 STORED_FIELD: Schema = {
     "properties": {each.name: _stored(each) for each in FIELD_MEMBERS},
     "allOf": [

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, format_instant
+from recipient_fields.domain import FieldId, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import Esp, EspField, EspName, Integration, SetName, SyncPlan
 
 from ..documents.conversion import parse_document
@@ -82,6 +82,10 @@ class IntegrationListDocument:
     integrations: Sequence[IntegrationDocument]
 
 
+_LISTED = ("id", "organization_id", "esp", "name", "created_at", "last_synced_at")
+"""The members that commands list."""
+
+
 @frozen
 class _Report:
     fields: list[EspField]
@@ -96,16 +100,10 @@ def parse_report(document: object) -> tuple[EspField, ...]:
 
 
 def render_integration(integration: Integration) -> dict[str, object]:
-    """Return the six members of an integration."""
-    synced = integration.last_synced_at
-    return {
-        "id": integration.id,
-        "organization_id": integration.organization_id,
-        "esp": integration.esp.value,
-        "name": integration.name,
-        "created_at": format_instant(integration.created_at),
-        "last_synced_at": None if synced is None else format_instant(synced),
-    }
+    """Return the members of an integration without its names, and the id of its organization."""
+    members = render_document(IntegrationDocument.of(integration))
+    members["organization_id"] = integration.organization_id
+    return {name: members[name] for name in _LISTED}
 
 
 def render_integrations(integrations: Iterable[Integration]) -> dict[str, object]:

@@ -21,7 +21,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldReference,
-    FieldReplacement,
     InvalidInput,
     RecipientField,
     ReplaceField,
@@ -38,9 +37,9 @@ from ..documents.conversion import (
     bad_characters,
     parse_document,
 )
-from ..documents.schemas import NamedSchema, Reference, described, extended
+from ..documents.schemas import NamedSchema, Reference, described, extended, render_document
 from ..documents.strict_json import render_json
-from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE
+from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE, REPLACEMENT
 from .documents import FieldDocument, render_field
 from .inputs import (
     parse_changes,
@@ -107,12 +106,13 @@ def render_batch_results(results: Iterable[RecipientField | None], max_bytes: in
 
 def render_minimal_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
     """Return the document with the id and the key of the field of each operation, in order."""
-    return {
-        "results": [
-            {"id": None, "key": None} if each is None else {"id": each.id, "key": each.key}
-            for each in results
-        ]
-    }
+    documents = [
+        MinimalBatchResultDocument(None, None)
+        if each is None
+        else MinimalBatchResultDocument(each.id, each.key)
+        for each in results
+    ]
+    return render_document(MinimalBatchResultListDocument(documents))
 
 
 def render_batch(batch: Batch) -> dict[str, object]:
@@ -129,10 +129,8 @@ def _render_operation(operation: BatchOperation) -> dict[str, object]:
             return {"operation": "create", **render_input(draft)}
         case UpdateField(reference, changes, version):
             return _render_change("update", reference, version) | render_input(changes)
-        case ReplaceField(reference, replacement, version):
-            return _render_change("replace", reference, version) | render_input(
-                replacement.changes()
-            )
+        case ReplaceField(reference, changes, version):
+            return _render_change("replace", reference, version) | render_input(changes)
         case DeleteField(reference, version):
             return _render_change("delete", reference, version)
 
@@ -221,7 +219,9 @@ def _parse_replacement(
 ) -> ReplaceField:
     key = str(reference) if isinstance(reference, str) else None
     return ReplaceField(
-        reference, parse_replacement(document.recipient_field, key), expected_version
+        reference,
+        parse_replacement(document.recipient_field, key, checked=True),
+        expected_version,
     )
 
 
@@ -229,18 +229,18 @@ _KINDS: Mapping[str, _Kind] = {
     "create": _Kind(
         "Creates a field.",
         {"recipient_field": FieldDraft},
-        lambda document, *_: CreateField(parse_new_field(document.recipient_field)),
+        lambda document, *_: CreateField(parse_new_field(document.recipient_field, checked=True)),
     ),
     "update": _Kind(
         "Changes some members of a field.",
         {"reference": FIELD_REFERENCE, "recipient_field": FieldChanges},
         lambda document, reference, version: UpdateField(
-            reference, parse_changes(document.recipient_field), version
+            reference, parse_changes(document.recipient_field, checked=True), version
         ),
     ),
     "replace": _Kind(
         "Replaces all writable members of a field, or creates the field if its key is free.",
-        {"reference": FIELD_REFERENCE, "recipient_field": FieldReplacement},
+        {"reference": FIELD_REFERENCE, "recipient_field": REPLACEMENT},
         _parse_replacement,
     ),
     "delete": _Kind(

@@ -19,7 +19,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
-    FieldReplacement,
     HistoryRecord,
     InsertionCode,
     IntegrationId,
@@ -33,8 +32,8 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from ..documents.schemas import Schema, described
-from ..documents.value_schemas import ID, STORED_FIELD
+from ..documents.schemas import NamedSchema, Schema, described
+from ..documents.value_schemas import ID, REPLACEMENT, STORED_FIELD
 
 __all__ = ["ActorDocument", "FieldDocument", "HistoryRecordDocument", "render_field"]
 
@@ -164,31 +163,23 @@ class HistoryRecordListDocument:
     recipient_field_changes: list[HistoryRecordDocument]
 
 
-@frozen
-class FieldDraftEnvelopeDocument:
-    """The request that creates a field."""
-
-    schema_name: ClassVar[str] = "RecipientFieldDraftEnvelope"
-
-    recipient_field: FieldDraft
-
-
-@frozen
-class FieldChangesEnvelopeDocument:
-    """The request that changes members of a field."""
-
-    schema_name: ClassVar[str] = "RecipientFieldChangesEnvelope"
-
-    recipient_field: FieldChanges
+def _request(kind: str, description: str, members: object) -> NamedSchema:
+    """Return the schema of a request with the members of one field."""
+    return NamedSchema(
+        f"RecipientField{kind}Envelope",
+        {
+            "type": "object",
+            "description": description,
+            "additionalProperties": False,
+            "required": ["recipient_field"],
+            "properties": {"recipient_field": members},
+        },
+    )
 
 
-@frozen
-class FieldReplacementEnvelopeDocument:
-    """The request that replaces a field."""
-
-    schema_name: ClassVar[str] = "RecipientFieldReplacementEnvelope"
-
-    recipient_field: FieldReplacement
+CREATION_REQUEST = _request("Draft", "The request that creates a field.", FieldDraft)
+CHANGE_REQUEST = _request("Changes", "The request that changes members of a field.", FieldChanges)
+REPLACEMENT_REQUEST = _request("Replacement", "The request that replaces a field.", REPLACEMENT)
 
 
 def render_field(field: RecipientField) -> dict[str, object]:

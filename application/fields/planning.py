@@ -2,87 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import Enum
+from collections.abc import Collection, Sequence
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     API,
     MAX_BATCH_OPERATIONS,
-    AppliedChanges,
     Batch,
     Catalog,
-    CatalogChanges,
-    FieldId,
     FieldKey,
+    PlanAction,
+    PlannedChange,
     RecipientField,
-    RefusedDraft,
     plan_fields,
     view_of,
 )
-from recipient_fields.domain.esp import Integration
-from recipient_fields.domain.esp.names.plans import NamesPlan, plan_names, plan_saved_names
+from recipient_fields.domain.esp import Integration, SetName
+from recipient_fields.domain.esp.names.plans import NameChanges, plan_names, plan_saved_names
 
 from ..clock import system_clock
-from .fields_as_code import CatalogDocument, render_definition
+from .fields_as_code import CatalogDocument
 from .plan_documents import SavedPlan
-
-
-class PlanAction(Enum):
-    """What a plan does to a field."""
-
-    CREATE = "create"
-    CHANGE = "change"
-    REPLACE = "replace"
-    DELETE = "delete"
-    REFUSED = "refused"
-
-
-@frozen(kw_only=True)
-class PlanStep:
-    """What happens to one field. `before` and `after` are its members, or None without a field.
-
-    `is_replaceable` is whether the field of a refused step can be deleted and created again.
-    """
-
-    action: PlanAction
-    key: str
-    before: Mapping[str, object] | None = None
-    after: Mapping[str, object] | None = None
-    reason: str | None = None
-    is_replaceable: bool = False
 
 
 @frozen(kw_only=True)
 class CatalogPlan:
-    """What a plan does to the API-managed fields of a catalog: its steps, in the order of keys.
+    """What a plan does to a catalog.
 
-    `names` is what it then does to the names at integrations. `unchanged` is the number of
-    API-managed fields without a step, and `unplanned` the number of those among them that are not
-    in the document. `field_count` is the number of API-managed fields after the batch.
+    `fields` are the changes of its API-managed fields, by key, and `names` those of the names at
+    integrations, which follow. The batch and `set_names` make them, except refused ones.
+    `unchanged` is the number of API-managed fields without a change, `unplanned` the number of
+    those among them that are not in the document, and `unchanged_names` that of the names that are
+    as the document defines them. `field_count` is the number of API-managed fields after the batch.
     """
 
     batch: Batch
-    steps: tuple[PlanStep, ...]
-    names: NamesPlan
+    set_names: NameChanges = field(factory=dict)
+    fields: tuple[PlannedChange[RecipientField], ...]
+    names: tuple[PlannedChange[SetName], ...] = ()
     unchanged: int
-    unplanned: int
+    unplanned: int = 0
+    unchanged_names: int = 0
     field_count: int
 
-    def count(self, action: PlanAction) -> int:
-        """Return the number of steps with this action."""
-        return sum(step.action is action for step in self.steps)
-
     @property
-    def step_count(self) -> int:
-        """The number of changes to fields and names."""
-        return len(self.steps) + len(self.names.steps)
+    def changes(self) -> tuple[PlannedChange[RecipientField] | PlannedChange[SetName], ...]:
+        """All changes, in their order."""
+        return (*self.fields, *self.names)
 
     @property
     def is_permitted(self) -> bool:
-        """Whether no step is refused. The batch does not contain refused steps."""
-        return not self.count(PlanAction.REFUSED) and self.names.is_permitted
+        """Whether no change is refused."""
+        return all(each.refusal is None for each in self.changes)
 
     @property
     def is_too_long(self) -> bool:
@@ -91,11 +63,12 @@ class CatalogPlan:
 
     def exceeds(self, limit: int) -> bool:
         """Return whether the plan creates fields above this limit of API-managed fields."""
-        return self.count(PlanAction.CREATE) > 0 and self.field_count > limit
+        creates = any(each.action is PlanAction.CREATE for each in self.fields)
+        return creates and self.field_count > limit
 
     def save(self) -> SavedPlan:
         """Return what a file has to contain to apply exactly this plan."""
-        return SavedPlan(self.batch, self.names.changes)
+        return SavedPlan(self.batch, self.set_names)
 
 
 def plan_document(
@@ -108,15 +81,22 @@ def plan_document(
 ) -> CatalogPlan:
     """Return what makes the fields of the catalog, and the names at integrations, as documented.
 
-    `integrations` are all of the organization. The other arguments and the errors are those of
-    `plan_fields`. With `prune`, other names at the integrations of the document are removed, too.
+    `integrations` are all of the organization. The other arguments are those of `plan_fields`. With
+    `prune`, other names at the integrations of the document are removed, too.
     """
-    planned = plan_fields(catalog, document.fields, prune=prune, replaceable=replaceable)
-    batch = planned.batch()
-    changes = _stage(catalog, batch)
-    fields = _fields_after(catalog, changes)
-    names = plan_names(document.integrations, integrations, fields, prune=prune)
-    return _plan(catalog, batch, changes, names, planned.refused, len(planned.unplanned))
+    batch, refused = plan_fields(catalog, document.fields, prune=prune, replaceable=replaceable)
+    after = _fields_after(catalog, batch)
+    set_names, names, unchanged = plan_names(
+        document.integrations, integrations, after, prune=prune
+    )
+    documented = {str(each.key) for each in document.fields}
+    return evolve(
+        _plan(catalog, batch, after, refused),
+        set_names=set_names,
+        names=names,
+        unplanned=0 if prune else len(_managed(catalog.fields).keys() - documented),
+        unchanged_names=unchanged,
+    )
 
 
 def plan_saved(
@@ -127,70 +107,37 @@ def plan_saved(
     Raises: CatalogChanged if the plan is for another version of the catalog; BatchRejected if an
     operation fails; IntegrationNotFound if one of its integrations does not exist.
     """
-    changes = _stage(catalog, plan.batch)
-    names = plan_saved_names(plan.names, integrations, _fields_after(catalog, changes))
-    return _plan(catalog, plan.batch, changes, names)
+    after = _fields_after(catalog, plan.batch)
+    names = plan_saved_names(plan.names, integrations, after)
+    return evolve(_plan(catalog, plan.batch, after), set_names=plan.names, names=names)
 
 
-def _stage(catalog: Catalog, batch: Batch) -> CatalogChanges:
-    return batch.stage(view_of(catalog), by=API, at=system_clock()).changes()
-
-
-def _fields_after(catalog: Catalog, changes: CatalogChanges) -> tuple[RecipientField, ...]:
-    """Return the fields after the changes. Only negative ids are certainly free for new fields."""
-    created = [
-        definition.with_id(FieldId(-number), catalog.organization_id)
-        for number, definition in enumerate(changes.created, start=1)
-    ]
-    return AppliedChanges(changes, tuple(created)).apply_to(catalog.fields)
+def _fields_after(catalog: Catalog, batch: Batch) -> tuple[RecipientField, ...]:
+    return batch.stage(view_of(catalog), by=API, at=system_clock()).fields()
 
 
 def _plan(
     catalog: Catalog,
     batch: Batch,
-    changes: CatalogChanges,
-    names: NamesPlan,
-    refused: Sequence[RefusedDraft] = (),
-    unplanned: int = 0,
+    fields_after: Collection[RecipientField],
+    refused: Sequence[PlannedChange[RecipientField]] = (),
 ) -> CatalogPlan:
-    managed = {str(field.key): field for field in catalog.fields if _is_managed(field)}
-    steps = [*_steps(changes), *(_refused_step(each, managed) for each in refused)]
-    touched = {step.key for step in steps}
+    """Return the plan without the names."""
+    before, after = _managed(catalog.fields), _managed(fields_after)
+    changes = [
+        PlannedChange(key=key, before=before.get(key), after=after.get(key))
+        for key in before.keys() | after.keys()
+        if before.get(key) is not after.get(key)
+    ]
+    by_key = {str(each.key): each for each in [*changes, *refused]}
     return CatalogPlan(
         batch=batch,
-        steps=tuple(sorted(steps, key=lambda step: step.key)),
-        names=names,
-        unchanged=len(managed.keys() - touched),
-        unplanned=unplanned,
-        field_count=len(managed) + len(changes.created) - len(changes.deleted),
+        fields=tuple(by_key[key] for key in sorted(by_key)),
+        unchanged=len(before.keys() - by_key.keys()),
+        field_count=len(after),
     )
 
 
-def _is_managed(field: RecipientField) -> bool:
-    return field.origin.source is API.source
-
-
-def _steps(changes: CatalogChanges) -> Iterator[PlanStep]:
-    created = {str(field.key): render_definition(field) for field in changes.created}
-    for field in changes.deleted:
-        key, before = str(field.key), render_definition(field)
-        after = created.pop(key, None)
-        action = PlanAction.DELETE if after is None else PlanAction.REPLACE
-        yield PlanStep(action=action, key=key, before=before, after=after)
-    for update in changes.updated:
-        before, after = render_definition(update.before), render_definition(update.after)
-        yield PlanStep(
-            action=PlanAction.CHANGE, key=str(update.after.key), before=before, after=after
-        )
-    for key, members in created.items():
-        yield PlanStep(action=PlanAction.CREATE, key=key, after=members)
-
-
-def _refused_step(refused: RefusedDraft, managed: Collection[str]) -> PlanStep:
-    key = str(refused.draft.key)
-    return PlanStep(
-        action=PlanAction.REFUSED,
-        key=key,
-        reason=refused.reason,
-        is_replaceable=key in managed,
-    )
+def _managed(fields: Collection[RecipientField]) -> dict[str, RecipientField]:
+    """Return the API-managed fields by key."""
+    return {str(each.key): each for each in fields if each.origin.source is API.source}

@@ -13,7 +13,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldIdentity,
-    FieldKey,
     FieldPage,
     FieldQuery,
     FieldReference,
@@ -22,7 +21,6 @@ from recipient_fields.domain import (
     OrganizationId,
     Precondition,
     RecipientField,
-    Replacement,
 )
 
 from .fields import PublishedCatalog
@@ -97,15 +95,16 @@ class RecipientFields(Protocol):
     def replace_or_create_field(
         self,
         organization_id: OrganizationId,
-        key: FieldKey | str,
-        replacement: Replacement,
+        draft: FieldDraft,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """Replace the field with this key, or create it. Return it, and whether it was created.
+        """Replace the field with the key of the draft, or create it.
 
-        Raises: the errors of `update_field` if the field exists, except FieldNotFound. Otherwise
-        VersionConflict if the precondition requires a field, InvalidField if the replacement is
-        invalid, OrganizationNotFound, and FieldLimitReached as `create_field` does.
+        Return the field, and whether it was created.
+
+        Raises: the errors of `update_field` if the field exists, except FieldNotFound; InvalidField
+        if it has another data type. Otherwise VersionConflict if the precondition requires a field,
+        OrganizationNotFound, and FieldLimitReached as `create_field` does.
         """
 
     def delete_field(

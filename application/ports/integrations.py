@@ -17,6 +17,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
+    NamesQuery,
     ReportedField,
     SyncPlan,
 )
@@ -79,6 +80,16 @@ class IntegrationRepository(Protocol):
         """Return all fields of the organization and its integrations, each by ascending id.
 
         One transaction reads both, so they are those of the catalog's revision.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def select(
+        self, organization_id: OrganizationId, query: NamesQuery, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        """Return the fields and the integrations that the query selects, each by ascending id.
+
+        It is equal to `query.select(*self.read_catalog(organization_id))`. It is a separate method
+        because a storage can find the fields with an index.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 

@@ -6,7 +6,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import Enum
-from typing import Final, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import (
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from attrs import frozen
 
@@ -182,6 +190,17 @@ _PROTOCOLS: Final[Mapping[StorageGroup, type]] = {
     StorageGroup.INTEGRATIONS: IntegrationStorage,
     StorageGroup.CONSOLE_ACCOUNTS: ConsoleStorage,
 }
+
+
+def repository_ports(storage: Storage) -> Mapping[str, type]:
+    """Return the port of each repository that the storage has, by its attribute."""
+    protocols = [Storage, *(each for group, each in _PROTOCOLS.items() if group.is_in(storage))]
+    return {
+        name: get_type_hints(member.fget)["return"]
+        for protocol in protocols
+        for name, member in vars(protocol).items()
+        if isinstance(member, property)
+    }
 
 
 class MissingGroup(RecipientFieldsError):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .names.changes import *
     from .names.codes import *
     from .names.esp_names import *
+    from .names.selection import *
     from .profiles import *
     from .profiles.profile import *
     from .recognition import *
@@ -32,6 +33,7 @@ else:
         "checks",
         "derived_codes",
         "names.esp_names",
+        "names.selection",
         "names.changes",
         "sync",
         "restoration",

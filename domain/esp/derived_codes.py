@@ -68,15 +68,19 @@ def derive_codes(
     require_type(str, name=name)
     if default is not None:
         require_type(str, default=default)
-    return _derive(esp, name, data_type, default, standard=standard)
+    return derive(PROFILES[esp], name, data_type, default, standard=standard)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _derive(
-    esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool
+def derive(
+    profile: Profile,
+    name: str,
+    data_type: DataType = DataType.TEXT,
+    default: str | None = None,
+    *,
+    standard: bool = False,
 ) -> DerivedCodes:
-    """Return what `derive_codes` does, for arguments of the right types."""
-    profile = PROFILES[esp]
+    """Return what `derive_codes` does, for an ESP with this profile."""
     slots = {
         "NAME": name,
         "PATH": _path(name),
@@ -99,7 +103,7 @@ def _derive(
 
 
 def derive_guarded_code(
-    esp: Esp,
+    profile: Profile,
     name: str,
     *,
     data_type: DataType = DataType.TEXT,
@@ -113,24 +117,24 @@ def derive_guarded_code(
     shows nothing or the default. The dialect can have another code for the `form` of the value.
     Raises: NoSafeForm as `derive_codes` does.
     """
-    codes = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
-    template = _find_template(esp, data_type, default, form)
+    codes = derive(profile, name, data_type, default, standard=standard)
+    template = _find_template(profile, data_type, default, form)
     if template is None:
         return codes.insertion_code
     slots = {"EXPRESSION": codes.value_expression, "DEFAULT": default or ""}
-    return InsertionCode(_fill(PROFILES[esp], template, slots))
+    return InsertionCode(_fill(profile, template, slots))
 
 
 def _find_template(
-    esp: Esp, data_type: DataType, default: str | None, form: ValueForm
+    profile: Profile, data_type: DataType, default: str | None, form: ValueForm
 ) -> str | None:
     """Return the template of the code, or None for that of the dialect."""
-    rules = PROFILES[esp].surfaces
+    rules = profile.surfaces
     if form in rules.forms:
         templates = rules.forms[form]
         return templates.insertion if default is None else templates.insertion_with_default
     if default is None:
-        return PROFILES[esp].insertion.guarded
+        return profile.insertion.guarded
     has_html = data_type is DataType.TEXT and _ESCAPED.search(default) is not None
     return rules.unescaped_default if has_html else None
 
@@ -142,13 +146,14 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     """
     require_type(Esp, esp=esp)
     require_type(Iterable, names=names)
-    if PROFILES[esp].insertion.prelude is None:
+    profile = PROFILES[esp]
+    if profile.insertion.prelude is None:
         return ()
     spellings: dict[str, str] = {}
     names_by_variable: dict[str, dict[str, None]] = {}
     for name in names:
         try:
-            codes = derive_codes(esp, name)
+            codes = derive(profile, name)
         except NoSafeForm:
             continue
         variable = codes.value_expression
@@ -161,45 +166,43 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     )
 
 
-def has_safe_form(esp: Esp, name: str, *, standard: bool = False) -> bool:
+def has_safe_form(profile: Profile, name: str, *, standard: bool = False) -> bool:
     """Return whether the dialect of the ESP can refer to a field with this name."""
     with suppress(NoSafeForm):
-        derive_codes(esp, name, standard=standard)
+        derive(profile, name, standard=standard)
         return True
     return False
 
 
-def is_reference(esp: Esp, expression: str) -> bool:
+def is_reference(profile: Profile, expression: str) -> bool:
     """Return whether the expression is the value expression of a field in this dialect."""
-    if PROFILES[esp].insertion.prelude is not None:
+    if profile.insertion.prelude is not None:
         return re.fullmatch(r"@\w+", expression, re.ASCII) is not None
-    return find_reference(esp, expression) is not None
+    return find_reference(profile, expression) is not None
 
 
-def find_reference(esp: Esp, expression: str) -> tuple[str, bool] | None:
+def find_reference(profile: Profile, expression: str) -> tuple[str, bool] | None:
     """Return the name in a value expression, and whether the field is a standard field.
 
     The result is None if the expression is not a reference of the dialect. The name in a Salesforce
     variable is that of the variable.
     """
-    profile = PROFILES[esp]
     for forms, standard in ((profile.names.forms, False), (profile.names.standard_forms, True)):
         for form in forms:
             name = _name_in(form, expression)
             if name is not None:
                 with suppress(NoSafeForm):
-                    codes = derive_codes(esp, name, standard=standard)
+                    codes = derive(profile, name, standard=standard)
                     if codes.value_expression == expression:
                         return name, standard
     return None
 
 
-def string_literal(esp: Esp, text: str, quote: str) -> str:
+def string_literal(profile: Profile, text: str, quote: str) -> str:
     """Return the text as a string literal of the dialect, in `quote` or the other quotes.
 
     Raises: NoSafeForm if it contains control characters, or if the dialect has no safe form for it.
     """
-    profile = PROFILES[esp]
     _require(_delimiter_violation(profile, text, quote, quote) or control_character_violation(text))
     if (
         "\\" in text and profile.insertion.quoting is not Quoting.DOUBLED
@@ -209,9 +212,9 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
     return _string_literal(profile, text, quote)
 
 
-def require_plain_text(esp: Esp, text: str) -> None:
+def require_plain_text(profile: Profile, text: str) -> None:
     """Raise NoSafeForm if the ESP could read a part of the text, outside of tags, as code."""
-    _require(_text_violation(PROFILES[esp], text))
+    _require(_text_violation(profile, text))
 
 
 def _variable(name: str) -> str:

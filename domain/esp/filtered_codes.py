@@ -10,9 +10,14 @@ from attrs import frozen
 from ..content import DateStyle, Filter, FilterName
 from ..fields.values import DataType
 from .errors import NotInsertable
-from .esps import Esp
-from .profiles import PROFILES
-from .profiles.profile import FilterForm, FilterLanguage, FilterRefusal, Strength, ValueForm
+from .profiles.profile import (
+    FilterForm,
+    FilterLanguage,
+    FilterRefusal,
+    Profile,
+    Strength,
+    ValueForm,
+)
 
 __all__ = ["FilteredCode"]
 
@@ -35,7 +40,7 @@ class FilteredCode:
 
 
 def filter_code(
-    esp: Esp,
+    profile: Profile,
     expression: str,
     filters: Sequence[Filter],
     data_type: DataType,
@@ -49,7 +54,7 @@ def filter_code(
 
     Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
     """
-    language, title = PROFILES[esp].filters, PROFILES[esp].title
+    language, title = profile.filters, profile.title
     if len(filters) > 1 and not language.joins:
         raise NotInsertable(f"{title} can apply only one filter to a value.")
     code = language.value.replace("VALUE", expression)
@@ -59,7 +64,7 @@ def filter_code(
             raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
         code = _fill(used, language, each, code)
     if not forms[-1].is_output:
-        templates = PROFILES[esp].surfaces.forms.get(form)
+        templates = profile.surfaces.forms.get(form)
         output = language.output if templates is None else templates.insertion
         code = re.sub("VALUE|EXPRESSION", lambda _: code, output)
     differences = [each for used in forms for each in used.differences]

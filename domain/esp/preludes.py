@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from ..fields.field import RecipientField
-from .derived_codes import DerivedCodes, derive_codes
+from .derived_codes import DerivedCodes, derive
 from .errors import NoSafeForm
-from .esps import Esp
+from .profiles.profile import Profile
 
 _VARIABLE = re.compile(r"(?<![\w@])@[A-Za-z]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)
@@ -22,38 +23,47 @@ class Preludes:
     name of the variable. Variables that the code sets have no prelude.
     """
 
-    def __init__(self, synced: Iterable[RecipientField]) -> None:
-        self._synced: Mapping[str, str] = dict(_synced_preludes(synced))
+    def __init__(
+        self, profile: Profile, read_synced: Callable[[], Iterable[RecipientField]]
+    ) -> None:
+        """`read_synced` returns the synced fields. It is called if a variable needs one."""
+        self._profile, self._read_synced = profile, read_synced
+
+    @cached_property
+    def _synced(self) -> Mapping[str, str]:
+        return dict(_synced_preludes(self._profile, self._read_synced()))
 
     def of(self, field: RecipientField) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""
-        codes = derive_salesforce_codes(field)
+        codes = _derive_synced_codes(self._profile, field)
         if codes is not None:
             return {codes.value_expression.lower(): codes.prelude or ""}
         code = f"{field.custom_insertion_code or ''} {field.custom_value_expression or ''}"
         set_already = assigned_variables(code)
         variables = {each.lower(): each for each in _VARIABLE.findall(code)}
         return {
-            key: self._synced.get(key) or derive_codes(Esp.SALESFORCE, variable[1:]).prelude or ""
+            key: self._synced.get(key) or derive(self._profile, variable[1:]).prelude or ""
             for key, variable in variables.items()
             if key not in set_already
         }
 
 
-def derive_salesforce_codes(field: RecipientField) -> DerivedCodes | None:
-    """Return the codes of a field that was synced from Salesforce, or None for other fields."""
+def _derive_synced_codes(profile: Profile, field: RecipientField) -> DerivedCodes | None:
+    """Return the codes of a field that was synced from the ESP, or None for other fields."""
     if field.origin.esp_field_name is None:
         return None
     try:
-        codes = derive_codes(Esp.SALESFORCE, field.origin.esp_field_name)
+        codes = derive(profile, field.origin.esp_field_name)
     except NoSafeForm:
         return None
     return codes if codes.value_expression == field.custom_value_expression else None
 
 
-def _synced_preludes(fields: Iterable[RecipientField]) -> Iterator[tuple[str, str]]:
+def _synced_preludes(
+    profile: Profile, fields: Iterable[RecipientField]
+) -> Iterator[tuple[str, str]]:
     for field in fields:
-        codes = derive_salesforce_codes(field)
+        codes = _derive_synced_codes(profile, field)
         if codes is not None:
             yield codes.value_expression.lower(), codes.prelude or ""
 

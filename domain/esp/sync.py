@@ -34,6 +34,7 @@ from .integrations import Integration
 from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
 from .names.esp_names import EspNames, is_standard
 from .profiles import PROFILES
+from .profiles.profile import Profile
 
 __all__ = [
     "EspField",
@@ -249,7 +250,7 @@ class SyncRun:
                 caveats[identity] = [FieldCaveat(each.name, sentence) for sentence in sentences]
         if not (allow_empty or valid or refused):
             raise EmptyReport
-        ordered = tuple(sorted(valid.values(), key=partial(_precedence, integration.esp)))
+        ordered = tuple(sorted(valid.values(), key=partial(_precedence, PROFILES[integration.esp])))
         return cls(at, ordered, tuple(refused), tuple(repeated), caveats)
 
     def plan(
@@ -414,7 +415,7 @@ def _split_by_key(
     return with_key, refused
 
 
-def _precedence(esp: Esp, field: FieldDefinition) -> tuple[bool, str, str, bool, str]:
+def _precedence(profile: Profile, field: FieldDefinition) -> tuple[bool, str, str, bool, str]:
     """Return the position of the field among those that need a key, whatever the report's order.
 
     A name that is a key has precedence over names from which this key is derived, such as `town`
@@ -422,7 +423,13 @@ def _precedence(esp: Esp, field: FieldDefinition) -> tuple[bool, str, str, bool,
     """
     name = str(field.origin.esp_field_name)
     key = derive_key(name)
-    return name != key, key, name, not is_standard(esp, field), str(field.custom_value_expression)
+    return (
+        name != key,
+        key,
+        name,
+        not is_standard(profile, field),
+        str(field.custom_value_expression),
+    )
 
 
 def esp_identity(field: FieldDefinition) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .esps import Esp
 from .profiles import PROFILES
-from .profiles.profile import Delimiters
+from .profiles.profile import Profile
 
 
 class Openings:
@@ -40,17 +40,12 @@ class Tag(NamedTuple):
     is_read: bool
 
 
-def find_tags(esp: Esp, text: str) -> Iterator[Tag]:
+def find_tags(profile: Profile, text: str) -> Iterator[Tag]:
     """Yield the tags of the ESP's dialect, in order. An unclosed one is the last."""
-    for tag in _find(esp, text):
+    for tag in _find(profile, text):
         yield tag
         if tag.end == len(text):
             return
-
-
-def unread_parts(esp: Esp) -> tuple[Delimiters, ...]:
-    """Return the delimiters of the parts in which the ESP reads no code."""
-    return tuple(each for each in PROFILES[esp].tags if not each.is_read)
 
 
 def titles(esps: tuple[Esp, ...]) -> str:
@@ -58,13 +53,13 @@ def titles(esps: tuple[Esp, ...]) -> str:
     return " or ".join(PROFILES[esp].title for esp in esps)
 
 
-def _find(esp: Esp, text: str) -> Iterator[Tag]:
+def _find(profile: Profile, text: str) -> Iterator[Tag]:
     """Yield the tags. A missing closing delimiter is searched once only, in linear time."""
-    openings = _openings(esp)
+    openings = _openings(profile)
     offset, unclosed = 0, set[str]()
     while (found := openings.search(text, offset)) is not None:
         index, opening = found
-        _, closing, is_read = PROFILES[esp].tags[index]
+        _, closing, is_read = profile.tags[index]
         end = None if closing in unclosed else re.compile(closing).search(text, opening.end())
         offset = opening.end() if end is None else end.end()
         if end is not None:
@@ -75,5 +70,5 @@ def _find(esp: Esp, text: str) -> Iterator[Tag]:
 
 
 @cache
-def _openings(esp: Esp) -> Openings:
-    return Openings(each.opening for each in PROFILES[esp].tags)
+def _openings(profile: Profile) -> Openings:
+    return Openings(each.opening for each in profile.tags)

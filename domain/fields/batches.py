@@ -23,7 +23,6 @@ from .field import (
     FieldDraft,
     FieldReference,
     RecipientField,
-    Replacement,
 )
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
@@ -79,11 +78,13 @@ class UpdateField:
 class ReplaceField:
     """The operation that replaces all members of a field. With a free key, it creates the field.
 
-    If `expected_version` is not None, the field must exist with this `version_tag`.
+    The changes have a value for each writable member, and repeat the data type, as
+    `FieldDraft.changes` returns them. If `expected_version` is not None, the field must exist with
+    this `version_tag`.
     """
 
     reference: FieldReference
-    replacement: Replacement
+    changes: FieldChanges
     expected_version: str | None = None
 
 
@@ -215,8 +216,8 @@ class StagedBatch:
                 field = self.create(draft)
             case UpdateField(reference, changes, version):
                 field = self.update(reference, changes, _precondition(version))
-            case ReplaceField(reference, replacement, version):
-                field = self.replace(reference, replacement, _precondition(version))
+            case ReplaceField(reference, changes, version):
+                field = self.replace(reference, changes, _precondition(version))
             case DeleteField(reference, version):
                 field = self.delete(reference, _precondition(version))
         self._targets.append(field.id)
@@ -244,7 +245,7 @@ class StagedBatch:
     def replace(
         self,
         reference: FieldReference,
-        replacement: Replacement,
+        changes: FieldChanges,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """Replace a field, or create it if the reference is a free key. Return the field.
@@ -253,11 +254,11 @@ class StagedBatch:
         """
         field = self._find(reference)
         if field is not None:
-            return self._update(field, replacement.changes(), precondition)
+            return self._update(field, changes, precondition)
         if not isinstance(reference, str):
             raise FieldNotFound
         precondition.require(None)
-        return self._create(replacement.draft(reference), None)
+        return self._create(changes.draft(reference, by=self._by), None)
 
     def delete(
         self, reference: FieldReference, precondition: Precondition = UNCONDITIONAL
@@ -286,6 +287,13 @@ class StagedBatch:
             ),
             created=tuple(map(_definition, self._created.values())),
         )
+
+    def fields(self) -> tuple[RecipientField, ...]:
+        """Return the fields after the changes, by ascending id. New fields have provisional ids."""
+        changed = {field_id: self._changed[field_id] for field_id in self._stored}
+        stored = {each.id: each for each in self._catalog.all().fields}
+        after = {**stored, **changed, **self._created}
+        return tuple(field for _, field in sorted(after.items()) if field is not None)
 
     def results(self, created: Iterable[RecipientField]) -> tuple[RecipientField | None, ...]:
         """Return the field of each operation after the batch, or None if it does not exist then.

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from attrs import frozen
 
-from ..arguments import require_type
 from ..identity import FieldId
 from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .field import Catalog, FieldDefinition, FieldReference, RecipientField
@@ -170,8 +169,6 @@ def plan_creation(
     `limit` is the maximum of fields of its source, `size_limit` that of the bytes of the list.
     Raises: the errors of `require_addable`, then those of `require_room`.
     """
-    require_type(FieldDefinition, definition=definition)
-    require_type(int | None, size_limit=size_limit)
     holder = catalog.find(definition.key)
     require_addable(definition, holder=holder, count=catalog.count, limit=limit)
     if size_limit is not None:
@@ -198,9 +195,6 @@ def plan_restoration(
     channel may not create fields of its origin; the errors of `require_addable`,
     then those of `require_room`.
     """
-    require_type(int, field_id=field_id)
-    require_type(Channel, by=by)
-    require_type(datetime, at=at)
     field = catalog.last_deletion(field_id) or catalog.find(field_id)
     if field is None:
         raise HistoryRemoved if catalog.removed_records() else FieldNotFound
@@ -244,9 +238,6 @@ def require_addable(
     Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if the catalog has
     `limit` or more fields of the source of this field.
     """
-    require_type(FieldDefinition, definition=definition)
-    require_type(RecipientField | None, holder=holder)
-    require_type(int | None, limit=limit)
     if holder is not None:
         is_synced = holder.origin.integration_id is not None
         raise KeyTaken(definition.key, holder.id, is_synced=is_synced)
@@ -262,7 +253,6 @@ def require_room(fields_size: Callable[[], int], *, added: int, limit: int) -> N
 
     Raises: CatalogTooLarge if the change adds bytes, and the list would exceed the limit.
     """
-    require_type(int, added=added, limit=limit)
     if added <= 0:
         return
     size = fields_size()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from attrs import Factory, asdict, evolve, field, frozen
-from attrs.converters import optional
 
 from ..arguments import require_type
 from ..errors import InvalidField, Rule, Violation, Violations
@@ -16,7 +15,13 @@ from ..identity import FieldId, OrganizationId
 from ..instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from ..permissions import Operation, require
 from .errors import FieldNotFound
-from .members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
+from .members import (
+    FIELD_MEMBERS,
+    IMMUTABLE_MEMBERS,
+    ORIGIN_MEMBERS,
+    WRITABLE_MEMBERS,
+    member_reader,
+)
 from .origins import Channel, Origin
 from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import definition_size, id_size, list_size
@@ -38,12 +43,10 @@ __all__ = [
     "FieldDefinition",
     "FieldDraft",
     "FieldReference",
-    "FieldReplacement",
     "RecipientField",
-    "Replacement",
     "Unchanged",
     "catalog_version_tag",
-    "immutable_violation",
+    "repeated_violations",
 ]
 
 A = TypeVar("A")
@@ -71,11 +74,18 @@ def _at(member: str, parse: Callable[[A], T], value: A) -> T:
         raise InvalidField([v.prefixed(member) for v in invalid.violations]) from None
 
 
+# Each converter returns a parsed value as it is, because parsers of documents pass parsed values.
+
+
 def _name(text: str) -> FieldName:
+    if isinstance(text, FieldName):
+        return text
     return _at("name", lambda value: FieldName(require_string(value)), text)
 
 
 def _key(text: str) -> FieldKey:
+    if isinstance(text, FieldKey):
+        return text
     return _at("key", lambda value: FieldKey(require_string(value)), text)
 
 
@@ -84,45 +94,43 @@ def _data_type(value: DataType | str) -> DataType:
 
 
 def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return _at("insertable", require_boolean, value)
+    return value if value is True or value is False else _at("insertable", require_boolean, value)
 
 
-def _expected_data_type(value: DataType | str | Unchanged) -> DataType | Unchanged:
-    return value if isinstance(value, Unchanged) else _data_type(value)
+def _insertion_code(text: str | None) -> InsertionCode | None:
+    if text is None or isinstance(text, InsertionCode):
+        return text
+    return _at("custom_insertion_code", lambda value: InsertionCode(require_string(value)), text)
 
 
-def _changed_insertable(value: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
-    return value if isinstance(value, Unchanged) else _insertable(value)
+def _value_expression(text: str | None) -> ValueExpression | None:
+    if text is None or isinstance(text, ValueExpression):
+        return text
+    return _at(
+        "custom_value_expression", lambda value: ValueExpression(require_string(value)), text
+    )
 
 
 def _derived_key(name: FieldName) -> FieldKey:
     return _at("key", FieldKey.derived_from, name)
 
 
-def _insertion_code(text: str) -> InsertionCode:
-    return _at("custom_insertion_code", lambda value: InsertionCode(require_string(value)), text)
-
-
-def _value_expression(text: str) -> ValueExpression:
-    return _at(
-        "custom_value_expression", lambda value: ValueExpression(require_string(value)), text
-    )
-
-
 def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
     return name if isinstance(name, Unchanged) else _name(name)
 
 
+def _changed_insertable(value: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
+    return value if isinstance(value, Unchanged) else _insertable(value)
+
+
 def _changed_insertion_code(code: str | Unchanged | None) -> InsertionCode | Unchanged | None:
-    return code if code is None or isinstance(code, Unchanged) else _insertion_code(code)
+    return code if isinstance(code, Unchanged) else _insertion_code(code)
 
 
 def _changed_value_expression(
     expression: str | Unchanged | None,
 ) -> ValueExpression | Unchanged | None:
-    if expression is None or isinstance(expression, Unchanged):
-        return expression
-    return _value_expression(expression)
+    return expression if isinstance(expression, Unchanged) else _value_expression(expression)
 
 
 def _unconverted(values: AllowedValues | Sequence[object] | None) -> AllowedValues | None:
@@ -132,7 +140,7 @@ def _unconverted(values: AllowedValues | Sequence[object] | None) -> AllowedValu
 
 @frozen(kw_only=True)
 class FieldDraft:
-    """The input to create a field. If it has no key, the key is derived from the name.
+    """The input to create or replace a field. Without a key, the key is derived from the name.
 
     The data type can be passed by its name, and the allowed values as a sequence. Only sync runs
     set `esp_field_name`.
@@ -149,11 +157,9 @@ class FieldDraft:
     )
     allowed_values: AllowedValues | None = field(converter=_unconverted, default=None)
     insertable: bool = field(converter=_insertable, default=True)
-    custom_insertion_code: InsertionCode | None = field(
-        converter=optional(_insertion_code), default=None
-    )
+    custom_insertion_code: InsertionCode | None = field(converter=_insertion_code, default=None)
     custom_value_expression: ValueExpression | None = field(
-        converter=optional(_value_expression), default=None
+        converter=_value_expression, default=None
     )
     esp_field_name: str | None = None
 
@@ -173,6 +179,16 @@ class FieldDraft:
         members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
         return FieldDefinition(**members, origin=origin, created_at=at)
 
+    def changes(self) -> FieldChanges:
+        """Return the changes that make a stored field equal to this one.
+
+        They have a value for each writable member, and repeat the data type.
+        """
+        members = _values(self, WRITABLE_MEMBERS)
+        if self.allowed_values is not None:
+            members["allowed_values"] = self.allowed_values.values
+        return FieldChanges(**members, repeated={"data_type": self.data_type.value})
+
     def _permit(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
         if not isinstance(values, AllowedValues):
             values = AllowedValues(self.data_type, values)
@@ -185,8 +201,9 @@ class FieldDraft:
 class FieldChanges:
     """The input to change a field. Members that are UNCHANGED keep their values.
 
-    `allowed_values` are checked against the data type of the field. That type never changes:
-    `data_type` is the one that the field must have.
+    `allowed_values` are checked against the data type of the field. `repeated` has members that no
+    change sets, such as the data type, with the values of documents. They are a check, like
+    `If-Match`: each must equal what documents show of the stored field.
     """
 
     name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
@@ -198,58 +215,32 @@ class FieldChanges:
     custom_value_expression: ValueExpression | Unchanged | None = field(
         converter=_changed_value_expression, default=UNCHANGED
     )
-    data_type: DataType | Unchanged = field(converter=_expected_data_type, default=UNCHANGED)
+    repeated: Mapping[str, object] = field(factory=dict)
 
-    def contradictions(self, stored: RecipientField) -> Iterable[Violation]:
-        """Return a violation for each fact about the field that these changes assume wrongly.
+    def draft(self, key: FieldKey | str, *, by: Channel) -> FieldDraft:
+        """Return the draft of the new field that a replacement with these changes creates.
 
-        A subclass can assume more than the data type. A change of the field collects these
-        violations with those of the new values, inside its transaction.
+        Its data type is the repeated one.
+        Raises: InvalidField, with all violations, if a member is missing or invalid, or if a
+        repeated member differs from that of the new field.
         """
-        if self.data_type in (UNCHANGED, stored.data_type):
-            return ()
-        return (immutable_violation("data_type"),)
-
-
-@runtime_checkable
-class Replacement(Protocol):
-    """What replaces a field, or creates it if there is none: a FieldReplacement, for example."""
-
-    def changes(self) -> FieldChanges:
-        """Return the changes to an existing field: a value for each writable member."""
-
-    def draft(self, key: FieldKey | str) -> FieldDraft:
-        """Return the draft that creates the field. Raises: InvalidField with all violations."""
-
-
-@frozen(kw_only=True)
-class FieldReplacement:
-    """The input to replace a field, or to create it. Omitted members get their default values.
-
-    An existing field must have the data type. `allowed_values` are checked against it.
-    """
-
-    name: FieldName = field(converter=_name)
-    data_type: DataType = field(converter=_data_type)
-    allowed_values: Sequence[object] | None = None
-    insertable: bool = field(converter=_insertable, default=True)
-    custom_insertion_code: InsertionCode | None = field(
-        converter=optional(_insertion_code), default=None
-    )
-    custom_value_expression: ValueExpression | None = field(
-        converter=optional(_value_expression), default=None
-    )
-
-    def changes(self) -> FieldChanges:
-        """Return the changes that this replacement makes to an existing field."""
-        return FieldChanges(**_values(self, (*WRITABLE_MEMBERS, "data_type")))
-
-    def draft(self, key: FieldKey | str) -> FieldDraft:
-        """Return the draft that creates this field if the key is free.
-
-        Raises: InvalidField if the data type does not permit the allowed values.
-        """
-        return FieldDraft(**_values(self, (*WRITABLE_MEMBERS, "data_type")), key=key)
+        repeated = dict(self.repeated)
+        data_type = repeated.pop("data_type", None)
+        origin = by.origin(None)
+        created = {"key": str(key), **{name: getattr(origin, name) for name in ORIGIN_MEMBERS}}
+        violations = Violations(
+            repeated_violations(repeated, {**created, "source": origin.source.value})
+        )
+        draft = None
+        with violations.collect("data_type"):
+            data_type = DataType.parse(data_type)
+        if isinstance(data_type, DataType):
+            with violations.collect():
+                members = _values(self, WRITABLE_MEMBERS)
+                draft = FieldDraft(**members, key=key, data_type=data_type)
+        if violations or draft is None:
+            raise InvalidField(violations)
+        return draft
 
 
 @frozen(kw_only=True)
@@ -326,11 +317,14 @@ class RecipientField(FieldDefinition):
 
         Raises, in this order: OperationForbidden if the channel may not update it; VersionConflict
         if the precondition does not hold; InvalidField, with all violations, if the allowed values
-        are invalid or the changes assume something wrong about the field.
+        are invalid or a repeated member differs from that of the field.
         """
         require(by, Operation.UPDATE, self.origin)
         precondition.require(self.version_tag)
-        violations = Violations(changes.contradictions(self))
+        violations = Violations()
+        if changes.repeated:
+            shown = {**_read_not_writable(self), "key": str(self.key)}
+            violations += repeated_violations(changes.repeated, shown)
         members = _values(changes, WRITABLE_MEMBERS)
         with violations.collect("allowed_values"):
             if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
@@ -419,11 +413,33 @@ def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:
     return f"{organization_id}-{revision:x}"
 
 
-def immutable_violation(member: str) -> Violation:
-    """Return the violation of an input that assumes another value of an immutable member."""
-    require_type(str, member=member)
+def repeated_violations(
+    repeated: Mapping[str, object], shown: Mapping[str, object]
+) -> Iterable[Violation]:
+    """Return a violation for each repeated member that differs from what documents show."""
+    return [
+        _immutable(member) if member in IMMUTABLE_MEMBERS else _READ_ONLY.prefixed(member)
+        for member, value in repeated.items()
+        if member not in shown or not _same(value, shown[member])
+    ]
+
+
+def _immutable(member: str) -> Violation:
     message = f"The {member.replace('_', ' ')} of a field can't be changed."
     return Violation(Rule.IMMUTABLE, message, (member,))
+
+
+def _same(one: object, other: object) -> bool:
+    """Compare the values and their types: 1 is neither 1.0 nor True."""
+    return type(one) is type(other) and one == other
+
+
+_READ_ONLY = Violation(
+    Rule.READ_ONLY, "This member can't be set. Leave it out, or send what is stored."
+)
+_read_not_writable = member_reader(
+    each for each in FIELD_MEMBERS if each.name not in WRITABLE_MEMBERS
+)
 
 
 def _values(source: object, names: Iterable[str]) -> dict[str, Any]:

@@ -2,72 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
+from typing import Any, Generic, TypeVar
 
 from attrs import frozen
 
 from ..arguments import require_type
+from ..errors import Rule, Violation
 from ..permissions import Denied, Operation, decide
 from .batches import Batch, BatchOperation, CreateField, DeleteField, UpdateField
-from .catalog_changes import FieldUpdate
-from .field import Catalog, FieldChanges, FieldDefinition, FieldDraft, RecipientField
+from .field import Catalog, FieldChanges, FieldDraft, RecipientField
 from .members import WRITABLE_MEMBERS
 from .origins import API
 from .values import AllowedValues, FieldKey
 
-__all__ = ["FieldPlan", "FieldSwap", "RefusedDraft", "plan_fields"]
+__all__ = ["PlanAction", "PlannedChange", "plan_fields"]
+
+T = TypeVar("T")
 
 
-@frozen
-class FieldSwap:
-    """A field to delete, and the draft of the field that gets its key."""
+class PlanAction(Enum):
+    """What a plan does to a field, or to the name of a field at an integration."""
 
-    deleted: RecipientField
-    created: FieldDraft
-
-
-@frozen
-class RefusedDraft:
-    """A field of the document that can't be created or changed, and a sentence with the reason."""
-
-    draft: FieldDraft
-    reason: str
+    CREATE = "create"
+    CHANGE = "change"
+    REPLACE = "replace"
+    DELETE = "delete"
+    REFUSED = "refused"
 
 
 @frozen(kw_only=True)
-class FieldPlan:
-    """The changes that make the API-managed fields of a catalog equal to a document.
+class PlannedChange(Generic[T]):
+    """A change that a plan makes, or that it refuses.
 
-    `unplanned` contains the API-managed fields that are not in the document and stay as they are.
-    `unchanged` is the number of fields that are already as the document defines them. The plan
-    applies to the version of the catalog with the tag `version_tag`, and only if `refused` is
-    empty.
+    It is about the field with the key, or about the name of that field at `integration`, which is
+    the name of an integration. `key` is None if a whole integration is refused. `before` and
+    `after` are None if there is no field or no name then, and if the change is refused.
     """
 
-    version_tag: str
-    created: tuple[FieldDraft, ...]
-    updated: tuple[FieldUpdate, ...]
-    swapped: tuple[FieldSwap, ...]
-    deleted: tuple[RecipientField, ...]
-    unplanned: tuple[RecipientField, ...]
-    unchanged: int
-    refused: tuple[RefusedDraft, ...]
+    key: str | None
+    integration: str | None = None
+    before: T | None = None
+    after: T | None = None
+    refusal: Violation | None = None
 
-    def batch(self) -> Batch:
-        """Return the batch that applies the plan. It fails if the catalog has changed since."""
-        return Batch(tuple(self._operations()), self.version_tag)
-
-    def _operations(self) -> Iterator[BatchOperation]:
-        for each in self.deleted:
-            yield DeleteField(each.key)
-        for swap in self.swapped:
-            yield DeleteField(swap.deleted.key)
-            yield CreateField(swap.created)
-        for update in self.updated:
-            yield UpdateField(update.after.key, _changes(update))
-        for draft in self.created:
-            yield CreateField(draft)
+    @property
+    def action(self) -> PlanAction:
+        """What the plan does. A field that is deleted and created again has another id."""
+        if self.refusal is not None:
+            return PlanAction.REFUSED
+        if self.after is None:
+            return PlanAction.DELETE
+        if self.before is None:
+            return PlanAction.CREATE
+        is_replaced = getattr(self.before, "id", None) != getattr(self.after, "id", None)
+        return PlanAction.REPLACE if is_replaced else PlanAction.CHANGE
 
 
 def plan_fields(
@@ -76,72 +66,61 @@ def plan_fields(
     *,
     prune: bool = False,
     replaceable: Collection[FieldKey] = (),
-) -> FieldPlan:
-    """Return the changes that make the API-managed fields of the catalog equal to the drafts.
+) -> tuple[Batch, tuple[PlannedChange[RecipientField], ...]]:
+    """Return the batch that makes the API-managed fields of the catalog equal to the drafts.
+
+    Also return the refused changes, by key, which the batch does not contain. It fails if the
+    catalog has changed since.
 
     No two drafts have the same key. Other API-managed fields are deleted only if `prune` is true.
     If the data type of a field changes, it is deleted and created again, but only if its key is
     `replaceable`.
-
-    Raises: InvalidField if the data type of a draft does not permit its allowed values.
     """
     require_type(Catalog, catalog=catalog)
     require_type(Iterable, drafts=drafts)
     stored = {each.key: each for each in catalog.fields}
-    planned = [
-        _plan_field(stored.pop(draft.key, None), draft, replaceable)
-        for draft in sorted(drafts, key=lambda each: each.key)
-    ]
-    others = tuple(each for _, each in sorted(stored.items()) if each.origin.source is API.source)
-    return FieldPlan(
-        version_tag=catalog.version_tag,
-        created=tuple(each for each in planned if isinstance(each, FieldDraft)),
-        updated=tuple(each for each in planned if isinstance(each, FieldUpdate)),
-        swapped=tuple(each for each in planned if isinstance(each, FieldSwap)),
-        deleted=others if prune else (),
-        unplanned=() if prune else others,
-        unchanged=planned.count(None),
-        refused=tuple(each for each in planned if isinstance(each, RefusedDraft)),
-    )
+    replaced: list[BatchOperation] = []
+    updated: list[BatchOperation] = []
+    created: list[BatchOperation] = []
+    refused: list[PlannedChange[RecipientField]] = []
+    for draft in sorted(drafts, key=lambda each: each.key):
+        field = stored.pop(draft.key, None)
+        if field is None:
+            created.append(CreateField(draft))
+            continue
+        refusal = _refusal(field, draft, replaceable)
+        if refusal is not None:
+            refused.append(PlannedChange(key=str(draft.key), refusal=refusal))
+        elif field.data_type is not draft.data_type:
+            replaced += [DeleteField(draft.key), CreateField(draft)]
+        elif changed := _changed_members(field, draft):
+            updated.append(UpdateField(draft.key, FieldChanges(**changed)))
+    others = [each for _, each in sorted(stored.items()) if each.origin.source is API.source]
+    deleted = [DeleteField(each.key) for each in others] if prune else []
+    return Batch((*deleted, *replaced, *updated, *created), catalog.version_tag), tuple(refused)
 
 
-def _plan_field(
-    stored: RecipientField | None, draft: FieldDraft, replaceable: Collection[FieldKey]
-) -> FieldDraft | FieldUpdate | FieldSwap | RefusedDraft | None:
-    """Return what makes the field equal to the draft, or None if it is."""
-    if stored is None:
-        return draft
-    decision = decide(API, Operation.UPDATE, stored.origin)
+def _refusal(
+    field: RecipientField, draft: FieldDraft, replaceable: Collection[FieldKey]
+) -> Violation | None:
+    """Return the reason why the field can't be as the draft defines it, or None if it can."""
+    decision = decide(API, Operation.UPDATE, field.origin)
     if isinstance(decision, Denied):
-        return RefusedDraft(draft, decision.reason)
-    if stored.data_type is not draft.data_type:
-        if draft.key in replaceable:
-            return FieldSwap(stored, draft)
-        return RefusedDraft(draft, _data_type_reason(stored, draft))
-    defined = draft.define(by=API, at=stored.created_at)
-    changes = FieldChanges(**{name: _member(defined, name) for name in WRITABLE_MEMBERS})
-    changed = stored.with_changes(changes, by=API, at=stored.updated_at)
-    return None if changed is stored else FieldUpdate(stored, changed)
-
-
-def _changes(update: FieldUpdate) -> FieldChanges:
-    """Return the changed members only, so that a plan shows what it changes."""
-    return FieldChanges(
-        **{
-            name: _member(update.after, name)
-            for name in WRITABLE_MEMBERS
-            if getattr(update.before, name) != getattr(update.after, name)
-        }
-    )
-
-
-def _member(field: FieldDefinition, name: str) -> Any:
-    value = getattr(field, name)
-    return value.values if isinstance(value, AllowedValues) else value
-
-
-def _data_type_reason(stored: RecipientField, draft: FieldDraft) -> str:
-    return (
-        f"The data type of a field can't be changed from {stored.data_type.value} to"
+        return Violation(Rule.NOT_APPLICABLE, decision.reason)
+    if field.data_type is draft.data_type or draft.key in replaceable:
+        return None
+    message = (
+        f"The data type of a field can't be changed from {field.data_type.value} to"
         f" {draft.data_type.value}. The field can only be deleted and created again."
     )
+    return Violation(Rule.IMMUTABLE, message)
+
+
+def _changed_members(field: RecipientField, draft: FieldDraft) -> Mapping[str, Any]:
+    """Return the changed members only, so that a plan shows what it changes."""
+    changed = {name: getattr(draft, name) for name in WRITABLE_MEMBERS}
+    return {
+        name: value.values if isinstance(value, AllowedValues) else value
+        for name, value in changed.items()
+        if value != getattr(field, name)
+    }

@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..arguments import require_type
 from .compact_json import json_size
 from .members import FIELD_MEMBERS, member_reader
 
@@ -51,5 +50,4 @@ def id_size(field_id: int) -> int:
 
 def list_size(fields: int) -> int:
     """Return the bytes of a list to which its fields add this many bytes."""
-    require_type(int, fields=fields)
     return _EMPTY_LIST + max(fields - _COMMA, 0)

@@ -42,6 +42,7 @@ __all__ = [
     "ValueExpression",
     "derive_key",
     "item_count_violation",
+    "name_letters",
     "require_boolean",
     "require_string",
 ]
@@ -216,6 +217,14 @@ def derive_key(name: str) -> str:
     return key[:MAX_KEY_LENGTH].rstrip("_")
 
 
+def name_letters(name: str) -> str:
+    """Return the letters and digits of the key that is derived from the name.
+
+    Names with the same ones, such as `first_name` and `FirstName`, can be mistaken for each other.
+    """
+    return derive_key(name).replace("_", "")
+
+
 def _without_accents(text: str) -> str:
     """Return the text in lower case and NFKD, without combining marks.
 
@@ -242,7 +251,6 @@ def require_boolean(value: object) -> bool:
 
 def item_count_violation(values: Sequence[object]) -> Violation | None:
     """Return a violation unless the list has 1 to 1,000 allowed values."""
-    require_type(Sequence, values=values)
     if not values:
         return Violation(Rule.EMPTY, "List at least one value, or use null for no restriction.")
     if len(values) > MAX_ALLOWED_VALUES:

@@ -204,7 +204,7 @@ def _compile(
         )
     except NotExpressible as refusal:
         names = core.content.read_codes(organization_id).names
-        esp = names.get_esp(names.resolve_target(target))
+        esp = names.get_profile(names.resolve_target(target)).esp
         advice = "" if refusal.proposal is None else f" {setting_command(refusal.proposal)}"
         return {"esp": esp.value, "refused": f"{refusal}{advice}"}
 

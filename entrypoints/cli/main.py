@@ -68,9 +68,7 @@ _COMMANDS = (
         ".content:content",
         "Check content with references to fields, export it for ESPs, and preview it.",
     ),
-    LazyCommand(
-        "openapi", ".service.openapi:openapi", "Print the OpenAPI document of the HTTP API."
-    ),
+    LazyCommand("openapi", ".service.serve:openapi", "Print the OpenAPI document of the HTTP API."),
     LazyCommand(
         "doctor",
         ".service.doctor:doctor",

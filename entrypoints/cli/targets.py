@@ -13,7 +13,7 @@ from attrs import frozen
 from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
 from recipient_fields.application.environment import read_variables
 from recipient_fields.application.fields.plan_documents import SavedPlan
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     API,
     Author,

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 import click
 
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     DataType,

@@ -8,7 +8,7 @@ import falcon
 from falcon.routing import BaseConverter
 
 from recipient_fields.application import Core
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 
 from . import ROOT
 from .accounts.administrators import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from threading import Lock
@@ -12,7 +12,7 @@ import falcon
 from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import FieldId, InvalidInput
 
 MEBIBYTE = 1024 * 1024
@@ -62,6 +62,11 @@ class Form:
         """Return this form without the inputs with these names."""
         inputs = {name: values for name, values in self.inputs.items() if name not in names}
         return evolve(self, inputs=inputs)
+
+    def with_texts(self, **inputs: Iterable[str]) -> Form:
+        """Return this form with these values of inputs."""
+        changed = {name: tuple(values) for name, values in inputs.items()}
+        return evolve(self, inputs={**self.inputs, **changed})
 
     def encode(self) -> str:
         """Return the inputs, without the files, as a text for `decode_form`."""

@@ -28,7 +28,7 @@ from recipient_fields.application.content.documents import (
 )
 from recipient_fields.application.documents.schemas import described, render_document
 from recipient_fields.application.documents.strict_json import render_json
-from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
 from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible

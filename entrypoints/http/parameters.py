@@ -15,7 +15,7 @@ from attrs import frozen
 
 from recipient_fields.application.documents.schemas import Schema
 from recipient_fields.application.documents.value_schemas import NEW_KEY
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     FieldKey,
     InvalidField,

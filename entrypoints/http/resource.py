@@ -43,7 +43,7 @@ class PathParameter:
 class Body:
     """A JSON body that a request must have."""
 
-    document: type
+    document: object
     media_types: tuple[str, ...] = (JSON,)
     examples: Mapping[str, object] = Factory(dict)
 

@@ -116,8 +116,16 @@ class BufferedHandler(logging.Handler):
     times as much CPU time per line: they need a record for each, and write each on its own.
     """
 
-    def __init__(self, stream: TextIO | UnbufferedStream, formatter: LineFormatter) -> None:
+    def __init__(
+        self,
+        stream: TextIO | UnbufferedStream,
+        formatter: LineFormatter,
+        *,
+        interval: float = _WRITE_INTERVAL,
+    ) -> None:
+        """Write to the stream once per `interval`, in seconds."""
         super().__init__()
+        self._interval = interval
         self._stream = stream
         self._formatter = formatter
         self._queue: deque[Line | Event] = deque()
@@ -188,7 +196,7 @@ class BufferedHandler(logging.Handler):
 
     def _run(self) -> None:
         while not self._closed:
-            self._wake.wait(_WRITE_INTERVAL)
+            self._wake.wait(self._interval)
             self._wake.clear()
             self._write_queue()
 

@@ -115,7 +115,7 @@ def existing_storage(url: str) -> str:
     """
     if _scheme(url) != "sqlite":
         return url
-    from recipient_fields.adapters.sqlite.url import without_creation
+    from recipient_fields.adapters.sqlite.storage import without_creation
 
     return without_creation(url)
 
@@ -178,7 +178,7 @@ def back_up_storage(url: str, file: Path) -> None:
     if kind != "sqlite":
         raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
     from recipient_fields.adapters.sqlite import back_up
-    from recipient_fields.adapters.sqlite.url import parse_url
+    from recipient_fields.adapters.sqlite.storage import parse_url
 
     path, _ = parse_url(url)
     back_up(path, file)
@@ -191,9 +191,9 @@ def find_readable_file(url: str) -> Path | None:
     """
     if storage_kind(url) != "sqlite":
         return None
-    from recipient_fields.adapters.sqlite import url as sqlite_url
+    from recipient_fields.adapters.sqlite import storage
 
-    return sqlite_url.find_readable_file(url)
+    return storage.find_readable_file(url)
 
 
 @contextmanager
@@ -239,7 +239,7 @@ def shown_storage(url: str) -> str:
     """
     kind = storage_kind(url)
     if kind == "sqlite":
-        from recipient_fields.adapters.sqlite.url import parse_url
+        from recipient_fields.adapters.sqlite.storage import parse_url
 
         path, _ = parse_url(url)
         return f"sqlite:{path.absolute()}"
@@ -276,7 +276,7 @@ def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator
     if not (scheme and colon) or f"{scheme}:" == STORED_KEYS:
         raise UnknownKeyValidator("Use stored: or introspection+https://… as the key validator.")
     if scheme in ("introspection+https", "introspection+http"):
-        from recipient_fields.adapters.introspection.environment import open_validator
+        from recipient_fields.adapters.introspection.settings import open_validator
 
         return open_validator(url.removeprefix("introspection+"), environment)
     validator: KeyValidator = _entry_point(_KEY_VALIDATORS, scheme, UnknownKeyValidator)(url)
@@ -322,7 +322,7 @@ def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def credential_variables() -> frozenset[str]:
     """Return all environment variables that adapters read."""
-    from recipient_fields.adapters.introspection.environment import CREDENTIAL_VARIABLES
+    from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
     of_esps = (name for esp in Esp for names in esp_variables(esp) for name in names)
     return frozenset((*of_esps, *CREDENTIAL_VARIABLES))

@@ -309,7 +309,7 @@ def _parse_networks(text: str) -> Networks:
 
 def _parse_organization_ids(text: str) -> OrganizationIds:
     # Imported here because few commands have such ids, and it takes the modules of fields.
-    from recipient_fields.application.fields.references import is_id
+    from recipient_fields.application.fields.texts import is_id
 
     ids = [part.strip() for part in text.split(",") if part.strip()]
     if not all(map(is_id, ids)):

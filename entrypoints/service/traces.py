@@ -17,26 +17,15 @@ from http import HTTPStatus
 from importlib.metadata import version
 from threading import Thread, main_thread
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from types import SimpleNamespace
+from typing import ParamSpec, TypeVar, cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import falcon
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    ConsoleStorage,
-    FieldCreator,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    IntegrationStorage,
-    OrganizationRepository,
-    SessionRepository,
-    Storage,
-)
+from recipient_fields.application import FieldCreator, Storage
 from recipient_fields.application.extras import requires_extra
-from recipient_fields.application.ports.storage import find_history
+from recipient_fields.application.ports.storage import repository_ports
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from ..http.request_context import logged_request_id
@@ -76,7 +65,6 @@ _OPTIONAL_PORTS = (FieldCreator,)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_Repository = TypeVar("_Repository")
 
 _log = logging.getLogger(__name__)
 
@@ -136,8 +124,12 @@ class Traces:
             span.set_status(Status(StatusCode.ERROR))
 
     def trace_storage(self, storage: Storage) -> Storage:
-        """Return the repositories of the storage with one span per call."""
-        return _TracedStorage(storage, self._tracer, self._storage_kind)
+        """Return the repositories that the storage has, with one span per call."""
+        traced = SimpleNamespace(check=storage.check, close=storage.close)
+        for name, port in repository_ports(storage).items():
+            repository = getattr(storage, name)
+            setattr(traced, name, self._traced_repository(port, repository))
+        return cast(Storage, traced)
 
     def close(self) -> None:
         """Export the remaining spans, for at most `FLUSH_TIMEOUT` seconds."""
@@ -154,55 +146,23 @@ class Traces:
 
         Thread(target=wait, name="traces-exit").start()
 
+    def _traced_repository(self, port: type, repository: object) -> SimpleNamespace:
+        """Return the methods of the repository's ports, with one span per call."""
 
-class _TracedStorage:
-    """The repositories of a storage, which record a span per call."""
+        def traced(name: str, method: Callable[_P, _R]) -> Callable[_P, _R]:
+            span_name = f"{port.__name__}.{name}"
+            attributes = {"db.system.name": self._storage_kind, "db.operation.name": name}
 
-    def __init__(self, storage: Storage, tracer: Tracer, kind: str) -> None:
-        def traced(port: type, repository: _Repository) -> _Repository:
-            return _traced_repository(tracer, kind, port, repository)
+            @wraps(method)
+            def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+                with _span(self._tracer, span_name, SpanKind.CLIENT, attributes):
+                    return method(*args, **kwargs)
 
-        self.fields = traced(FieldRepository, storage.fields)
-        self.organizations = traced(OrganizationRepository, storage.organizations)
-        # Only the groups of the storage: the core reads which ones it has.
-        history = find_history(storage)
-        if history is not None:
-            self.history = traced(HistoryRepository, history)
-        if isinstance(storage, IntegrationStorage):
-            self.api_keys = traced(ApiKeyRepository, storage.api_keys)
-            self.integrations = traced(IntegrationRepository, storage.integrations)
-        if isinstance(storage, ConsoleStorage):
-            self.administrators = traced(AdministratorRepository, storage.administrators)
-            self.sessions = traced(SessionRepository, storage.sessions)
-        self.check, self.close = storage.check, storage.close
+            return call
 
-
-class _TracedRepository:
-    """Has the methods of a repository's port as attributes."""
-
-    def __init__(self, methods: dict[str, Callable[..., Any]]) -> None:
-        vars(self).update(methods)
-
-
-def _traced_repository(
-    tracer: Tracer, kind: str, port: type, repository: _Repository
-) -> _Repository:
-    def traced(name: str, method: Callable[_P, _R]) -> Callable[_P, _R]:
-        span_name = f"{port.__name__}.{name}"
-        attributes = {"db.system.name": kind, "db.operation.name": name}
-
-        @wraps(method)
-        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            with _span(tracer, span_name, SpanKind.CLIENT, attributes):
-                return method(*args, **kwargs)
-
-        return call
-
-    ports = [port, *(each for each in _OPTIONAL_PORTS if isinstance(repository, each))]
-    names = [name for each in ports for name in vars(each) if not name.startswith("_")]
-    methods = {name: traced(name, getattr(repository, name)) for name in names}
-    proxy: Any = _TracedRepository(methods)
-    return proxy  # type: ignore[no-any-return]
+        ports = [port, *(each for each in _OPTIONAL_PORTS if isinstance(repository, each))]
+        names = [name for each in ports for name in vars(each) if not name.startswith("_")]
+        return SimpleNamespace(**{name: traced(name, getattr(repository, name)) for name in names})
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.fixture
 def without_urllib3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every module that needs urllib3 be imported again, without it."""
-    adapters = ("client", "deadline_http", "esp", "introspection", "network")
+    adapters = ("client", "esp", "introspection", "network")
     for adapter in (f"recipient_fields.adapters.{each}" for each in adapters):
         for name in [each for each in sys.modules if each.startswith(adapter)]:
             monkeypatch.delitem(sys.modules, name)

@@ -19,7 +19,7 @@ from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import Timeout, parse_url
 
-from recipient_fields.adapters import deadline_http
+from recipient_fields.adapters import network
 
 from ..support.http_server import Handler, ReceivedRequest, StubResponse, stub_server
 
@@ -65,7 +65,7 @@ def pool_of_server(*responses: bytes) -> Iterator[HTTPConnectionPool]:
 
         Thread(target=accept, daemon=True).start()
         url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        pool = deadline_http.connection_pool(url, size=4)
+        pool = network.connection_pool(url, size=4)
         yield pool
         pool.close()
         listener.shutdown(socket.SHUT_RDWR)
@@ -87,7 +87,7 @@ def test_a_certificate_of_another_host_is_rejected() -> None:
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
     with stub_server(lambda _: StubResponse(200, b"one"), certificate=CERTIFICATE) as server:
         same, other = (
-            deadline_http.connection_pool(parse_url(url), size=1, tls=trusted)
+            network.connection_pool(parse_url(url), size=1, tls=trusted)
             for url in (server.url, server.url.replace("127.0.0.1", "127.1"))
         )
         assert get(same) == b"one"
@@ -105,7 +105,7 @@ def pool_of_stub(handler: Handler, *, secure: bool = False) -> Iterator[HTTPConn
     tls = ssl.create_default_context(cafile=CERTIFICATE) if secure else None
     with (
         stub_server(handler, certificate=certificate) as server,
-        closing(deadline_http.connection_pool(parse_url(server.url), size=1, tls=tls)) as pool,
+        closing(network.connection_pool(parse_url(server.url), size=1, tls=tls)) as pool,
     ):
         yield pool
 
@@ -155,7 +155,7 @@ def test_a_hanging_tls_handshake_times_out_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = parse_url(f"https://127.0.0.1:{silent.getsockname()[1]}")
         with (
-            closing(deadline_http.connection_pool(url, size=1)) as pool,
+            closing(network.connection_pool(url, size=1)) as pool,
             pytest.raises(HttpTimeout),
         ):
             get(pool, seconds=0.4)
@@ -196,7 +196,7 @@ def test_a_forked_process_does_not_share_connections() -> None:
 
         Thread(target=accept, daemon=True).start()
         url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        pool = deadline_http.connection_pool(url, size=4)
+        pool = network.connection_pool(url, size=4)
         parent_port = get(pool)
         reading, writing = os.pipe()
         child = os.fork()
@@ -235,11 +235,11 @@ def test_the_number_of_hanging_lookups_is_limited(monkeypatch: pytest.MonkeyPatc
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    pool = deadline_http.connection_pool(parse_url("http://hangs.example"), size=1)
+    pool = network.connection_pool(parse_url("http://hangs.example"), size=1)
     try:
-        for _ in range(deadline_http._MAX_LOOKUPS + 3):
+        for _ in range(network._MAX_LOOKUPS + 3):
             with pytest.raises(HTTPError):
                 get(pool, seconds=0.02)
-        assert len(started) == deadline_http._MAX_LOOKUPS
+        assert len(started) == network._MAX_LOOKUPS
     finally:
         released.set()

@@ -8,14 +8,15 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import pytest
 
-from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
+from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up
 from recipient_fields.domain import RecipientField, StorageNotFound, StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, a_definition
 from recipient_fields.testing.field_changes import add_field
@@ -35,10 +36,10 @@ for number in count():
 BACK_UP_AND_BE_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from recipient_fields.adapters.sqlite import back_up, backup
-backup._PAGES_PER_STEP = 1
-backup._allow_interrupts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-back_up(*map(Path, sys.argv[1:]))
+from recipient_fields.adapters.sqlite import back_up
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+back_up(*map(Path, sys.argv[1:]), pages_per_step=1, on_step=kill)
 """
 
 
@@ -58,10 +59,7 @@ def copy(tmp_path: Path) -> Path:
     return folder / "fields.backup"
 
 
-def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
-    """Back up page by page, and call `act` after each page."""
-    monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
-    monkeypatch.setattr(backup, "_allow_interrupts", lambda *_: act())
+back_up_in_steps = partial(back_up, pages_per_step=1)
 
 
 def test_a_backup_opens_as_a_storage_with_everything(
@@ -95,8 +93,7 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
             add_field(storage.fields, OURS, a_definition(f"new_{len(added)}"), author=AUTHOR)
         )
 
-    between_steps(monkeypatch, write)
-    back_up(database, copy)
+    back_up_in_steps(database, copy, on_step=write)
     assert len(added) > 10
     assert len(storage.fields.all(OURS).fields) == 100 + len(added)
     with closing(SqliteStorage(copy)) as restored:
@@ -141,28 +138,27 @@ def test_an_existing_file_is_not_changed(
 
 
 def test_a_file_that_is_created_during_the_backup_is_not_changed(
-    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+    storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
     def create() -> None:
         copy.write_text("precious")
 
-    between_steps(monkeypatch, create)
     with pytest.raises(BackupFailed, match="already exists"):
-        back_up(database, copy)
+        back_up_in_steps(database, copy, on_step=create)
     assert copy.read_text() == "precious"
     assert list(copy.parent.iterdir()) == [copy]
 
 
 def test_an_interrupted_backup_leaves_no_file(
-    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+    storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
-    between_steps(monkeypatch, lambda: signal.raise_signal(signal.SIGINT))
+    interrupt = partial(signal.raise_signal, signal.SIGINT)
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # A background job ignores it.
     try:
         with pytest.raises(KeyboardInterrupt):
-            back_up(database, copy)
+            back_up_in_steps(database, copy, on_step=interrupt)
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(copy.parent.iterdir()) == []

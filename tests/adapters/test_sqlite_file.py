@@ -23,10 +23,12 @@ from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
     HistoryQuery,
+    IntegrationId,
     OrganizationId,
     RecipientField,
     StorageNotFound,
     StorageUnavailable,
+    sync_channel,
 )
 from recipient_fields.testing import READS, WRITES, fill_for_calls, race
 from recipient_fields.testing.catalog_sizes import size_in_plan
@@ -249,7 +251,13 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     assert content(storage) == before
 
 
-WITHOUT_FIELD_COUNT = """
+WITHOUT_LETTERS = """
+    DROP INDEX recipient_fields_by_esp_name;
+    ALTER TABLE recipient_fields DROP COLUMN esp_name_letters;
+    PRAGMA user_version = 9;
+"""
+WITHOUT_FIELD_COUNT = f"""
+    {WITHOUT_LETTERS}
     ALTER TABLE organizations DROP COLUMN api_field_count;
     ALTER TABLE organizations DROP COLUMN counted_revision;
     PRAGMA user_version = 8;
@@ -525,3 +533,16 @@ def test_a_page_of_the_history_as_json_creates_no_objects(storage: SqliteStorage
     assert count_calls(stored_field, lambda: storage.history.select(OURS, every)) > 0
     assert count_calls(stored_field, lambda: storage.history.publish(OURS, every)) == 0
     assert storage.history.publish(OURS, every) == published_page(page)
+
+
+def test_opening_a_file_of_an_older_version_stores_the_letters_of_names(
+    storage: SqliteStorage, database: Path
+) -> None:
+    synced = a_definition("age", by=sync_channel(IntegrationId(1)), esp_field_name="Agé 2")
+    add_field(storage.fields, OURS, synced, author=AUTHOR)
+    stored = "SELECT esp_name_letters FROM recipient_fields WHERE key = 'age'"
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        assert connection.execute(stored).fetchall() == [("age2",)]
+        connection.executescript(WITHOUT_LETTERS)
+        SqliteStorage(database).close()
+        assert connection.execute(stored).fetchall() == [("age2",)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.adapters.sqlite.url import open_storage, parse_url, without_creation
+from recipient_fields.adapters.sqlite.storage import open_storage, parse_url, without_creation
 from recipient_fields.domain import InvalidStorageUrl, StorageNotFound
 
 

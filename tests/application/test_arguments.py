@@ -20,8 +20,8 @@ from recipient_fields.domain import (
     Batch,
     Credential,
     DataType,
+    FieldChanges,
     FieldDraft,
-    FieldReplacement,
     Role,
 )
 from recipient_fields.domain.content import parse_content
@@ -127,9 +127,8 @@ def test_a_field_is_identified_by_its_id_or_its_key(core, owners) -> None:
     organization, field = owners["organization_id"], owners["reference"]
     for reference in (field.id, field.key, "city"):
         assert core.fields.get_field(organization.id, reference) == field
-    replacement = FieldReplacement(name="City", data_type="text")
     with pytest.raises(TypeError):
-        core.fields.replace_or_create_field(organization.id, field, replacement)
+        core.fields.replace_field(organization.id, field, FieldChanges(name="City"))
     with pytest.raises(TypeError) as error:
         core.fields.get_field(organization.id, field)
     assert str(error.value) == (
@@ -158,8 +157,8 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             "changes must be a FieldChanges, not dict.",
         ),
         (
-            lambda core, ours: core.fields.replace_or_create_field(ours, "city", {}),
-            "replacement must be a FieldReplacement, not dict.",
+            lambda core, ours: core.fields.replace_or_create_field(ours, {}),
+            "draft must be a FieldDraft, not dict.",
         ),
         (
             lambda core, ours: core.fields.delete_field(ours, "city", "v1"),

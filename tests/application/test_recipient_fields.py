@@ -19,7 +19,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldKey,
     FieldQuery,
-    FieldReplacement,
     IntegrationId,
     InvalidField,
     KeyTaken,
@@ -31,7 +30,7 @@ SYNC, OTHER_SYNC = sync_channel(IntegrationId(7)), sync_channel(IntegrationId(8)
 CHANNELS = {"API": API, "administrators": ADMINISTRATOR, "sync": SYNC, "other sync": OTHER_SYNC}
 SIZE = FieldKey("size")
 RENAMED = FieldChanges(name="New name")
-REPLACEMENT = FieldReplacement(name="New name", data_type="text", insertable=False)
+REPLACEMENT = FieldDraft(name="New name", key=SIZE, data_type="text", insertable=False)
 
 through_every_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
 of_another_channel = pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_a_channel_creates_and_changes_its_own_fields(channel, service, acme, cr
     assert field.origin == channel.origin(field.origin.esp_field_name)
     assert (field.created_at, field.version) == (clock.now, 1)
     assert editor.update_field(acme, field.id, RENAMED).name == "New name"
-    replaced, was_created = editor.replace_or_create_field(acme, SIZE, REPLACEMENT)
+    replaced, was_created = editor.replace_or_create_field(acme, REPLACEMENT)
     assert (was_created, replaced.insertable, replaced.origin) == (False, False, field.origin)
     editor.delete_field(acme, field.id)
     assert service.list_fields(acme).fields == ()
@@ -72,7 +71,7 @@ def test_a_channel_only_reads_the_fields_of_another(channel, owner, service, acm
     assert other.find_fields(acme, query).fields == (field,)
     for change in (
         lambda: other.update_field(acme, field.id, RENAMED),
-        lambda: other.replace_or_create_field(acme, SIZE, REPLACEMENT),
+        lambda: other.replace_or_create_field(acme, REPLACEMENT),
         lambda: other.delete_field(acme, field.id),
     ):
         with pytest.raises(OperationForbidden):
@@ -84,13 +83,13 @@ def test_a_channel_only_reads_the_fields_of_another(channel, owner, service, acm
 
 @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
 def test_a_replacement_with_a_free_key_creates_a_field_of_the_channel(channel, service, acme):
-    field, created = service.by(Author(channel)).replace_or_create_field(acme, SIZE, REPLACEMENT)
+    field, created = service.by(Author(channel)).replace_or_create_field(acme, REPLACEMENT)
     assert (created, field.key, field.origin) == (True, SIZE, channel.origin())
 
 
 def test_a_sync_run_creates_no_field_by_a_replacement(service, acme):
     with pytest.raises(InvalidField, match="esp_field_name"):
-        service.by(Author(SYNC)).replace_or_create_field(acme, SIZE, REPLACEMENT)
+        service.by(Author(SYNC)).replace_or_create_field(acme, REPLACEMENT)
     assert service.list_fields(acme).fields == ()
 
 

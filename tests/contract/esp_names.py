@@ -22,10 +22,12 @@ from recipient_fields.domain import (
     RecipientField,
 )
 from recipient_fields.domain.esp import (
+    Esp,
     EspField,
     Integration,
     IntegrationNotFound,
     InvalidNames,
+    NamesQuery,
     RefusedField,
     SetName,
     SyncPlan,
@@ -87,6 +89,47 @@ class EspNameCases(ConcurrentLoad):
         assert exact(integrations.all(ours)) == exact((other, expected))
         cleared = integrations.change_names(ours, connected.id, naming(dict.fromkeys(EVERY_NAME)))
         assert cleared == integrations.get(ours, connected.id) == connected
+
+    def test_a_query_of_names_selects_what_the_domain_defines(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        connected: Integration,
+        tier: RecipientField,
+    ) -> None:
+        other, *_ = integrations.all(ours)
+        names = ("TIER", "Ti er", "Tier 2", "CITY", "ØL", "Straße")
+        for integration in (connected, other):
+            reported = [an_esp_field(name) for name in names]
+            integrations.sync(ours, integration.id, reporting(*reported), author=AUTHOR, at=LATER)
+        braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
+        city = add_field(fields, ours, a_definition("city_of_birth"), author=AUTHOR)
+        set_for = {city.id: SetName("tier", custom=True), tier.id: SetName("T_IER")}
+        integrations.change_names(ours, connected.id, naming(set_for))
+        add_field(fields, theirs, a_definition("tier"), author=AUTHOR)
+        integrations.add(theirs, an_integration_draft())
+
+        catalog, stored = integrations.read_catalog(ours)
+        every_target = [*(each.id for each in stored), *Esp, *NEVER_ASSIGNED]
+        for targets in (None, [], *([each] for each in every_target), every_target):
+            for field in (*catalog.fields, None):
+                keys = ["missing"] if field is None else [field.key]
+                ids = [*NEVER_ASSIGNED] if field is None else [field.id]
+                for query in (
+                    NamesQuery(keys=keys, targets=targets),
+                    NamesQuery(field_ids=ids, targets=targets),
+                ):
+                    expected = query.select(catalog, stored)
+                    assert exact(integrations.select(ours, query)) == exact(expected)
+        selected, _ = integrations.select(ours, NamesQuery(keys=["tier"], targets=[connected.id]))
+        found = {(each.origin.integration_id, each.key) for each in selected.fields}
+        assert {(None, "tier"), (None, "city_of_birth")} < found
+        assert (braze.id, "tier") not in found
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(OrganizationNotFound):
+                integrations.select(OrganizationId(never_assigned), NamesQuery(keys=["tier"]))
 
     def test_a_planner_of_names_receives_the_integration_and_all_fields_ordered_by_id(
         self,

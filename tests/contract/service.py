@@ -39,7 +39,6 @@ from recipient_fields.domain import (
     FieldNotFound,
     FieldQuery,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
@@ -103,7 +102,7 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
     ),
     "list as of": lambda service, organization: service.list_fields_as_of(organization, LATER),
     "replace or create": lambda service, organization: service.replace_or_create_field(
-        organization, _CITY, a_replacement()
+        organization, a_draft()
     ),
     "apply batch": lambda service, organization: service.apply_batch(
         organization, Batch((CreateField(a_draft()),))
@@ -179,7 +178,7 @@ FAILING_OPERATIONS: dict[str, tuple[BatchOperation, type[RecipientFieldsError]]]
     "values of another type": (
         ReplaceField(
             FieldKey("town"),
-            FieldReplacement(name="Town", data_type="number", allowed_values=["a"]),
+            FieldChanges(name="Town", allowed_values=["a"], repeated={"data_type": "number"}),
         ),
         InvalidField,
     ),
@@ -188,7 +187,7 @@ FAILING_OPERATIONS: dict[str, tuple[BatchOperation, type[RecipientFieldsError]]]
         InvalidField,
     ),
     "another data type": (
-        ReplaceField(_CITY, FieldReplacement(name="City", data_type="number")),
+        ReplaceField(_CITY, FieldDraft(name="City", data_type="number").changes()),
         InvalidField,
     ),
     "an unknown key": (UpdateField(FieldKey("town"), FieldChanges(name="Town")), FieldNotFound),
@@ -198,7 +197,7 @@ FAILING_OPERATIONS: dict[str, tuple[BatchOperation, type[RecipientFieldsError]]]
     "a version of a free key": (
         ReplaceField(
             FieldKey("town"),
-            FieldReplacement(name="Town", data_type="text"),
+            FieldDraft(name="Town", data_type="text").changes(),
             expected_version="1-0",
         ),
         VersionConflict,
@@ -226,11 +225,6 @@ WRONG_VALUES: dict[str, WrongValues] = {
 def a_draft(key: str = "city", **members: Any) -> FieldDraft:
     """Return a draft of a field with this key; `members` are those of FieldDraft."""
     return FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
-
-
-def a_replacement(**members: Any) -> FieldReplacement:
-    """Return a replacement; `members` are those of FieldReplacement."""
-    return FieldReplacement(**{"name": "City", "data_type": "text", **members})
 
 
 def only(*versions: str) -> Precondition:
@@ -386,7 +380,7 @@ class RecipientFieldsContract:
             service.create_field(ours, a_draft())
         assert reached.value.limit == self.limit
         with pytest.raises(FieldLimitReached):
-            service.replace_or_create_field(ours, _CITY, a_replacement())
+            service.replace_or_create_field(ours, a_draft())
 
     def test_a_draft_with_values_of_another_type_is_rejected(
         self, service: RecipientFields, ours: OrganizationId
@@ -434,7 +428,7 @@ class RecipientFieldsContract:
         before = service.list_fields(ours)
         for changes in (FieldChanges(), FieldChanges(name="City", allowed_values=("a", "b"))):
             assert service.update_field(ours, city.id, changes) == city
-        assert service.replace_or_create_field(ours, city.key, _replacement_of(city)) == (
+        assert service.replace_or_create_field(ours, _draft_of(city)) == (
             city,
             False,
         )
@@ -451,16 +445,13 @@ class RecipientFieldsContract:
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, _CITY, FieldChanges(allowed_values=values))
         assert set(violations(invalid.value)) == expected_violations
-        replacement = a_replacement(data_type=data_type.value, allowed_values=values)
-        with pytest.raises(InvalidField) as invalid:
-            service.replace_or_create_field(ours, _CITY, replacement)
-        assert set(violations(invalid.value)) == expected_violations
         assert service.list_fields(ours) == before
 
     def test_changes_can_state_the_data_type_but_not_change_it(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
-        same, other = FieldChanges(data_type="text"), FieldChanges(name="Town", data_type="date")
+        same = FieldChanges(repeated={"data_type": "text"})
+        other = FieldChanges(name="Town", repeated={"data_type": "date"})
         assert service.update_field(ours, city.id, same) == city
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, city.id, other)
@@ -484,7 +475,7 @@ class RecipientFieldsContract:
         denied = decide(API, operation, field.origin)
         assert str(forbidden.value) == getattr(denied, "reason", None)
         with pytest.raises(OperationForbidden):
-            service.replace_or_create_field(ours, field.key, a_replacement())
+            service.replace_or_create_field(ours, a_draft(field.key))
         assert service.list_fields(ours) == before
 
     # Versions
@@ -545,14 +536,14 @@ class RecipientFieldsContract:
     def test_a_field_is_created_if_its_key_is_free_and_replaced_otherwise(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
-        replacement = a_replacement(allowed_values=["a"], custom_insertion_code="c")
+        draft = a_draft(allowed_values=["a"], custom_insertion_code="c")
         field, created = service.replace_or_create_field(
-            ours, _CITY, replacement, Precondition(none_match=ANY_VERSION)
+            ours, draft, Precondition(none_match=ANY_VERSION)
         )
         assert created
         assert (field.key, field.custom_insertion_code) == ("city", "c")
         again, created = service.replace_or_create_field(
-            ours, _CITY, a_replacement(name="Town"), only(field.version_tag)
+            ours, a_draft(name="Town"), only(field.version_tag)
         )
         assert not created
         assert (again.id, again.name, again.allowed_values) == (field.id, "Town", None)
@@ -563,24 +554,21 @@ class RecipientFieldsContract:
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         with pytest.raises(VersionConflict) as conflict:
-            service.replace_or_create_field(
-                ours, _CITY, a_replacement(), Precondition(none_match=ANY_VERSION)
-            )
+            service.replace_or_create_field(ours, a_draft(), Precondition(none_match=ANY_VERSION))
         assert conflict.value.current == city.version_tag
         with pytest.raises(VersionConflict) as conflict:
-            service.replace_or_create_field(
-                ours, FieldKey("town"), a_replacement(), Precondition(match=ANY_VERSION)
-            )
+            service.replace_or_create_field(ours, a_draft("town"), Precondition(match=ANY_VERSION))
         assert conflict.value.current is None
 
     def test_another_data_type_is_compared_with_the_stored_one(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
-        replacement = a_replacement(data_type="number", allowed_values=["a"])
-        for key, rule in ((FieldKey("town"), "type"), (city.key, "immutable")):
-            with pytest.raises(InvalidField) as invalid:
-                service.replace_or_create_field(ours, key, replacement)
-            assert rule in {violation.rule.value for violation in invalid.value.violations}
+        with pytest.raises(InvalidField) as invalid:
+            service.replace_or_create_field(ours, a_draft(data_type="number", allowed_values=[1]))
+        assert set(violations(invalid.value)) == {
+            ("immutable", ("data_type",)),
+            ("type", ("allowed_values", 0)),
+        }
         assert service.list_fields(ours).fields == (city,)
 
     # Deletion
@@ -608,7 +596,9 @@ class RecipientFieldsContract:
                 (
                     CreateField(a_draft("size", data_type=DataType.NUMBER, allowed_values=(1, 2))),
                     UpdateField(city.id, FieldChanges(name="Town"), city.version_tag),
-                    ReplaceField(FieldKey("shop"), a_replacement(name="Shop", insertable=False)),
+                    ReplaceField(
+                        FieldKey("shop"), a_draft(name="Shop", insertable=False).changes()
+                    ),
                     CreateField(a_draft("gone")),
                     DeleteField(FieldKey("gone")),
                 ),
@@ -684,7 +674,9 @@ class RecipientFieldsContract:
                     (
                         CreateField(a_draft()),
                         CreateField(a_draft("one_too_many")),
-                        UpdateField(_CITY, FieldChanges(allowed_values=[1], data_type="date")),
+                        ReplaceField(
+                            _CITY, a_draft(data_type="number", allowed_values=[1]).changes()
+                        ),
                     )
                 ),
             )
@@ -1137,16 +1129,17 @@ class RecipientFieldsContract:
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         def put() -> tuple[RecipientField, bool]:
-            return service.replace_or_create_field(ours, _CITY, a_replacement())
+            return service.replace_or_create_field(ours, a_draft())
 
         outcomes = race(*[put] * 8)
         assert sorted(created for _, created in outcomes) == [False] * 7 + [True]
         assert {field for field, _ in outcomes} == set(service.list_fields(ours).fields)
 
 
-def _replacement_of(field: RecipientField) -> FieldReplacement:
-    return FieldReplacement(
+def _draft_of(field: RecipientField) -> FieldDraft:
+    return FieldDraft(
         name=field.name,
+        key=field.key,
         data_type=field.data_type.value,
         allowed_values=None if field.allowed_values is None else field.allowed_values.values,
         insertable=field.insertable,

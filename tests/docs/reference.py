@@ -387,7 +387,7 @@ def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
     source = PROFILES[esp].filters.forms[shown.name].source
     try:
-        code = filter_code(esp, expression, [shown], data_type)
+        code = filter_code(PROFILES[esp], expression, [shown], data_type)
     except NotInsertable as refusal:
         return f"`{shown}`", "refused", source, str(refusal).partition("is not possible. ")[2]
     written_code = code.code.replace("|", "\\|")

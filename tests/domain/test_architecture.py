@@ -26,7 +26,11 @@ MAY_IMPORT = {
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
         *("recipient_fields.domain.arguments", "recipient_fields.domain.lazy_names"),
-        *("recipient_fields.domain.esp.names.plans", "recipient_fields.domain.esp.names.setting"),
+        *("recipient_fields.domain.conditions.tree", "recipient_fields.domain.content.tree"),
+        *(
+            f"recipient_fields.domain.esp.names.{each}"
+            for each in ("plans", "selection", "setting")
+        ),
     },
 }
 LANGUAGES = (esp_conditions, esp_content)
@@ -35,10 +39,9 @@ FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
     "domain.content.resolution",
-    "domain.recipients.found_forms",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "warnings")),
+    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "selection", "warnings")),
     *(f"domain.esp.{each}" for each in ("preludes", "tags")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
@@ -55,7 +58,6 @@ FOR_THE_PROJECT = {
     ),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
-    "application.fields.inputs",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
     "application.fields.planning",
     "application.ports.recipients",

@@ -1,4 +1,8 @@
-"""An argument of a wrong type is an error that names it, in every public function and class."""
+"""An argument of a wrong type is an error that names it, in public functions and classes.
+
+Use cases call the functions in `INSIDE` with what they have checked, and storages with what they
+have stored: these check nothing.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,9 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
-    FieldReplacement,
     InsertionCode,
     IntegrationId,
     Membership,
-    Operation,
     OrganizationId,
     PlainKey,
     RecipientFieldsError,
@@ -125,16 +127,17 @@ SAMPLES: Mapping[str, object] = {
     "NameProposal": NameProposal(INTEGRATION.id, FIELD.key, "tier_2"),
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
+    "Profile": BRAZE,
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
-    "Replacement": FieldReplacement(name="Tier", data_type="text"),
     "Sequence": ("tier",),
     "Session": SESSION,
     "SortValue": "tier",
     "SyncPlan": SyncPlan(
         integration=INTEGRATION, changes=CatalogChanges(), unchanged=0, refused=()
     ),
+    "Strength": BRAZE.names.strength,
     "SurfaceRules": BRAZE.surfaces,
     "Target": Esp.BRAZE,
     "TextFormats": TextFormats(),
@@ -160,13 +163,11 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "RecipientSchema.fields": {"tier": FIELD},
     "RecordedChange.after": FIELD,
     "date_literal.text": "2026-11-20",
-    "decide.operation": Operation.UPDATE,
     "grant_key.lifetime": timedelta(days=1),
     "member_reader.members": domain.FIELD_MEMBERS,
     "parse_condition.text": "tier is set",
     "parse_date.text": "2026-11-20",
     "parse_instant.text": "2026-11-20T09:15:00Z",
-    "require.operation": Operation.UPDATE,
     "require_boolean.value": True,
     "require_string.value": "tier",
     **dict.fromkeys(("EspNames.integrations", "without_counterparts.integrations"), ()),
@@ -175,8 +176,12 @@ OTHER_SAMPLES: Mapping[str, object] = {
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
 """Right arguments of some functions and classes, whose values depend on each other."""
-UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|Replacement\b")
+UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b")
 """Any object, functions and ports: nothing but a call shows whether they are right."""
+INSIDE = {
+    *("decide", "require", "plan_creation", "plan_restoration", "require_addable", "require_room"),
+    *("from_epoch_milliseconds", "item_count_violation", "list_size", "repeated_violations"),
+}
 CONVERTED = {"datetime": {"at"}, "str": {"text", "name"}, "Collection": {"words"}}
 """What messages call the attributes of classes that share a converter."""
 CONVERTING = {"grant_key", "parse_organization_name"}
@@ -192,7 +197,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     for package in PACKAGES:
         for name in package.__all__:
             value = getattr(package, name)
-            if inspect.isfunction(value):
+            if inspect.isfunction(value) and name not in INSIDE:
                 yield name, value
             elif inspect.isclass(value):
                 is_list = issubclass(value, list)

@@ -14,6 +14,7 @@ import recipient_fields.domain.content
 import recipient_fields.domain.esp
 from recipient_fields.application.fields.inputs import parse_replacement
 from recipient_fields.domain import (
+    API,
     Access,
     AllowedValues,
     CatalogChanged,
@@ -25,7 +26,6 @@ from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
     FieldName,
-    FieldReplacement,
     InsertionCode,
     IntegrationId,
     InvalidField,
@@ -209,7 +209,6 @@ def test_the_message_of_a_reached_limit_contains_the_limit():
         lambda: AllowedValues(DataType.TEXT, INVALID_TEXT),
         lambda: FieldDraft(name=INVALID_TEXT, key=f"{INVALID_TEXT} ", data_type=DataType.TEXT),
         lambda: FieldChanges(custom_insertion_code=LONG),
-        lambda: FieldReplacement(name=INVALID_TEXT, data_type=INVALID_TEXT),
         lambda: FieldDraft(name="Size", data_type="text", allowed_values=[5, INVALID_TEXT * 99]),
         lambda: parse_replacement(
             {
@@ -219,7 +218,7 @@ def test_the_message_of_a_reached_limit_contains_the_limit():
                 "id": INVALID_TEXT,
             },
             "size",
-        ).draft(FieldKey("size")),
+        ).draft("size", by=API),
         lambda: sync_channel(IntegrationId(7)).origin(f"{INVALID_TEXT}\0"),
         lambda: parse_organization_name(f"{INVALID_TEXT}\n{INVALID_TEXT}"),
         lambda: grant_key(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RequestRefused
-from recipient_fields.adapters.introspection.environment import InvalidIntrospectionUrl
+from recipient_fields.adapters.introspection.settings import InvalidIntrospectionUrl
 from recipient_fields.adapters.sqlite import BackupFailed
 from recipient_fields.application import (
     CopyFailed,

@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     FieldNotFound,
     FieldPage,
     FieldQuery,
-    FieldReplacement,
     KeyTaken,
     OrganizationId,
     Precondition,
@@ -144,9 +143,9 @@ class UseCases:
                     self.service.update_field(self.organization_id, key, changes, precondition)
                 )
             case Kind.PUT:
-                replacement = FieldReplacement(data_type="text", **members)
+                draft = FieldDraft(key=key, data_type="text", **members)
                 field, created = self.service.replace_or_create_field(
-                    self.organization_id, key, replacement, precondition
+                    self.organization_id, draft, precondition
                 )
                 return _stored(field, Result.CREATED if created else Result.SHOWN)
         self.service.delete_field(self.organization_id, key, precondition)

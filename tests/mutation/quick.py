@@ -15,7 +15,13 @@ MAX_CPU_SECONDS = 40
 MAX_SECONDS = 300
 """Seconds after which a test counts as failed, for example because of a deadlock."""
 
-_MEASUREMENTS = {"assert_grows_linearly", "count_calls", "tracemalloc", "lines_of_python"}
+_MEASUREMENTS = {
+    "assert_grows_linearly",
+    "find_growth",
+    "count_calls",
+    "tracemalloc",
+    "lines_of_python",
+}
 
 settings.register_profile(
     "mutation",

@@ -9,7 +9,7 @@ from typing import Any
 
 from recipient_fields.domain import Rule
 from recipient_fields.domain.content import WarningCode
-from recipient_fields.entrypoints.http.fields.history_parameters import HISTORY_PARAMETERS
+from recipient_fields.entrypoints.http.fields.history import HISTORY_PARAMETERS
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS
 from recipient_fields.entrypoints.http.problems import STATUSES
 

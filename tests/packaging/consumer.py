@@ -65,7 +65,6 @@ from recipient_fields.domain import (
     FieldKey,
     FieldPage,
     FieldReference,
-    FieldReplacement,
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
@@ -220,8 +219,7 @@ def manage_fields(organization_id: OrganizationId, service: RecipientFieldServic
     made: bool
     _, made = service.replace_or_create_field(
         organization_id,
-        key,
-        FieldReplacement(name="Level", data_type="text"),
+        FieldDraft(name="Level", key=key, data_type="text"),
         Precondition(match=ANY_VERSION),
     )
     assert not made

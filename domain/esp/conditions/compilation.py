@@ -13,13 +13,12 @@ from ...conditions.tree import comparisons, require_condition
 from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
 from ...content.warning_codes import require_strict
 from ..errors import NotExpressible
-from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat
 from ..languages.conditions.formulas import Atom, atoms
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
 from ..names.warnings import name_warnings
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
 
@@ -84,8 +83,8 @@ def compile_condition(
     target = codes.names.resolve_target(target)
     found = find_codes(condition, codes, target)
     readings = find_readings(condition, found, codes.names.by_key)
-    esp = codes.names.get_esp(target)
-    code = compile_readings(condition, readings, esp, then=then, otherwise=otherwise)
+    profile = codes.names.get_profile(target)
+    code = compile_readings(condition, readings, profile, then=then, otherwise=otherwise)
     warnings = (*_name_warnings(condition, found), *code.warnings)
     rejected = [each.message for each in warnings if each.code.kind.is_rejected(strict)]
     if rejected:
@@ -106,7 +105,7 @@ def check_condition_for(condition: Condition, codes: FieldCodes, target: Target 
 def compile_readings(
     condition: Condition,
     readings: Sequence[Mapping[str, Operand]],
-    esp: Esp,
+    profile: Profile,
     *,
     then: str,
     otherwise: str,
@@ -118,24 +117,28 @@ def compile_readings(
     refusals = []
     for operands in readings:
         try:
-            return _compile(condition, operands, esp, then, otherwise)
+            return _compile(condition, operands, profile, then, otherwise)
         except NotExpressible as refusal:
             refusals.append(refusal)
     raise refusals[0]
 
 
 def _compile(
-    condition: Condition, operands: Mapping[str, Operand], esp: Esp, then: str, otherwise: str
+    condition: Condition,
+    operands: Mapping[str, Operand],
+    profile: Profile,
+    then: str,
+    otherwise: str,
 ) -> ConditionCode:
-    language = PROFILES[esp].conditions
+    language, title = profile.conditions, profile.title
     for name, text in (("then", then), ("else", otherwise)):
         if re.search(language.inseparable, text) is not None:
             raise NotExpressible(
-                f"{PROFILES[esp].title} would read a part of the text for {name} as code. Add a"
+                f"{title} would read a part of the text for {name} as code. Add a"
                 " space at its ends, or complete its tags.",
                 name,
             )
-    translation = Translation(esp, language, operands)
+    translation = Translation(profile, operands)
     formula = translation.formula(condition)
     if len(list(atoms(formula))) > MAX_ATOMS:
         raise NotExpressible(
@@ -148,9 +151,8 @@ def _compile(
             places = (each.position for each in comparisons(condition) if each.position is not None)
             translation.warn(caveat, places)
     prelude = None
-    if PROFILES[esp].insertion.prelude is not None:
+    if profile.insertion.prelude is not None:
         prelude = _prelude(translation) or None
-    title = PROFILES[esp].title
     warnings = tuple(
         ConditionWarning(caveat.message.format(title=title), caveat.code, tuple(places))
         for caveat, places in translation.caveats.items()

@@ -7,17 +7,15 @@ from decimal import Decimal
 
 from ..derived_codes import string_literal
 from ..errors import NoSafeForm, NotExpressible
-from ..esps import Esp
-from ..languages.conditions.code_parts import ConditionLanguage
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 """Texts that can't be confused with an operator, and that have no white space at the ends."""
 
 
-def write_literal(esp: Esp, language: ConditionLanguage, value: object) -> str:
+def write_literal(profile: Profile, value: object) -> str:
     """Return the literal. Raises: NotExpressible if there is no safe one."""
-    title = PROFILES[esp].title
+    language = profile.conditions
     match value:
         case bool():
             return language.booleans[value]
@@ -25,17 +23,17 @@ def write_literal(esp: Esp, language: ConditionLanguage, value: object) -> str:
             number = _number(value, decimal=language.decimal_literals)
             return f"'{number}'" if language.quotes_numbers else number
         case str() if language.quote is not None:
-            return _quoted(esp, value, language.quote)
+            return _quoted(profile, value, language.quote)
         case str() if _BARE_TEXT.fullmatch(value):
             return value
         case str():
-            raise NotExpressible(f"{title} has no safe way to write this text.")
+            raise NotExpressible(f"{profile.title} has no safe way to write this text.")
     raise TypeError(f"not a text, a number or a boolean: {value!r}")
 
 
-def _quoted(esp: Esp, text: str, quote: str) -> str:
+def _quoted(profile: Profile, text: str, quote: str) -> str:
     try:
-        return string_literal(esp, text, quote)
+        return string_literal(profile, text, quote)
     except NoSafeForm as error:
         raise NotExpressible(str(error)) from None
 

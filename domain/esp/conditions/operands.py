@@ -40,16 +40,18 @@ def find_readings(
     the place of a counterpart of a synced field, it can also fit the field that was written, so
     that a sync of the counterpart with another type does not make it invalid.
 
-    `others` are the fields of other keys, for suggestions.
+    `others` are the fields of other keys, for suggestions. They are not read if all keys are known.
     Raises: InvalidCondition if the condition fits neither.
     """
+    if all(key in codes for key in condition_keys(condition)):
+        others = None
     written = {key: code.field for key, code in codes.items()}
     meant = {key: code.meant_field for key, code in codes.items()}
     readings: list[Mapping[str, Operand]] = []
     invalid: InvalidCondition | None = None
     for fields in (meant, written) if meant != written else (written,):
         try:
-            check_with_keys(condition, {**(others or {}), **fields})
+            check_with_keys(condition, {**({} if others is None else others), **fields})
         except InvalidCondition as error:
             invalid = error
         else:

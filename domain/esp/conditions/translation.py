@@ -18,11 +18,10 @@ from ...fields.values import DataType
 from ...instants import epoch_milliseconds, format_instant
 from ..derived_codes import is_reference
 from ..errors import NotExpressible, NotInsertable
-from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
 from ..languages.conditions.flags import assign
 from ..languages.conditions.formulas import Atom, Formula, conjunction, disjunction, negation
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from .literals import write_literal
 from .operands import Operand
 
@@ -76,8 +75,7 @@ class Translation:
     have none.
     """
 
-    esp: Esp
-    language: ConditionLanguage
+    profile: Profile
     operands: Mapping[str, Operand]
     caveats: dict[Caveat, dict[TextPosition, None]] = Factory(dict)
     expressions: dict[str, Operand] = Factory(dict)
@@ -112,8 +110,8 @@ class Translation:
         return () if self._position is None else (self._position,)
 
     @property
-    def _title(self) -> str:
-        return PROFILES[self.esp].title
+    def _language(self) -> ConditionLanguage:
+        return self.profile.conditions
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]
@@ -130,10 +128,10 @@ class Translation:
         if value is None or feature is None:
             return value
         self._require(feature)
-        form = self.language.readings[operand.data_type].date
+        form = self._language.readings[operand.data_type].date
 
         def read(value: object) -> object:
-            return _as_number(value) if form is None else _as_code(value, form, self._title)
+            return _as_number(value) if form is None else _as_code(value, form, self.profile.title)
 
         return tuple(map(read, value)) if isinstance(value, tuple) else read(value)
 
@@ -141,7 +139,7 @@ class Translation:
         field = operand.code.counterpart or operand.code.field
         is_option = operand.data_type is DataType.TEXT and field.allowed_values is not None
         if is_option and value is not None:
-            self._warn(self.language.option_caveat)
+            self._warn(self._language.option_caveat)
         match operator:
             case Operator.IS_SET:
                 return self._set(operand)
@@ -164,56 +162,56 @@ class Translation:
     def _set(self, operand: Operand) -> Formula:
         self._require(_SET[operand.data_type])
         is_set = self._is_set(operand)
-        if operand.data_type in _ZERO and self.language.number_is_set is None:
+        if operand.data_type in _ZERO and self._language.number_is_set is None:
             return disjunction([is_set, self._zero(operand)])
         return is_set
 
     def _is_set(self, operand: Operand) -> Formula:
         """Return the tests for a value that is set. They can fail for 0 and false."""
-        tests = self.language.is_set
-        if operand.data_type in _ZERO and self.language.number_is_set is not None:
-            tests = self.language.number_is_set
+        tests = self._language.is_set
+        if operand.data_type in _ZERO and self._language.number_is_set is not None:
+            tests = self._language.number_is_set
         return conjunction(self._test(self._term(operand), test) for test in tests)
 
     def _equal(self, operand: Operand, *, value: object) -> Formula:
         if isinstance(value, _DateCode):
-            equal = self._test(self._reading(operand, value), self.language.equal, value.code)
+            equal = self._test(self._reading(operand, value), self._language.equal, value.code)
             return self._guarded(operand, equal)
-        literal = write_literal(self.esp, self.language, value)
+        literal = write_literal(self.profile, value)
         if isinstance(value, str):
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
-                self._warn(self.language.numeric_text_caveat)
-            equal_texts = self.language.equal_texts or self.language.equal
+                self._warn(self._language.numeric_text_caveat)
+            equal_texts = self._language.equal_texts or self._language.equal
             return self._test(self._term(operand), equal_texts, literal)
         if value is True:
             self._require(Feature.TRUE)
-            return self._test(self._reading(operand), self.language.true)
+            return self._test(self._reading(operand), self._language.true)
         self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
-        if self.language.equal_by_order and value is not False:
+        if self._language.equal_by_order and value is not False:
             bounds = (Operator.AT_LEAST, Operator.AT_MOST)
             return conjunction(self._in_order(operand, bound, value) for bound in bounds)
         if value == 0:
             return self._guarded_zero(operand)
-        equal = self._test(self._reading(operand), self.language.equal, literal)
-        return self._guarded(operand, equal) if self.language.guards_equality else equal
+        equal = self._test(self._reading(operand), self._language.equal, literal)
+        return self._guarded(operand, equal) if self._language.guards_equality else equal
 
     def _guarded_zero(self, operand: Operand) -> Formula:
         """Return the test for 0 or false, with the guard that a missing value requires."""
         reads_missing_as_zero = (
-            self.language.missing_number is Missing.IS_ZERO
+            self._language.missing_number is Missing.IS_ZERO
             if operand.data_type is DataType.NUMBER
-            else self.language.guards_false
+            else self._language.guards_false
         )
-        if reads_missing_as_zero or self.language.guards_equality:
+        if reads_missing_as_zero or self._language.guards_equality:
             return self._guarded(operand, self._zero(operand))
         return self._zero(operand)
 
     def _contains(self, operand: Operand, value: object) -> Formula:
         self._require(Feature.CONTAINS)
-        literal = write_literal(self.esp, self.language, value)
-        contains = self._test(self._term(operand), self.language.contains, literal)
-        return self._guarded(operand, contains) if self.language.guards_contains else contains
+        literal = write_literal(self.profile, value)
+        contains = self._test(self._term(operand), self._language.contains, literal)
+        return self._guarded(operand, contains) if self._language.guards_contains else contains
 
     def _ordered(self, operand: Operand, operator: Operator, value: object) -> Formula:
         if isinstance(value, _DateCode):
@@ -224,10 +222,10 @@ class Translation:
 
     def _in_order(self, operand: Operand, operator: Operator, value: object) -> Formula:
         """Return the test of the order, with the guard that a missing value requires."""
-        literal = write_literal(self.esp, self.language, value)
+        literal = write_literal(self.profile, value)
         order = self._order(self._reading(operand), operator, literal)
         holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
-        match self.language.missing_number:
+        match self._language.missing_number:
             case Missing.FAILS:
                 return order
             case Missing.IS_ZERO if not holds_for_zero:
@@ -238,35 +236,35 @@ class Translation:
                     order = evolve(order, implied=is_set.code)
                 return conjunction([is_set, order])
         guarded = self._guarded(operand, order)
-        if not holds_for_zero or self.language.number_is_set is not None:
+        if not holds_for_zero or self._language.number_is_set is not None:
             return guarded
         return disjunction([self._zero(operand), guarded])
 
     def _order(self, reading: _Term, operator: Operator, literal: str) -> Formula:
-        if operator in self.language.order:
-            return self._test(reading, self.language.order[operator], literal)
+        if operator in self._language.order:
+            return self._test(reading, self._language.order[operator], literal)
         return negation(self._order(reading, _OPPOSITE[operator], literal))
 
     def _zero(self, operand: Operand) -> Atom:
         """Return the test for 0 or false."""
-        if operand.data_type is DataType.BOOLEAN and self.language.false is not None:
-            return self._test(self._reading(operand), self.language.false)
+        if operand.data_type is DataType.BOOLEAN and self._language.false is not None:
+            return self._test(self._reading(operand), self._language.false)
         if operand.data_type is DataType.NUMBER:
-            self._warn(self.language.zero_caveat)
-        literal = write_literal(self.esp, self.language, _ZERO[operand.data_type])
-        if operand.data_type is DataType.NUMBER and self.language.zero is not None:
-            literal = self.language.zero
-        return self._test(self._reading(operand), self.language.equal, literal)
+            self._warn(self._language.zero_caveat)
+        literal = write_literal(self.profile, _ZERO[operand.data_type])
+        if operand.data_type is DataType.NUMBER and self._language.zero is not None:
+            literal = self._language.zero
+        return self._test(self._reading(operand), self._language.equal, literal)
 
     def _guarded(self, operand: Operand, formula: Formula) -> Formula:
         return conjunction([self._is_set(operand), formula])
 
     def _require(self, feature: Feature) -> None:
         """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
-        reason = self.language.refused.get(feature)
+        reason = self._language.refused.get(feature)
         if reason is not None:
-            raise NotExpressible(reason.format(title=self._title))
-        for caveat in self.language.caveats.get(feature, ()):
+            raise NotExpressible(reason.format(title=self.profile.title))
+        for caveat in self._language.caveats.get(feature, ()):
             self._warn(caveat)
 
     def _test(self, term: _Term, template: Atom, literal: str = "") -> Atom:
@@ -278,7 +276,7 @@ class Translation:
     def _reading(self, operand: Operand, date: _DateCode | None = None) -> _Term:
         """Return the value as the language reads it before a comparison, perhaps with a date."""
         term = self._term(operand)
-        reading = self.language.readings.get(operand.data_type)
+        reading = self._language.readings.get(operand.data_type)
         if reading is None:
             return term
         forms = {} if date is None else date.forms
@@ -294,9 +292,9 @@ class Translation:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
             raise NotExpressible(str(error), proposal=error.proposal) from None
-        if not is_reference(self.esp, expression):
+        if not is_reference(self.profile, expression):
             raise NotExpressible(
-                f"the value expression is not a reference to a field of {self._title}."
+                f"the value expression is not a reference to a field of {self.profile.title}."
             )
         self.expressions[expression] = operand
         self.expression_places.setdefault(expression, {}).update(dict.fromkeys(self._places))

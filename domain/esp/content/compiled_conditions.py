@@ -7,7 +7,7 @@ from ...conditions.tree import comparisons
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..errors import NotExpressible
-from ..esps import Esp
+from ..profiles.profile import Profile
 from .resolver import CodeResolver
 
 THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
@@ -17,8 +17,8 @@ THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
 class CompiledConditions:
     """The codes of conditions for one ESP. Equal conditions are compiled once."""
 
-    def __init__(self, esp: Esp, resolver: CodeResolver) -> None:
-        self._esp, self._resolver = esp, resolver
+    def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
+        self._profile, self._resolver = profile, resolver
         self._found: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
 
     def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
@@ -29,7 +29,7 @@ class CompiledConditions:
                 self._found[key] = compile_readings(
                     condition,
                     self._resolver.read(condition),
-                    self._esp,
+                    self._profile,
                     then=THEN,
                     otherwise=OTHERWISE if has_otherwise else "",
                 )

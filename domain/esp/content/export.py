@@ -10,10 +10,9 @@ from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.tree import require_content
-from ..esps import Esp
 from ..names.codes import FieldCodes
 from ..names.esp_names import Target
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
 from .markup import Markup
@@ -79,20 +78,20 @@ class ContentExporter:
         """Return the content for the target. Raises: as `export_content` does."""
         content, codes, options = self._content, self._codes, self._options
         target = codes.names.resolve_target(target)
-        esp, resolver = codes.names.get_esp(target), CodeResolver(codes, target)
+        profile, resolver = codes.names.get_profile(target), CodeResolver(codes, target)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
-        self._tags.warn(esp, resolver, report)
+        self._tags.warn(profile.esp, resolver, report)
         report.end_if_invalid()
-        html = HtmlInValues.of(content, esp, options)
-        used = UsedFields(esp, content, resolver, report)
+        html = HtmlInValues.of(content, profile, options)
+        used = UsedFields(profile, content, resolver, report)
         rendering = Rendering(content, resolver, html, self._markup, used, report)
-        nodes = with_email_only_links(esp, content, self._markup)
-        _warn_of_blocks_in_tables(esp, content, report)
+        nodes = with_email_only_links(profile, content, self._markup)
+        _warn_of_blocks_in_tables(profile, content, report)
         rendered = rendering.render(nodes)
         used.warn_of_names()
         if html.surface is Surface.HTML:
-            _warn_of_missing_link(esp, content, report)
+            _warn_of_missing_link(profile, content, report)
         warnings = report.finish()
         meant = used.meant_keys()
         return ExportedContent(
@@ -104,14 +103,14 @@ class ContentExporter:
         )
 
 
-def _warn_of_blocks_in_tables(esp: Esp, content: Content, report: Report) -> None:
-    caveat = PROFILES[esp].surfaces.block_in_table
+def _warn_of_blocks_in_tables(profile: Profile, content: Content, report: Report) -> None:
+    caveat = profile.surfaces.block_in_table
     if caveat is not None:
         for offset in find_between_rows(content.nodes, content.masked):
             report.warn(offset, WarningCode.BLOCK_IN_TABLE, caveat)
 
 
-def _warn_of_missing_link(esp: Esp, content: Content, report: Report) -> None:
-    message = find_missing_link(esp, content)
+def _warn_of_missing_link(profile: Profile, content: Content, report: Report) -> None:
+    message = find_missing_link(profile, content)
     if message is not None:
         report.warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)

@@ -6,10 +6,8 @@ from attrs import frozen
 
 from ...content import Content, Surface, find_surface
 from ...fields.values import DataType
-from ..esps import Esp
 from ..names.codes import FieldCode
-from ..profiles import PROFILES
-from ..profiles.profile import ValueForm
+from ..profiles.profile import Profile, ValueForm
 from .options import ExportOptions
 
 
@@ -21,21 +19,21 @@ class HtmlInValues:
     in HTML.
     """
 
-    esp: Esp
+    profile: Profile
     surface: Surface
     is_chosen: bool
     raw: bool
 
     @classmethod
-    def of(cls, content: Content, esp: Esp, options: ExportOptions) -> HtmlInValues:
+    def of(cls, content: Content, profile: Profile, options: ExportOptions) -> HtmlInValues:
         """Return the forms for content on the chosen surface, or on the one that it has."""
         surface = find_surface(content, options.surface)
         is_chosen = options.surface is not None
-        return cls(esp=esp, surface=surface, is_chosen=is_chosen, raw=options.raw)
+        return cls(profile=profile, surface=surface, is_chosen=is_chosen, raw=options.raw)
 
     def find_form(self, code: FieldCode, *, is_link: bool = False) -> ValueForm:
         """Return the form in which the value is shown, or in which it is the URL of a link."""
-        if is_link and ValueForm.LINK in PROFILES[self.esp].surfaces.forms and code.is_derived:
+        if is_link and ValueForm.LINK in self.profile.surfaces.forms and code.is_derived:
             return ValueForm.LINK
         form = self._wanted(code)
         return form if self.is_chosen or form is not ValueForm.RAW else ValueForm.USUAL
@@ -46,12 +44,12 @@ class HtmlInValues:
             return None
         if self.find_form(code) is not self._wanted(code):
             return (
-                f"{PROFILES[self.esp].title} can show & in a value as &amp; in plain text. Choose"
+                f"{self.profile.title} can show & in a value as &amp; in plain text. Choose"
                 " the surface: text or html."
             )
-        return PROFILES[self.esp].surfaces.caveats.get(self.surface)
+        return self.profile.surfaces.caveats.get(self.surface)
 
     def _wanted(self, code: FieldCode) -> ValueForm:
         if self.raw or code.data_type is not DataType.TEXT:
             return ValueForm.USUAL
-        return PROFILES[self.esp].surfaces.form(self.surface)
+        return self.profile.surfaces.form(self.surface)

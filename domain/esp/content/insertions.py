@@ -14,7 +14,6 @@ from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..names.codes import FieldCode
 from ..names.esp_names import NameFrom
-from ..profiles import PROFILES
 from ..profiles.profile import ValueForm
 from ..recognition.codes import is_foreign
 from .html_in_values import HtmlInValues
@@ -45,7 +44,7 @@ class Insertions:
     """The insertions of one export. Equal references share one, and so do equal filters."""
 
     def __init__(self, html: HtmlInValues) -> None:
-        self._html, self._esp, self._title = html, html.esp, PROFILES[html.esp].title
+        self._html, self._profile, self._title = html, html.profile, html.profile.title
         self._found: dict[object, Insertion | NotInsertable] = {}
 
     def get(self, reference: Reference, code: FieldCode, *, is_link: bool) -> Insertion:
@@ -104,7 +103,7 @@ class Insertions:
         )
 
     def _is_foreign(self, code: FieldCode, inserted: str) -> bool:
-        return code.name_from is NameFrom.FIELD and is_foreign(self._esp, inserted)
+        return code.name_from is NameFrom.FIELD and is_foreign(self._profile.esp, inserted)
 
     def _with_default(
         self, insertion: Insertion, default: str | None, code: FieldCode
@@ -113,18 +112,18 @@ class Insertions:
         if not default:
             return insertion
         otherwise = code.require_default(default)
-        if re.search(PROFILES[self._esp].conditions.inseparable, otherwise) is not None:
+        if re.search(self._profile.conditions.inseparable, otherwise) is not None:
             message = "This default is not possible: add a space at its ends."
             raise NotInsertable(message)
         return evolve(insertion, otherwise=otherwise)
 
     def _value_notes(self, code: FieldCode, default: str | None, form: ValueForm) -> Iterator[Note]:
         """Yield the warnings about values that the ESP can show in another form than a preview."""
-        profile = PROFILES[self._esp]
+        profile = self._profile
         if code.data_type in profile.insertion.shown_forms:
             yield WarningCode.SHOWN_FORM, profile.insertion.shown_forms[code.data_type]
         effects = []
-        if form in PROFILES[self._esp].surfaces.forms:
+        if form in profile.surfaces.forms:
             effects.append(f"the value is not shown {form.value}")
         if profile.insertion.guarded is not None:
             effects.append(f"{self._title} can show None for a value that is null")

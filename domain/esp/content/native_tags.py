@@ -5,17 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ...content import Content
-from ..esps import Esp
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from ..tags import Tag, find_tags
 
 
 class NativeTags:
     """The tags in which content is written in the language of the ESP."""
 
-    def __init__(self, esp: Esp, content: Content) -> None:
-        self._title, self._lines = PROFILES[esp].title, content.lines
-        self._tags = tuple(find_tags(esp, content.masked))
+    def __init__(self, profile: Profile, content: Content) -> None:
+        self._title, self._lines = profile.title, content.lines
+        self._tags = tuple(find_tags(profile, content.masked))
         self._starts = [tag.start for tag in self._tags]
 
     def find(self, offset: int) -> Tag | None:

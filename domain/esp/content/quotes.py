@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 
-from ..esps import Esp
-from ..profiles import PROFILES
-from ..profiles.profile import Quoting
+from ..profiles.profile import Profile, Quoting
 
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
 """Code in which string literals don't contain doubled quotes."""
 _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 
 
-def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
+def with_other_quotes(profile: Profile, code: str, quote: str) -> str | None:
     """Return the code without this type of quotes, or None if the dialect has no such form."""
     if quote not in code:
         return code
-    if PROFILES[esp].insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+    if profile.insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
         return None
     other_quote = {'"': "'", "'": '"'}[quote]
 

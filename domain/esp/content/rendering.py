@@ -20,7 +20,6 @@ from ...content import (
 from ...content.resolution import EMAIL_KEY
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..profiles import PROFILES
 from ..profiles.profile import Strength
 from .adjacent_text import (
     find_refused_end,
@@ -55,12 +54,12 @@ class Rendering:
         used: UsedFields,
         report: Report,
     ) -> None:
-        self._esp, self._title = html.esp, PROFILES[html.esp].title
+        self._profile, self._title = html.profile, html.profile.title
         self._content, self._markup = content, markup
         self._used, self._report = used, report
         self._insertions = Insertions(html)
-        self._conditions = CompiledConditions(self._esp, resolver)
-        self._native_tags = NativeTags(self._esp, content)
+        self._conditions = CompiledConditions(self._profile, resolver)
+        self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
         self._links = set(find_links(content.nodes, content.masked))
 
@@ -88,14 +87,14 @@ class Rendering:
     def _text(self, node: Text, before: Node | None, after: Node | None, *, in_block: bool) -> str:
         text = node.text
         if _is_code(after, in_block=in_block):
-            refused = find_refused_end(self._esp, text)
+            refused = find_refused_end(self._profile, text)
             if refused is not None and not self._native_tags.has_end(node.start + len(text)):
                 message = (
                     f"{self._title} would read this character as part of the code after it."
                     " Write a space after it."
                 )
                 self._report.refuse(node.start + refused, message)
-        unestablished = find_unestablished(self._esp, text) if in_block else None
+        unestablished = find_unestablished(self._profile, text) if in_block else None
         if unestablished is not None:
             message = (
                 f"No source establishes how {self._title} reads this character in a condition."
@@ -104,8 +103,8 @@ class Rendering:
             offset = node.start + unestablished
             self._report.warn(offset, WarningCode.UNESTABLISHED_CHARACTER, message)
         if _is_code(before, in_block=in_block):
-            text = separate_start(self._esp, text, is_start_of_block=before is None)
-        return separate_end_of_block(self._esp, text) if in_block and after is None else text
+            text = separate_start(self._profile, text, is_start_of_block=before is None)
+        return separate_end_of_block(self._profile, text) if in_block and after is None else text
 
     def _reference(self, reference: Reference) -> str:
         key, start = reference.key, reference.start
@@ -154,7 +153,7 @@ class Rendering:
 
         Each recipient of an email has an address.
         """
-        missing = PROFILES[self._esp].insertion.missing_value
+        missing = self._profile.insertion.missing_value
         has_default = reference.default is not None or reference.key == EMAIL_KEY
         is_guarded = has_default or reference.start in self._guarded
         if missing is not None and not is_guarded and re.search(missing.pattern, shown):
@@ -173,7 +172,7 @@ class Rendering:
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
-        code = PROFILES[self._esp].find_system_code(value)
+        code = self._profile.find_system_code(value)
         if isinstance(code, str):
             self._report.refuse(start, code)
             return ""
@@ -213,7 +212,7 @@ class Rendering:
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._report.warn(start, warning.code, warning.message)
-        language = PROFILES[self._esp].conditions
+        language = self._profile.conditions
         code = self._quoted(compiled.code, start)
         then = language.text(then)
         otherwise.complete(language)
@@ -230,7 +229,7 @@ class Rendering:
     def _quoted(self, code: str, offset: int) -> str:
         """Return the code in the quotes that are possible at this place."""
         quote = self._markup.quote_at(offset)
-        quoted = with_other_quotes(self._esp, code, quote) if quote else code
+        quoted = with_other_quotes(self._profile, code, quote) if quote else code
         if quoted is None:
             name = {'"': "double", "'": "single"}[quote]
             message = (

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from ...content import Content
 from ..conditions.compilation import shared_variable
-from ..esps import Esp
 from ..names.codes import FieldCode
 from ..names.warnings import name_warnings
 from ..preludes import assigned_variables
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from .report import Report
 from .resolver import CodeResolver
 
@@ -18,9 +17,11 @@ from .resolver import CodeResolver
 class UsedFields:
     """The fields that content uses, by the keys of its references, in the order of first use."""
 
-    def __init__(self, esp: Esp, content: Content, resolver: CodeResolver, report: Report) -> None:
+    def __init__(
+        self, profile: Profile, content: Content, resolver: CodeResolver, report: Report
+    ) -> None:
         self._resolver, self._report = resolver, report
-        has_variables = PROFILES[esp].insertion.prelude is not None
+        has_variables = profile.insertion.prelude is not None
         self._set_by_content = assigned_variables(content.source) if has_variables else set()
         self._offsets: dict[str, list[int]] = {}
         self._variables: dict[str, tuple[str, str]] = {}

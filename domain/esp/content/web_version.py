@@ -9,9 +9,7 @@ from attrs import evolve
 
 from ...content import Block, Content, Node, SystemReference, SystemValue, Text
 from ...spans import Spans
-from ..esps import Esp
-from ..profiles import PROFILES
-from ..profiles.profile import EmailOnly
+from ..profiles.profile import EmailOnly, Profile
 from .markup import Markup
 from .places import find_open_tag
 
@@ -21,13 +19,13 @@ _OPEN_LINK = re.compile(r"<a\s[^<>]*\Z", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"<(?P<slash>/?)a(?![\w-])[^<>]*>", re.IGNORECASE)
 
 
-def with_email_only_links(esp: Esp, content: Content, markup: Markup) -> tuple[Node, ...]:
+def with_email_only_links(profile: Profile, content: Content, markup: Markup) -> tuple[Node, ...]:
     """Return the nodes of the content, with the block of the ESP around each link to a web version.
 
     The block encloses the element `<a>`, or a reference outside of tags. If the ends of the element
     are not certain, or if the content has such a block, nothing changes.
     """
-    block = PROFILES[esp].email_only
+    block = profile.email_only
     if block is None or block.name in content.source:
         return content.nodes
     return tuple(_enclose(block, content, markup, content.nodes))

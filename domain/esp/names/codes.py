@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from re import fullmatch
 
 from attrs import evolve, frozen
@@ -15,7 +15,7 @@ from ...fields.field import RecipientField
 from ...fields.values import DataType
 from ...identity import IntegrationId
 from ..derived_codes import (
-    derive_codes,
+    derive,
     derive_guarded_code,
     find_reference,
     is_reference,
@@ -26,8 +26,8 @@ from ..esps import Esp
 from ..filtered_codes import FilteredCode, filter_code
 from ..integrations import Integration
 from ..preludes import Preludes
-from ..profiles import PROFILES
-from ..profiles.profile import WORD, ValueForm
+from ..profiles import BUILT_IN
+from ..profiles.profile import WORD, Profile, ValueForm
 from ..recognition.codes import find_unclosed, is_certainly_foreign
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 from .proposals import NameProposals
@@ -60,7 +60,7 @@ class FieldCode:
     """
 
     field: RecipientField
-    esp: Esp
+    profile: Profile
     integration_id: IntegrationId | None
     name_from: NameFrom | None = None
     esp_name: EspName | None = None
@@ -102,13 +102,13 @@ class FieldCode:
         """Whether the preludes set the variables from the ESP name, whatever the content sets."""
         if self.preludes and self.esp_name is not None:
             with suppress(NoSafeForm):
-                derived = derive_codes(self.esp, self.esp_name.name)
+                derived = derive(self.profile, self.esp_name.name)
                 return self.value_expression == derived.value_expression
         return False
 
     def describe(self) -> str:
         """Return a sentence with the field, its ESP name, the state of it, and its counterpart."""
-        title, key = PROFILES[self.esp].title, self.field.key
+        title, key = self.profile.title, self.field.key
         if self.name_from is NameFrom.FIELD:
             return f"The field {key} has code of its own."
         if self.esp_name is None:
@@ -119,11 +119,16 @@ class FieldCode:
             known = f" ({_STATES[self.esp_name.state]}{counterpart}{self._describe_similar()})"
         return f"The field {key} is {self.esp_name.name} at {title}{known}."
 
+    @property
+    def esp(self) -> Esp:
+        """The ESP at which this is the code."""
+        return self.profile.esp
+
     def explain_creation(self) -> str:
         """Return the sentences that say how a person creates the field at the ESP."""
         if self.esp_name is None:
-            return PROFILES[self.esp].names.creation.explain()
-        return PROFILES[self.esp].names.creation.explain(self.esp_name.name)
+            return self.profile.names.creation.explain()
+        return self.profile.names.creation.explain(self.esp_name.name)
 
     def _describe_similar(self) -> str:
         if not self.similar_names or self.esp_name is None:
@@ -152,8 +157,8 @@ class FieldCode:
         """
         if self.insertion_code is None:
             raise self._refuse(self.insertion_refusal)
-        has_guard = PROFILES[self.esp].insertion.guarded is not None
-        is_changed = (has_guard or form in PROFILES[self.esp].surfaces.forms) and self.is_derived
+        has_guard = self.profile.insertion.guarded is not None
+        is_changed = (has_guard or form in self.profile.surfaces.forms) and self.is_derived
         if default is None and not is_changed:
             return self.insertion_code
         return self._derive_code(default, form if self.is_derived else ValueForm.USUAL)
@@ -174,7 +179,7 @@ class FieldCode:
             )
         try:
             return filter_code(
-                self.esp, self.value_expression, filters, self.field.data_type, form=form
+                self.profile, self.value_expression, filters, self.field.data_type, form=form
             )
         except NotInsertable as error:
             raise self._refuse(str(error)) from None
@@ -185,7 +190,7 @@ class FieldCode:
         Raises: NotInsertable, with the field and the reason, if it could be read as code.
         """
         try:
-            require_plain_text(self.esp, default)
+            require_plain_text(self.profile, default)
         except NoSafeForm as error:
             raise self._refuse_default(error) from None
         return default
@@ -218,12 +223,12 @@ class FieldCode:
         if self._reference is None:
             raise self._refuse(
                 f"It can't have a default, because its insertion code is not the usual one of"
-                f" {PROFILES[self.esp].title}. Write the default into the insertion code."
+                f" {self.profile.title}. Write the default into the insertion code."
             )
         name, standard = self._reference
         try:
             return derive_guarded_code(
-                self.esp,
+                self.profile,
                 name,
                 data_type=self.data_type,
                 standard=standard,
@@ -236,7 +241,7 @@ class FieldCode:
     @cached_property
     def _reference(self) -> tuple[str, bool] | None:
         """The name that derives the codes, and whether it is a standard field's, or None."""
-        reference = find_reference(self.esp, self.value_expression or "")
+        reference = find_reference(self.profile, self.value_expression or "")
         if self.esp_name is not None:
             reference = self.esp_name.name, self.esp_name.standard
         if reference is not None and self._is_derived_from(*reference):
@@ -245,7 +250,7 @@ class FieldCode:
 
     def _is_derived_from(self, name: str, standard: bool) -> bool:  # noqa: FBT001
         try:
-            derived = derive_codes(self.esp, name, standard=standard)
+            derived = derive(self.profile, name, standard=standard)
         except NoSafeForm:
             return False
         same_code = _without_space(self.insertion_code or "") == _without_space(
@@ -279,11 +284,11 @@ class FieldCodes:
 
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
-        field, esp = own_email(), self.names.get_esp(target)
+        field = own_email()
         name = self.names.derive_name(field, target)
         code = FieldCode(
             field=field,
-            esp=esp,
+            profile=self.names.get_profile(target),
             integration_id=None if isinstance(target, Esp) else target,
             name_from=name.name_from,
             esp_name=name,
@@ -293,7 +298,7 @@ class FieldCodes:
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
         integrations = sorted(self.names.integrations)
-        connected = {self.names.get_esp(each) for each in integrations}
+        connected = {self.names.get_profile(each).esp for each in integrations}
         targets: list[Target] = [*integrations, *(esp for esp in Esp if esp not in connected)]
         return tuple(self.get(field, target) for target in targets)
 
@@ -307,13 +312,17 @@ class FieldCodes:
         name = self.names.find(field, target)
         code = FieldCode(
             field=field,
-            esp=self.names.get_esp(target),
+            profile=self.names.get_profile(target),
             integration_id=None if isinstance(target, Esp) else target,
             name_from=None if name is None else name.name_from,
             esp_name=name,
         )
         is_set = name is not None and name.name_from is NameFrom.INTEGRATION
-        if not is_set and field.origin.integration_id is None and _has_own_code(code.esp, field):
+        if (
+            not is_set
+            and field.origin.integration_id is None
+            and _has_own_code(code.profile, field)
+        ):
             return self._own(code, target)
         if name is None:
             reason = self._proposals.explain_absence(field, target)
@@ -337,12 +346,14 @@ class FieldCodes:
 
     def _own(self, code: FieldCode, target: Target) -> FieldCode:
         """Return the field's own two codes. The missing one is derived from the other."""
-        esp, field = code.esp, code.field
+        profile, field = code.profile, code.field
         insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
-        reference = find_reference(esp, expression or _expression_in(esp, insertion_code or ""))
+        reference = find_reference(
+            profile, expression or _expression_in(profile, insertion_code or "")
+        )
         name = None
         if reference is not None:
-            derived = derive_codes(esp, reference[0], standard=reference[1])
+            derived = derive(profile, reference[0], standard=reference[1])
             insertion_code = insertion_code or derived.insertion_code
             expression = expression or derived.value_expression
             if derived.prelude is None:  # otherwise, the code has the name of a variable
@@ -358,20 +369,22 @@ class FieldCodes:
 
     def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
         """Return the preludes that the stored codes of the field require at the target."""
-        if PROFILES[self.names.get_esp(target)].insertion.prelude is None:
+        if self.names.get_profile(target).insertion.prelude is None:
             return {}
         if target not in self._preludes:
-            self._preludes[target] = Preludes(self.names.synced_fields(target))
+            self._preludes[target] = Preludes(
+                self.names.get_profile(target), partial(self.names.synced_fields, target)
+            )
         return self._preludes[target].of(field)
 
 
 def _derived(code: FieldCode, name: EspName) -> FieldCode:
     """Return the code that is derived from the ESP name, or the reasons why there is none."""
     try:
-        derived = derive_codes(code.esp, name.name, standard=name.standard)
+        derived = derive(code.profile, name.name, standard=name.standard)
     except NoSafeForm as error:
         reason = (
-            f"{PROFILES[code.esp].title} has no safe form for the name {name.name}."
+            f"{code.profile.title} has no safe form for the name {name.name}."
             f" {' '.join(violation.message for violation in error.violations)}"
         )
         return evolve(code, insertion_refusal=reason, expression_refusal=reason)
@@ -387,7 +400,7 @@ def _with_codes(
     """Return the code with an insertion code and a value expression, or the refusals of these."""
     insertion_code, expression = codes
     insertion_refusal = expression_refusal = None
-    title = PROFILES[code.esp].title
+    title = code.profile.title
     if not code.field.insertable:
         insertion_code, insertion_refusal = None, "This field is not insertable."
     elif insertion_code is None:
@@ -415,31 +428,31 @@ def _with_codes(
     )
 
 
-def _has_own_code(esp: Esp, field: RecipientField) -> bool:
+def _has_own_code(profile: Profile, field: RecipientField) -> bool:
     """Return whether the field has a code, and neither is certainly in another dialect."""
     insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
     if insertion_code is None and expression is None:
         return False
     return not (
-        (insertion_code is not None and is_certainly_foreign(esp, insertion_code))
-        or (expression is not None and _is_certainly_foreign_expression(esp, expression))
+        (insertion_code is not None and is_certainly_foreign(profile.esp, insertion_code))
+        or (expression is not None and _is_certainly_foreign_expression(profile, expression))
     )
 
 
-def _is_certainly_foreign_expression(esp: Esp, expression: str) -> bool:
+def _is_certainly_foreign_expression(profile: Profile, expression: str) -> bool:
     """Return whether only other dialects refer to a field like this.
 
     A word, or a path of Handlebars, can be a variable in every dialect.
     """
-    if is_reference(esp, expression) or fullmatch(WORD, expression):
+    if is_reference(profile, expression) or fullmatch(WORD, expression):
         return False
-    dialects = {other for other in Esp if is_reference(other, expression)}
-    return not all(PROFILES[each].vocabulary.any_name for each in dialects)
+    dialects = [each for each in BUILT_IN if is_reference(each, expression)]
+    return not all(each.vocabulary.any_name for each in dialects)
 
 
-def _expression_in(esp: Esp, insertion_code: str) -> str:
+def _expression_in(profile: Profile, insertion_code: str) -> str:
     """Return the value expression in a plain insertion code, or an empty text."""
-    profile, code = PROFILES[esp], insertion_code.strip()
+    code = insertion_code.strip()
     slot = "EXPRESSION" if "EXPRESSION" in profile.insertion.code else "NAME"
     before, after = (part.strip() for part in profile.insertion.code.split(slot))
     if not (code.startswith(before) and code.endswith(after)):

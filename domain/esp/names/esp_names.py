@@ -15,13 +15,14 @@ from attrs import evolve, frozen
 from ...arguments import require_type
 from ...fields.errors import FieldNotFound
 from ...fields.field import Catalog, FieldDefinition, RecipientField
-from ...fields.values import derive_key
+from ...fields.values import derive_key, name_letters
 from ...identity import FieldId, IntegrationId
-from ..derived_codes import derive_codes, has_safe_form
+from ..derived_codes import derive, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
 from ..esps import Esp
 from ..integrations import Integration, SetName
 from ..profiles import PROFILES
+from ..profiles.profile import Profile
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
 
@@ -81,19 +82,36 @@ class EspNames:
     """
 
     def __init__(
-        self, fields: Iterable[RecipientField], integrations: Iterable[Integration]
+        self,
+        fields: Iterable[RecipientField],
+        integrations: Iterable[Integration],
+        profiles: Mapping[Esp, Profile] = PROFILES,
     ) -> None:
         require_type(Iterable, fields=fields, integrations=integrations)
-        self.fields: tuple[RecipientField, ...] = tuple(sorted(fields, key=lambda each: each.id))
-        self.integrations: Mapping[IntegrationId, Integration] = {
-            each.id: each for each in integrations
-        }
-        self.by_key: Mapping[str, RecipientField] = {str(each.key): each for each in self.fields}
+        self._fields = tuple(sorted(fields, key=lambda each: each.id))
+        self._integrations = {each.id: each for each in integrations}
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
-        for field in self.fields:
+        for field in self._fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
+        self._profiles = profiles
         self._indexes: dict[Target, _Index] = {}
         self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
+
+    @property
+    def fields(self) -> tuple[RecipientField, ...]:
+        """All fields, by ascending id."""
+        self._require_all()
+        return self._fields
+
+    @property
+    def integrations(self) -> Mapping[IntegrationId, Integration]:
+        """All integrations, by id."""
+        return self._integrations
+
+    @cached_property
+    def by_key(self) -> Mapping[str, RecipientField]:
+        """The fields by key."""
+        return {str(each.key): each for each in self._fields}
 
     def resolve_target(self, target: Target | str) -> Target:
         """Return the integration, or the ESP if the organization has no integration with it.
@@ -108,9 +126,9 @@ class EspNames:
         if not isinstance(target, Esp):
             self._index(target)
             return target
-        connected = [each.id for each in self.integrations.values() if each.esp is target]
+        connected = [each.id for each in self._integrations.values() if each.esp is target]
         if len(connected) > 1:
-            title = PROFILES[target].title
+            title = self._profiles[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -125,6 +143,7 @@ class EspNames:
 
     def explain_key(self, key: str) -> str | None:
         """Return what helps if no field has the key, but synced fields are for it, or None."""
+        self._require_all()
         found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
         places = [
             f"{field.key} (integration {integration_id}, {self.integrations[integration_id].name})"
@@ -164,7 +183,7 @@ class EspNames:
         """
         name, index = self.find(field, target), self._index(target)
         own_name = derived_key(field) if name is None else name.name
-        letters = _letters(own_name)
+        letters = name_letters(own_name)
         if letters not in index.by_letters:
             return ()
         is_ambiguous = name is not None and name.state is NameState.AMBIGUOUS
@@ -194,12 +213,13 @@ class EspNames:
         """Return the name by the convention of the ESP, also if it is set for another field."""
         return self._index(target).derive_name(derived_key(field))
 
-    def get_esp(self, target: Target) -> Esp:
-        """Return the ESP of the target. Raises: IntegrationNotFound if it does not exist."""
-        return self._index(target).esp
+    def get_profile(self, target: Target) -> Profile:
+        """Return the profile of the ESP. Raises: IntegrationNotFound if there is no such target."""
+        return self._index(target).profile
 
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
         """Return the synced fields of the target, by ascending id."""
+        self._require_all()
         return tuple(self._index(target).synced)
 
     def fields_to_name(self, integration_id: IntegrationId) -> tuple[RecipientField, ...]:
@@ -223,6 +243,7 @@ class EspNames:
         integrations with the same derived key, for which no API or manual field exists, one stands
         for those that are its counterparts.
         """
+        self._require_all()
         return self._counterparts.get(field.id, {})
 
     def definition_of(self, field: RecipientField) -> RecipientField | None:
@@ -271,10 +292,13 @@ class EspNames:
         index = self._index(target)
         if name in index.listed_names or index.is_set(name):
             return True
-        keys = PROFILES[index.esp].names.keys_of(name)
+        keys = index.profile.names.keys_of(name)
         fields = chain.from_iterable(self._by_derived_key.get(key, ()) for key in keys)
         found = (self.find(field, target) for field in fields)
         return any(each is not None and each.name == name for each in found)
+
+    def _require_all(self) -> None:
+        """Do nothing, because these are the names of all fields at all integrations."""
 
     @cached_property
     def _by_derived_key(self) -> Mapping[str, list[RecipientField]]:
@@ -286,13 +310,15 @@ class EspNames:
     def _index(self, target: Target) -> _Index:
         if target not in self._indexes:
             if isinstance(target, Esp):
-                self._indexes[target] = _Index(target)
-            elif target in self.integrations:
-                integration = self.integrations[target]
-                known = {field.id for field in self.fields}
+                self._indexes[target] = _Index(self._profiles[target])
+            elif target in self._integrations:
+                integration = self._integrations[target]
+                known = {field.id for field in self._fields}
                 set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
-                self._indexes[target] = _Index(integration.esp, synced, integration, set_names)
+                self._indexes[target] = _Index(
+                    self._profiles[integration.esp], synced, integration, set_names
+                )
             else:
                 raise IntegrationNotFound
         return self._indexes[target]
@@ -372,20 +398,15 @@ def derived_key(field: RecipientField) -> str:
     return str(field.key) if name is None else derive_key(name) or str(field.key)
 
 
-def is_standard(esp: Esp, field: FieldDefinition) -> bool:
+def is_standard(profile: Profile, field: FieldDefinition) -> bool:
     """Return whether the synced field is one of the ESP's own fields with a form of their own."""
     name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in PROFILES[esp].names.standard_forms):
+    if not any(fullmatch(form.pattern, name) for form in profile.names.standard_forms):
         return False
     with suppress(NoSafeForm):
-        standard = derive_codes(esp, name, standard=True)
+        standard = derive(profile, name, standard=True)
         return field.custom_value_expression == standard.value_expression
     return False
-
-
-def _letters(name: str) -> str:
-    """Return the letters and digits of the name in lower case: `firstname` for `first_name`."""
-    return derive_key(name).replace("_", "")
 
 
 class _Index:
@@ -398,15 +419,15 @@ class _Index:
 
     def __init__(
         self,
-        esp: Esp,
+        profile: Profile,
         synced: Collection[RecipientField] = (),
         integration: Integration | None = None,
         set_names: Mapping[FieldId, SetName] | None = None,
     ) -> None:
-        self.esp, self.synced = esp, synced
+        self.profile, self.synced = profile, synced
         self.is_synced = integration is not None and integration.last_synced_at is not None
-        self._lists_all_fields = self.is_synced and not PROFILES[esp].names.lists_fields_in_use_only
-        self._convention = PROFILES[esp].names
+        self._lists_all_fields = self.is_synced and not profile.names.lists_fields_in_use_only
+        self._convention = profile.names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
@@ -422,7 +443,7 @@ class _Index:
             by_name.setdefault(str(field.origin.esp_field_name), []).append(field)
         for fields in by_name.values():
             if len(fields) > 1:  # the standard field first
-                fields.sort(key=lambda field: (not is_standard(self.esp, field), field.id))
+                fields.sort(key=lambda field: (not is_standard(self.profile, field), field.id))
         return by_name
 
     @cached_property
@@ -451,7 +472,7 @@ class _Index:
         """The sorted names that are not set for a field, by their letters and digits."""
         by_letters: dict[str, list[str]] = {}
         for name in sorted(self._free_by_name):
-            by_letters.setdefault(_letters(name), []).append(name)
+            by_letters.setdefault(name_letters(name), []).append(name)
         return by_letters
 
     @property
@@ -487,7 +508,7 @@ class _Index:
                 continue
             standard = self._is_standard_name(name)
             is_set = standard in self._set_forms.get(name, ())
-            if not is_set and has_safe_form(self.esp, name, standard=standard):
+            if not is_set and has_safe_form(self.profile, name, standard=standard):
                 return self._with_state(name, NameFrom.CONVENTION, standard=standard)
         return None
 
@@ -512,7 +533,7 @@ class _Index:
         """Return the name of the synced field."""
         return EspName(
             name=str(synced.origin.esp_field_name),
-            standard=is_standard(self.esp, synced),
+            standard=is_standard(self.profile, synced),
             name_from=NameFrom.SYNC,
             state=NameState.AMBIGUOUS if is_ambiguous else NameState.FOUND,
             counterpart=counterpart,
@@ -527,10 +548,10 @@ class _Index:
         if set_name.custom:
             standard = False
         elif fields:
-            standard = is_standard(self.esp, fields[0])
+            standard = is_standard(self.profile, fields[0])
         else:
             standard = self._is_standard_name(set_name.name)
-        counterparts = (each for each in fields if is_standard(self.esp, each) is standard)
+        counterparts = (each for each in fields if is_standard(self.profile, each) is standard)
         return self._with_state(
             set_name.name,
             NameFrom.INTEGRATION,
@@ -540,10 +561,10 @@ class _Index:
 
     def _is_free(self, field: RecipientField) -> bool:
         forms = self._set_forms.get(str(field.origin.esp_field_name))
-        return forms is None or is_standard(self.esp, field) not in forms
+        return forms is None or is_standard(self.profile, field) not in forms
 
     def _is_standard_name(self, name: str) -> bool:
-        has_form = bool(PROFILES[self.esp].names.standard_forms)
+        has_form = bool(self.profile.names.standard_forms)
         return has_form and name in self._convention.standard_fields.values()
 
     def _with_state(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
+from typing import TypeAlias
 
 from attrs import field, frozen
 
 from ...errors import Rule, Violation
 from ...fields.field import RecipientField
+from ...fields.plans import PlannedChange
 from ...identity import IntegrationId
 from ...suggestions import closest_match
 from ..errors import IntegrationNotFound, InvalidNames
@@ -16,6 +18,9 @@ from ..esps import Esp
 from ..integrations import Integration, SetName, parse_integration_name
 from ..profiles import PROFILES
 from .setting import set_names
+
+NameChanges: TypeAlias = Mapping[IntegrationId, Mapping[str, SetName | None]]
+"""The changes of `set_names` at each integration: by the key of a field, its name, or None."""
 
 
 @frozen(kw_only=True)
@@ -30,58 +35,27 @@ class DefinedNames:
     names: Mapping[str, SetName]
 
 
-@frozen(kw_only=True)
-class NameStep:
-    """A name that a plan sets, changes or removes at an integration, or that it refuses.
-
-    `integration` is the name of the integration. `key` is None if the integration is refused.
-    """
-
-    integration: str
-    key: str | None = None
-    before: SetName | None = None
-    after: SetName | None = None
-    refusal: Violation | None = None
-
-
-@frozen(kw_only=True)
-class NamesPlan:
-    """The steps that make names equal to those of a document, in its order.
-
-    `changes` are those of `set_names` at each integration. They are applied only if `is_permitted`
-    is true. `unchanged` is the number of names that are already as the document defines them.
-    """
-
-    steps: tuple[NameStep, ...] = ()
-    changes: Mapping[IntegrationId, Mapping[str, SetName | None]] = {}
-    unchanged: int = 0
-
-    @property
-    def is_permitted(self) -> bool:
-        """Whether no step is refused."""
-        return all(step.refusal is None for step in self.steps)
-
-
 def plan_names(
     defined: Iterable[DefinedNames],
     integrations: Collection[Integration],
     fields: Collection[RecipientField],
     *,
     prune: bool = False,
-) -> NamesPlan:
+) -> tuple[NameChanges, tuple[PlannedChange[SetName], ...], int]:
     """Return the changes that make the names at these integrations equal to the defined ones.
 
-    `integrations` and `fields` are all of the organization. Other names at these integrations are
-    removed only if `prune` is true.
+    Also return each of them, in the order of the document, and the number of the names that are
+    already as the document defines them. `integrations` and `fields` are all of the organization.
+    Other names at these integrations are removed only if `prune` is true.
     """
-    steps: list[NameStep] = []
+    planned: list[PlannedChange[SetName]] = []
     changes: dict[IntegrationId, Mapping[str, SetName | None]] = {}
     unchanged = 0
     for each in defined:
         try:
             found = _find_integration(each, integrations)
         except InvalidNames as error:
-            steps += _refused_steps(each.integration, error)
+            planned += _refused(each.integration, error)
             continue
         stored = names_by_key(found, fields)
         changed: dict[str, SetName | None] = {
@@ -92,24 +66,22 @@ def plan_names(
             changed |= {key: None for key in stored if key not in each.names}
         if changed:
             changes[found.id] = changed
-            steps += _steps(found, fields, changed)
-    return NamesPlan(steps=tuple(steps), changes=changes, unchanged=unchanged)
+            planned += _planned(found, fields, changed)
+    return changes, tuple(planned), unchanged
 
 
 def plan_saved_names(
-    changes: Mapping[IntegrationId, Mapping[str, SetName | None]],
-    integrations: Iterable[Integration],
-    fields: Collection[RecipientField],
-) -> NamesPlan:
-    """Return the plan with these changes of `set_names` at each integration.
+    changes: NameChanges, integrations: Iterable[Integration], fields: Collection[RecipientField]
+) -> tuple[PlannedChange[SetName], ...]:
+    """Return each of these changes of `set_names`.
 
     Raises: IntegrationNotFound if one of the integrations does not exist.
     """
     by_id = {each.id: each for each in integrations}
     if not changes.keys() <= by_id.keys():
         raise IntegrationNotFound
-    steps = chain.from_iterable(_steps(by_id[each], fields, changes[each]) for each in changes)
-    return NamesPlan(steps=tuple(steps), changes=changes)
+    planned = (_planned(by_id[each], fields, changes[each]) for each in changes)
+    return tuple(chain.from_iterable(planned))
 
 
 def names_by_key(
@@ -144,26 +116,26 @@ def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]
     return found[0]
 
 
-def _steps(
+def _planned(
     integration: Integration,
     fields: Collection[RecipientField],
     changes: Mapping[str, SetName | None],
-) -> list[NameStep]:
-    """Return a step for each change, or for each violation if `set_names` rejects the changes."""
+) -> list[PlannedChange[SetName]]:
+    """Return each change, or each violation if `set_names` rejects the changes."""
     try:
         set_names(integration, fields, changes)
     except InvalidNames as error:
-        return _refused_steps(integration.name, error)
+        return _refused(integration.name, error)
     stored = names_by_key(integration, fields)
     return [
-        NameStep(integration=integration.name, key=key, before=stored.get(key), after=name)
+        PlannedChange(integration=integration.name, key=key, before=stored.get(key), after=name)
         for key, name in changes.items()
     ]
 
 
-def _refused_steps(integration: str, error: InvalidNames) -> list[NameStep]:
+def _refused(integration: str, error: InvalidNames) -> list[PlannedChange[SetName]]:
     return [
-        NameStep(
+        PlannedChange(
             integration=integration,
             key=None if not each.path else str(each.path[0]),
             refusal=each,

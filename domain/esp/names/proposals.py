@@ -10,7 +10,7 @@ from ...identity import FieldId
 from ..derived_codes import has_safe_form
 from ..errors import NameProposal
 from ..esps import Esp
-from ..profiles import PROFILES
+from ..profiles.profile import Profile
 from .esp_names import EspNames, NameState, Target, derived_key
 
 
@@ -38,12 +38,12 @@ class NameProposals:
 
     def explain_absence(self, field: RecipientField, target: Target) -> str:
         """Return the sentences that say why the field has no ESP name, and what helps."""
-        esp, key = self._names.get_esp(target), derived_key(field)
-        title, name = PROFILES[esp].title, PROFILES[esp].names.derive(key)
-        if has_safe_form(esp, name):
+        profile, key = self._names.get_profile(target), derived_key(field)
+        title, name = profile.title, profile.names.derive(key)
+        if has_safe_form(profile, name):
             reason = f"At this integration, the name {name} is set for another field."
         else:
-            reason = f"{title} has no safe form for the name {name}. {PROFILES[esp].names.rule}"
+            reason = f"{title} has no safe form for the name {name}. {profile.names.rule}"
         if self._names.is_synced(target):
             reason = f"The last sync found no field for the key {key}. {reason}"
         proposed = self._at(target)[field.id]
@@ -59,7 +59,7 @@ class NameProposals:
 
     def _propose(self, target: Target) -> Mapping[FieldId, str]:
         """Return the proposals at the target. API and manual fields have precedence."""
-        esp, proposed = self._names.get_esp(target), dict[FieldId, str]()
+        profile, proposed = self._names.get_profile(target), dict[FieldId, str]()
         used = set[str]()
         # Keys with the same names share an iterator, so that thousands of them take linear time.
         free: dict[str, Iterator[str]] = {}
@@ -68,7 +68,7 @@ class NameProposals:
             name, key = self._names.find(field, target), derived_key(field)
             names: Iterator[str] = iter(())
             if name is None:
-                names = free.setdefault(PROFILES[esp].names.shorten(key), possible_names(esp, key))
+                names = free.setdefault(profile.names.shorten(key), possible_names(profile, key))
                 names = (each for each in names if not self._names.is_taken(each, target))
             elif name.state in {NameState.MISSING, NameState.UNKNOWN}:
                 names = iter(self._names.find_similar(field, target))
@@ -79,12 +79,12 @@ class NameProposals:
         return proposed
 
 
-def possible_names(esp: Esp, key: str) -> Iterator[str]:
+def possible_names(profile: Profile, key: str) -> Iterator[str]:
     """Yield names for the key that have a safe form, without an end.
 
     The first is the name that the convention derives, shortened if necessary. The others have a
     number: `LOYALTY_TI`, `LOYALTY_2`.
     """
-    shorten = PROFILES[esp].names.shorten
+    shorten = profile.names.shorten
     names = chain([shorten(key)], (shorten(key, f"_{number}") for number in count(2)))
-    return (name for name in names if has_safe_form(esp, name))
+    return (name for name in names if has_safe_form(profile, name))

@@ -8,7 +8,6 @@ from attrs import frozen
 
 from ...content import WarningCode
 from ..errors import NameProposal
-from ..profiles import PROFILES
 from .codes import FieldCode
 from .esp_names import NameState
 
@@ -93,7 +92,7 @@ def _other_type(code: FieldCode) -> str:
 
 
 def _unknown(codes: Sequence[FieldCode], *, is_assumed: bool) -> str:
-    title = PROFILES[codes[0].esp].title
+    title = codes[0].profile.title
     names = ", ".join(_with_name(code) for code in codes[:_MAX_NAMES])
     more = f" and {len(codes) - _MAX_NAMES:,} more" if len(codes) > _MAX_NAMES else ""
     if is_assumed:

@@ -24,6 +24,7 @@ from .profile import (
     LinkRule,
     Names,
     Profile,
+    Strength,
     SurfaceRules,
     Syntax,
     SystemCode,
@@ -66,9 +67,12 @@ PROFILE = Profile(
     title="ActiveCampaign",
     read=read_percent_tags,
     names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
         rule="An ActiveCampaign tag is capital letters, digits and underscores.",
         forms=(Form(r"[A-Z0-9_]+", "$NAME"),),
         reserved=frozenset({"ELSE", "ELSEIF", "IF"}),
+        # Secondary sources establish these names.
         standard_fields=_STANDARD_FIELDS,
         unlisted=frozenset(_STANDARD_FIELDS.values()),
         capitals=True,
@@ -79,6 +83,11 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source=(
+            "github.com/Automattic/newspack-newsletters, which cites a page of the vendor,"
+            " help.activecampaign.com/hc/en-us/articles/220358207"
+        ),
+        strength=Strength.SECONDARY,
         code="%NAME%",
         with_default="%IF EXPRESSION != ''%%NAME%%ELSE%DEFAULT%/IF%",
         delimiters=("%",),

@@ -72,6 +72,8 @@ PROFILE = Profile(
         Engine.LIQUIDJS: "The engine is not public, and LiquidJS is the other common one.",
     },
     names=Names(
+        source="braze.com/docs/user_guide/messaging/design_and_edit/personalize/sources/user_profile/",
+        strength=Strength.VENDOR,
         rule=(
             "Braze reads periods, brackets, quotes, |, <, >, = and %, and a - at either end, as"
             " code."
@@ -80,6 +82,7 @@ PROFILE = Profile(
         standard_rule=("A standard field of Braze is lower-case letters, digits and underscores."),
         standard_forms=(Form(r"[a-z][a-z0-9_]*", "${NAME}"),),
         reserved=frozenset({"size"}),
+        # Secondary sources establish these names.
         standard_fields=_STANDARD_FIELDS,
         unlisted=frozenset(_STANDARD_FIELDS.values()),
         creation=Creation(
@@ -89,6 +92,11 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source=(
+            "braze.com/docs/user_guide/personalization_and_dynamic_content/liquid"
+            "/setting_default_values/"
+        ),
+        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default="{{EXPRESSION | default: 'DEFAULT'}}",
         delimiters=shared.BRACES,
@@ -173,4 +181,5 @@ PROFILE = Profile(
     ),
     tags=liquid.DELIMITERS,
     adjacent_text=liquid.ADJACENT_TEXT,
+    api_hosts=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",
 )

@@ -64,17 +64,21 @@ PROFILE = Profile(
         Engine.DJANGO: "Brevo documents tags and filters of Django's template language.",
     },
     names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
         rule=(
             "A Brevo attribute is capital letters, digits and underscores, and begins with a"
             " letter."
         ),
         forms=(Form(r"[A-Z][A-Z0-9_]*", "contact.NAME"),),
+        # The vendor's pages establish these names.
         standard_fields={
             "first_name": "FIRSTNAME",
             "last_name": "LASTNAME",
             "email": "EMAIL",
             "phone": "SMS",
         },
+        # No source says whether the API lists EMAIL, which each contact has.
         unlisted=frozenset({"EMAIL"}),
         capitals=True,
         creation=Creation(
@@ -83,6 +87,8 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source="help.brevo.com/hc/en-us/articles/4402386448530",
+        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         guarded="{{ EXPRESSION|default_if_none:'' }}",
         # pongo2 escapes the default of its filter `default`.

@@ -61,11 +61,14 @@ PROFILE = Profile(
         Engine.LIQUIDJS: "Other accounts, and messages of Design Studio.",
     },
     names=Names(
+        source="docs.customer.io/journeys/people/manage/attributes.md",
+        strength=Strength.SECONDARY,
         rule="Customer.io can't insert an attribute called size: Liquid reads it as a count.",
         forms=(
             Form(rf"(?!(?:{_LIQUID_WORDS})\Z){WORD}", "customer.NAME"),
             Form(r"(?!size\Z).+", 'customer["NAME"]'),
         ),
+        # Secondary sources establish these names.
         standard_fields={"email": "email", "phone": "phone"},
         lists_fields_in_use_only=True,
         creation=Creation(
@@ -74,6 +77,8 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source="docs.customer.io/journeys/liquid-tag-list",
+        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
         with_default=(

@@ -46,16 +46,21 @@ PROFILE = Profile(
         Engine.JINJAVA: "HubSpot publishes it. It runs on Java, so the tests have a stand-in."
     },
     names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
         rule=(
             "A HubSpot property is 1 to 100 lower-case letters, digits and underscores, and begins"
             " with a letter."
         ),
         forms=(Form(r"[a-z][a-z0-9_]{0,99}", "contact.NAME"),),
+        # No source establishes the name of a standard field, so all are derived from keys.
         creation=Creation(
             "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
         ),
     ),
     insertion=Insertion(
+        source="developers.hubspot.com/docs/cms/guides/email/hubdb-crm-objects",
+        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
         delimiters=shared.BRACES,

@@ -76,6 +76,8 @@ PROFILE = Profile(
     read=partial(read_handlebars, words=HandlebarsWords(has_feeds=True)),
     engines={Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."},
     names=Names(
+        source=f"{shared.SKILLS}/iterable-handlebars/references/helpers.md",
+        strength=Strength.SECONDARY,
         rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
         reserved=frozenset(
@@ -88,12 +90,15 @@ PROFILE = Profile(
             " stripTags substring timestamp toJson toUrlEncodedJson upper urlEncode wordWrap"
             " yesno".split()
         ),
+        # No source establishes the name of a standard field, so all are derived from keys.
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
             Evidence.UNCONFIRMED,
         ),
     ),
     insertion=Insertion(
+        source="support.iterable.com/hc/articles/115003884806",
+        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default='{{defaultIfEmpty EXPRESSION "DEFAULT"}}',
         delimiters=shared.BRACES,

@@ -48,6 +48,8 @@ PROFILE = Profile(
     unestablished=frozenset({BLANK_AFTER_COLON}),
     engines={Engine.DJANGO: "Klaviyo documents the template language of Django."},
     names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
         rule="A Klaviyo property is one line of text.",
         forms=(Form(r".+", "person|lookup:'NAME'"),),
         standard_rule=(
@@ -58,6 +60,7 @@ PROFILE = Profile(
             Form(r"first_name|last_name|full_name|email", "NAME"),
             Form(r"phone_number|organization|City|Country", "person.NAME"),
         ),
+        # Secondary sources establish these names.
         standard_fields={
             "first_name": "first_name",
             "last_name": "last_name",
@@ -74,6 +77,8 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source="developers.klaviyo.com/en/docs/use-conditionals-in-messages",
+        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         guarded="{{ EXPRESSION|default_if_none:'' }}",
         with_default="{{ EXPRESSION|default:'DEFAULT' }}",
@@ -200,4 +205,5 @@ PROFILE = Profile(
     ),
     tags=django.DELIMITERS,
     adjacent_text=django.ADJACENT_TEXT,
+    api_hosts=r"a\.klaviyo\.com",
 )

@@ -68,6 +68,8 @@ PROFILE = Profile(
     title="Mailchimp",
     read=read_merge_tags,
     names=Names(
+        source=shared.NOTHING,
+        strength=Strength.NONE,
         rule=(
             "A Mailchimp tag is 1 to 10 capital letters, digits and underscores, and begins with a"
             " letter."
@@ -78,6 +80,7 @@ PROFILE = Profile(
             {"ELSE", "ELSEIF", "END", "IF", "IFNOT"}
             | {"ARCHIVE", "DATE", "FORWARD", "REWARDS", "UNSUB"}
         ),
+        # Secondary sources establish these names.
         standard_fields={
             "first_name": "FNAME",
             "last_name": "LNAME",
@@ -95,6 +98,8 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source="mandrill.zendesk.com/hc/en-us/articles/360039278713",
+        strength=Strength.VENDOR,
         code="*|NAME|*",
         with_default="*|IF:NAME|**|NAME|**|ELSE:|*DEFAULT*|END:IF|*",
         delimiters=("*|", "|*"),

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Profile:
     """All facts about one ESP, except how its API is called.
 
@@ -54,6 +54,8 @@ class Profile:
     `system_codes` contains the codes of system values, or the reasons why there are none; no source
     establishes the others. `link_rule` says what the ESP does with an email without a link to
     unsubscribe, and `email_only` is the block that only the email shows.
+
+    `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
 
     `vocabulary`, `tags` and `adjacent_text` are about texts that users have written.
     """
@@ -74,6 +76,10 @@ class Profile:
     vocabulary: Vocabulary
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
+    api_hosts: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Profile({self.title!r})"
 
     def read_tree(self, text: str) -> tuple[Node, ...]:
         """Return the tree of a text in the language of the ESP."""
@@ -116,7 +122,7 @@ class Strength(Enum):
 
 @frozen(kw_only=True)
 class Names:
-    """How the ESP names fields, and refers to them in expressions.
+    """How the ESP names fields, and refers to them in expressions, and who says so.
 
     The first of `forms` that matches a name applies. `standard_forms` contains the forms of the
     ESP's own fields, if they differ from those of custom fields. `rule` and `standard_rule` are the
@@ -130,6 +136,8 @@ class Names:
     may exist.
     """
 
+    source: str
+    strength: Strength
     rule: str
     forms: tuple[Form, ...]
     standard_rule: str = ""
@@ -204,7 +212,7 @@ class Quoting(Enum):
 
 @frozen(kw_only=True)
 class Insertion:
-    """How the ESP inserts the value of a field.
+    """How the ESP inserts the value of a field, and who says so.
 
     `guarded` is the code that shows nothing for null, if `code` can show the null itself. `prelude`
     is code that must precede both, once per email. A name or default must not contain any of the
@@ -216,6 +224,8 @@ class Insertion:
     something else than the default. `missing_value` is known if a missing value stops the message.
     """
 
+    source: str
+    strength: Strength
     code: str
     guarded: str | None = None
     with_default: str

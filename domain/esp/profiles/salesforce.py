@@ -69,8 +69,11 @@ PROFILE = Profile(
     title="Salesforce Marketing Cloud",
     read=read_ampscript,
     names=Names(
+        source="help.salesforce.com/apex/HTViewHelpDoc?id=mktg.mc_es_subscriber_attribute_properties.htm",
+        strength=Strength.VENDOR,
         rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
+        # Secondary sources establish this name.
         standard_fields={"email": "emailaddr"},
         unlisted=frozenset({"emailaddr"}),
         creation=Creation(
@@ -78,6 +81,10 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source=(
+            "developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide/mc-ampscript-guide-language-basics-variables.md"
+        ),
+        strength=Strength.VENDOR,
         code="%%=v(EXPRESSION)=%%",
         with_default='%%=IIf(Empty(EXPRESSION), "DEFAULT", EXPRESSION)=%%',
         prelude='%%[ SET EXPRESSION = AttributeValue("NAME") ]%%',

@@ -63,6 +63,8 @@ PROFILE = Profile(
     read=partial(read_handlebars, words=HandlebarsWords(has_substitutions=True)),
     engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},
     names=Names(
+        source="github.com/sendgrid/docs/blob/develop/content/docs/ui/managing-contacts/custom-fields.md",
+        strength=Strength.VENDOR,
         rule=(
             "A SendGrid field is 1 to 100 letters, digits and underscores, and does not begin with"
             " a digit."
@@ -72,6 +74,7 @@ PROFILE = Profile(
             f"{handlebars.RESERVED} and equals formatDate greaterThan insert length lessThan"
             " notEquals or root".split()
         ),
+        # The vendor's pages establish these names.
         standard_fields={
             "first_name": "first_name",
             "last_name": "last_name",
@@ -85,6 +88,8 @@ PROFILE = Profile(
         ),
     ),
     insertion=Insertion(
+        source=_HELPERS,
+        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default='{{insert EXPRESSION "default=DEFAULT"}}',
         delimiters=shared.BRACES,
@@ -223,4 +228,5 @@ PROFILE = Profile(
     ),
     tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
+    api_hosts=r"api(?:\.eu)?\.sendgrid\.com",
 )

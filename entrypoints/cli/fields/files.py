@@ -20,7 +20,7 @@ from recipient_fields.application.fields.fields_as_code import (
     CatalogDocument,
     parse_field_document,
 )
-from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.fields.texts import parse_value
 from recipient_fields.domain import (
     DataType,
     RecipientFieldsError,

@@ -10,7 +10,7 @@ import click
 from recipient_fields.application import Core, system_clock
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.documents import render_records
-from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     MAX_HISTORY_PAGE,

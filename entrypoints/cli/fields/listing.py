@@ -16,10 +16,10 @@ from recipient_fields.application.fields.fields_as_code import (
     field_document_schema,
     render_field_document,
 )
-from recipient_fields.application.fields.references import parse_reference
+from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
-from recipient_fields.domain.esp import PROFILES, CodeWarning, FieldCode, NameState, field_warnings
+from recipient_fields.domain.esp import CodeWarning, FieldCode, NameState, field_warnings
 
 from ..commands import Command
 from ..options import json_option, option
@@ -182,7 +182,7 @@ def print_codes(listed: ListedCodes) -> None:
     )
     note_advice(listed.codes)
     for code in listed.codes:
-        title = PROFILES[code.esp].title
+        title = code.profile.title
         for prelude in code.preludes.values():
             note(f"{title} needs this code before the others: {prelude}")
         if must_be_created(code) and code.integration_id is not None and code.esp_name is not None:

@@ -11,8 +11,7 @@ import click
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.fields.documents import render_field
 from recipient_fields.application.fields.inputs import parse_draft
-from recipient_fields.application.fields.references import parse_reference
-from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.fields.texts import parse_reference, parse_value
 from recipient_fields.application.restoration import restore_field
 from recipient_fields.domain import (
     ADMINISTRATOR,

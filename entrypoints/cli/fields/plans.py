@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import BinaryIO
@@ -16,14 +16,13 @@ from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.fields_as_code import (
     CatalogDocument,
+    render_definition,
     render_set_name,
     without_defaults,
 )
 from recipient_fields.application.fields.plan_documents import SavedPlan, parse_plan, render_plan
 from recipient_fields.application.fields.planning import (
     CatalogPlan,
-    PlanAction,
-    PlanStep,
     plan_document,
     plan_saved,
 )
@@ -36,10 +35,13 @@ from recipient_fields.domain import (
     CatalogTooLarge,
     FieldKey,
     InvalidField,
+    PlanAction,
+    PlannedChange,
+    RecipientField,
     Rule,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp.names.plans import NamesPlan, NameStep
+from recipient_fields.domain.esp import SetName
 
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command
@@ -146,7 +148,7 @@ def plan(
     if out is not None:
         with complete_outputs() as outputs:
             outputs.open(out).write(render_plan(planned.save()))
-    ctx.exit(CHANGES_PLANNED if planned.step_count and not exit_zero else 0)
+    ctx.exit(CHANGES_PLANNED if planned.changes and not exit_zero else 0)
 
 
 @click.command(
@@ -207,13 +209,13 @@ def apply(
         _require_applicable(planned, field_limit)
         _print(planned)
         _require_permitted(planned)
-        if not planned.step_count:
+        if not planned.changes:
             return
         if not yes:
-            confirm(f"Apply {counted(planned.step_count, 'change')}?")
+            confirm(f"Apply {counted(len(planned.changes), 'change')}?")
         with _reporting_rejection(planned.batch):
             _apply(target, planned.save())
-    note(f"Applied {counted(planned.step_count, 'change')}.")
+    note(f"Applied {counted(len(planned.changes), 'change')}.")
 
 
 def _require_storage(ctx: click.Context, names: object) -> None:
@@ -282,8 +284,8 @@ def _require_applicable(plan: CatalogPlan, limit: int) -> None:
 
 def _require_permitted(plan: CatalogPlan) -> None:
     if not plan.is_permitted:
-        fields = plan.count(PlanAction.REFUSED)
-        names = sum(step.refusal is not None for step in plan.names.steps)
+        fields = sum(each.refusal is not None for each in plan.fields)
+        names = sum(each.refusal is not None for each in plan.names)
         refused = [counted(fields, "field")] if fields or not names else []
         refused += [counted(names, "name")] if names else []
         raise click.ClickException(
@@ -313,54 +315,61 @@ def _reporting_rejection(batch: Batch) -> Iterator[None]:
 
 
 def _render(plan: CatalogPlan) -> dict[str, object]:
-    steps = [
+    fields = [
         {
-            "action": step.action.value,
-            "key": step.key,
-            "before": step.before,
-            "after": step.after,
-            "reason": _reason(step),
+            "action": each.action.value,
+            "key": each.key,
+            "before": _members(each.before),
+            "after": _members(each.after),
+            "reason": _reason(each),
         }
-        for step in plan.steps
+        for each in plan.fields
     ]
-    names = {
-        "steps": [
-            {
-                "action": _name_action(step).value,
-                "integration": step.integration,
-                "key": step.key,
-                "before": render_set_name(step.before),
-                "after": render_set_name(step.after),
-                "reason": _refusal(step),
-            }
-            for step in plan.names.steps
-        ],
-        "unchanged": plan.names.unchanged,
+    names = [
+        {
+            "action": each.action.value,
+            "integration": each.integration,
+            "key": each.key,
+            "before": render_set_name(each.before),
+            "after": render_set_name(each.after),
+            "reason": _reason(each),
+        }
+        for each in plan.names
+    ]
+    return {
+        "plan": {
+            "steps": fields,
+            "unchanged": plan.unchanged,
+            "names": {"steps": names, "unchanged": plan.unchanged_names},
+        }
     }
-    return {"plan": {"steps": steps, "unchanged": plan.unchanged, "names": names}}
+
+
+def _members(field: RecipientField | None) -> Mapping[str, object] | None:
+    return None if field is None else render_definition(field)
 
 
 def _print(plan: CatalogPlan) -> None:
-    for step in plan.steps:
-        _print_step(step.action, step.key, _reason(step))
-        for detail in _details(step):
+    for each in plan.fields:
+        _print_change(each.action, str(each.key), _reason(each))
+        for detail in _details(each):
             print_line(f"    {one_line(detail)}")
-    for name in plan.names.steps:
-        place = one_line(name.integration)
+    for name in plan.names:
+        place = one_line(str(name.integration))
         subject = f"integration {place}" if name.key is None else f"name {name.key} at {place}"
-        detail = _refusal(name) or " → ".join(
+        detail = _reason(name) or " → ".join(
             _shown(render_set_name(each)) for each in (name.before, name.after) if each is not None
         )
-        _print_step(_name_action(name), subject, detail)
-    print_line(_summary(plan))
-    if plan.names != NamesPlan():
-        print_line(_name_summary(plan.names))
+        _print_change(name.action, subject, detail)
+    print_line(f"Plan: {_summary(plan.fields, plan.unchanged)}")
+    if plan.set_names or plan.names or plan.unchanged_names:
+        print_line(f"Names: {_summary(plan.names, plan.unchanged_names)}")
     if plan.unplanned:
         unplanned = counted(plan.unplanned, "API-managed field")
         note(f"Not in the document: {unplanned}. To delete them, add --prune.")
 
 
-def _print_step(action: PlanAction, subject: str, detail: str | None) -> None:
+def _print_change(action: PlanAction, subject: str, detail: str | None) -> None:
     symbol, colour = _SYMBOLS[action]
     line = f"{symbol} {action.value} {subject}"
     if detail is not None:
@@ -369,20 +378,16 @@ def _print_step(action: PlanAction, subject: str, detail: str | None) -> None:
     print_line(click.style(line, fg=colour) if coloured else line)
 
 
-def _name_action(step: NameStep) -> PlanAction:
-    if step.refusal is not None:
-        return PlanAction.REFUSED
-    if step.after is None:
-        return PlanAction.DELETE
-    return PlanAction.CREATE if step.before is None else PlanAction.CHANGE
-
-
-def _refusal(step: NameStep) -> str | None:
-    if step.refusal is None:
+def _reason(change: PlannedChange[RecipientField] | PlannedChange[SetName]) -> str | None:
+    """Return the reason of a refused change, with the command or the option that helps."""
+    if change.refusal is None:
         return None
-    command = _COMMANDS.get(step.refusal.rule) if step.key is None else None
-    advice = "" if command is None else f" Use `{command}`."
-    return f"{with_suggestion(step.refusal).message}{advice}"
+    advice = ""
+    if change.integration is None and change.refusal.rule is Rule.IMMUTABLE:
+        advice = f" To do this, add --replace {change.key}."
+    elif change.key is None and change.refusal.rule in _COMMANDS:
+        advice = f" Use `{_COMMANDS[change.refusal.rule]}`."
+    return f"{with_suggestion(change.refusal).message}{advice}"
 
 
 _COMMANDS = {
@@ -392,44 +397,32 @@ _COMMANDS = {
 """The commands that help if an integration is refused, by the rule that its name breaks."""
 
 
-def _reason(step: PlanStep) -> str | None:
-    """Return the reason of a refused step, with the option that permits it."""
-    advice = f" To do this, add --replace {step.key}." if step.is_replaceable else ""
-    return None if step.reason is None else f"{step.reason}{advice}"
-
-
-def _details(step: PlanStep) -> Iterator[str]:
+def _details(change: PlannedChange[RecipientField]) -> Iterator[str]:
     """Yield one line per member of a new field, and per changed member of another."""
-    if step.after is None:
+    before, after = _members(change.before), _members(change.after)
+    if after is None:
         return
-    if step.before is None:
-        for name, value in without_defaults(step.after).items():
+    if before is None:
+        for name, value in without_defaults(after).items():
             yield f"{name}: {_shown(value)}"
         return
-    for name, value in step.after.items():
-        if value != step.before[name]:
-            yield f"{name}: {_shown(step.before[name])} → {_shown(value)}"
+    for name, value in after.items():
+        if value != before[name]:
+            yield f"{name}: {_shown(before[name])} → {_shown(value)}"
 
 
 def _shown(value: object) -> str:
     return render_json(value).decode("utf-8")
 
 
-def _summary(plan: CatalogPlan) -> str:
-    counts = {action: plan.count(action) for action in PlanAction}
+def _summary(
+    changes: Iterable[PlannedChange[RecipientField] | PlannedChange[SetName]], unchanged: int
+) -> str:
+    counts = Counter(each.action for each in changes)
     always = (PlanAction.CREATE, PlanAction.CHANGE, PlanAction.DELETE)
     parts = [f"{counts[action]:,} to {action.value}" for action in always]
     if counts[PlanAction.REPLACE]:
         parts.insert(2, f"{counts[PlanAction.REPLACE]:,} to replace")
     if counts[PlanAction.REFUSED]:
         parts.append(f"{counts[PlanAction.REFUSED]:,} refused")
-    return f"Plan: {', '.join(parts)}, {plan.unchanged:,} unchanged."
-
-
-def _name_summary(plan: NamesPlan) -> str:
-    counts = Counter(map(_name_action, plan.steps))
-    shown = (PlanAction.CREATE, PlanAction.CHANGE, PlanAction.DELETE)
-    parts = [f"{counts[action]:,} to {action.value}" for action in shown]
-    if counts[PlanAction.REFUSED]:
-        parts.append(f"{counts[PlanAction.REFUSED]:,} refused")
-    return f"Names: {', '.join(parts)}, {plan.unchanged:,} unchanged."
+    return f"{', '.join(parts)}, {unchanged:,} unchanged."

@@ -1,16 +1,18 @@
-"""`recipient-fields serve`."""
+"""`recipient-fields serve` and `recipient-fields openapi`."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 from attrs import evolve, fields_dict
 
-from ...service.selection import migrate_storage
+from ...service.selection import migrate_storage, open_core
 from ...service.settings import STORED_KEYS, Settings
 from ..commands import Command
 from ..options import option, setting_option
+from ..output import print_line
 
 
 @click.command(
@@ -54,3 +56,14 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, reset: bool, **options:
         run(settings, demo=demo, reset=reset)
     except TooFewFiles as error:
         raise click.ClickException(str(error)) from error
+
+
+@click.command(cls=Command)
+def openapi() -> None:
+    """Print the OpenAPI document of the HTTP API."""
+    # Imported here, so that other commands start without Falcon.
+    from ...http.app import create_app
+    from ...http.openapi.document import document
+
+    app = create_app(open_core("memory:"))
+    print_line(json.dumps(document(app.routes), indent=2, ensure_ascii=False))

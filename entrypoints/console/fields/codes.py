@@ -21,7 +21,6 @@ from recipient_fields.domain.conditions import (
 )
 from recipient_fields.domain.content import WarningCode
 from recipient_fields.domain.esp import (
-    PROFILES,
     ConditionCode,
     EspName,
     FieldCode,
@@ -107,7 +106,7 @@ def code_rows(codes: FieldCodes, field: RecipientField) -> tuple[list[CodeRow], 
         integration = None
         if code.integration_id is not None:
             integration = codes.names.integrations[code.integration_id]
-        row = CodeRow(code=code, title=PROFILES[code.esp].title, integration=integration)
+        row = CodeRow(code=code, title=code.profile.title, integration=integration)
         (others if integration is None else connected).append(row)
     return connected, others
 

@@ -12,7 +12,7 @@ import falcon
 from attrs import asdict, evolve, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Catalog,

@@ -7,12 +7,11 @@ from http import HTTPStatus
 from typing import Any
 
 import falcon
-from attrs import evolve, frozen
+from attrs import frozen
 
 from recipient_fields.application import Core, InvalidDocument
 from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
-from recipient_fields.application.fields.references import is_id
-from recipient_fields.application.fields.value_texts import parse_value
+from recipient_fields.application.fields.texts import is_id, parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
     MAX_ALLOWED_VALUES,
@@ -54,106 +53,8 @@ LABELS = {
     "custom_insertion_code": "Insertion code",
     "custom_value_expression": "Value expression",
 }
-
-
-@frozen(kw_only=True)
-class FieldInputs:
-    """What the administrator has entered, or what is stored."""
-
-    name: str = ""
-    key: str = ""
-    data_type: str = DataType.TEXT.value
-    allowed_values: tuple[str, ...] = ()
-    pasted: str = ""
-    """Allowed values, one per line, that are not in the list yet."""
-    insertable: bool = True
-    custom_insertion_code: str = ""
-    custom_value_expression: str = ""
-    version: str = ""
-
-    @classmethod
-    def of_form(cls, form: Form) -> FieldInputs:
-        """Return the inputs of a form, without empty allowed values."""
-        return cls(
-            name=form.text("name").strip(),
-            key=form.text("key").strip(),
-            data_type=form.text("data_type"),
-            allowed_values=_without_blanks(form.texts("allowed_value")),
-            pasted=form.text("pasted"),
-            insertable=form.text("insertable") == "yes",
-            **{name: form.text(name) for name in NULLABLE_TEXTS},
-            version=form.text("version"),
-        )
-
-    @classmethod
-    def of_field(cls, field: RecipientField) -> FieldInputs:
-        """Return the inputs with which a form for the stored field begins."""
-        values = () if field.allowed_values is None else field.allowed_values.values
-        return cls(
-            name=field.name,
-            key=field.key,
-            data_type=field.data_type.value,
-            allowed_values=tuple(map(str, values)),
-            insertable=field.insertable,
-            **{name: _with_line_feeds(getattr(field, name) or "") for name in NULLABLE_TEXTS},
-            version=field.version_tag,
-        )
-
-    def with_pasted(self) -> FieldInputs:
-        """Return these inputs with the pasted values in the list."""
-        pasted = _without_blanks(self.pasted.split("\n"))
-        return evolve(self, allowed_values=(*self.allowed_values, *pasted), pasted="")
-
-    def within_limit(self) -> FieldInputs:
-        """Return these inputs with the values that are too many for the list as pasted ones.
-
-        With an input for each value, the form could not be submitted again.
-        """
-        values = self.allowed_values
-        if len(values) <= MAX_ALLOWED_VALUES:
-            return self
-        rest = "\n".join((*values[MAX_ALLOWED_VALUES:], *self.pasted.split("\n"))).strip("\n")
-        return evolve(self, allowed_values=values[:MAX_ALLOWED_VALUES], pasted=rest)
-
-    def draft(self) -> FieldDraft:
-        """Return the draft of a new field. Raises: InvalidDocument."""
-        key = {"key": self.key} if self.key else {}
-        return parse_draft({**self._members(self.data_type), **key})
-
-    def changes(self, field: RecipientField) -> FieldChanges:
-        """Return the changes to the stored field. Raises: InvalidDocument.
-
-        A code with other line breaks than line feeds keeps them unless it was changed.
-        """
-        members = self._members(field.data_type.value)
-        stored = FieldInputs.of_field(field)
-        for member in NULLABLE_TEXTS:
-            if getattr(self, member) == getattr(stored, member):
-                members[member] = getattr(field, member)
-        return parse_replacement(members, None).changes()
-
-    def differences(self, stored: FieldInputs) -> list[tuple[str, str, str]]:
-        """Return the label, the stored and the entered value of each member that differs."""
-        pairs = [
-            (label, shown(getattr(stored, member)), shown(getattr(self, member)))
-            for member, label in LABELS.items()
-            if member in WRITABLE_MEMBERS
-        ]
-        return [pair for pair in pairs if pair[1] != pair[2]]
-
-    def _members(self, data_type: str) -> dict[str, object]:
-        is_number = data_type == DataType.NUMBER.value
-        values = [
-            parse_value(text, DataType.NUMBER) if is_number else text
-            for text in self.allowed_values
-        ]
-        return {
-            "name": self.name,
-            "data_type": data_type,
-            "allowed_values": values or None,
-            "insertable": self.insertable,
-            **{name: getattr(self, name) or None for name in NULLABLE_TEXTS},
-        }
+_EMPTY = Form({"data_type": (DataType.TEXT.value,), "insertable": ("yes",)})
+"""The form of a new field."""
 
 
 @frozen
@@ -167,14 +68,14 @@ class Problem:
     suggestion: str | None = None
 
     @classmethod
-    def of(cls, violation: Violation, inputs: FieldInputs) -> Problem:
-        """Return the problem that reports a violation of these inputs."""
+    def of(cls, violation: Violation, form: Form) -> Problem:
+        """Return the problem that reports a violation of the values in the form."""
         path = violation.path
         member = str(path[0]) if path else ""
         index = path[1] if len(path) > 1 and isinstance(path[1], int) else None
         message = violation.message
         if violation.rule is Rule.DUPLICATE_ITEM and index is not None:
-            message = _describe_duplicate(inputs.allowed_values, index)
+            message = _describe_duplicate(form.texts("allowed_value"), index)
         return cls(member, message, index, violation.suggestion)
 
     @property
@@ -199,9 +100,9 @@ class FieldErrors:
     """The field that has the key already."""
 
     @classmethod
-    def of(cls, violations: Iterable[Violation], inputs: FieldInputs) -> FieldErrors:
+    def of(cls, violations: Iterable[Violation], form: Form) -> FieldErrors:
         """Return the errors that report these violations."""
-        problems = [Problem.of(violation, inputs) for violation in violations]
+        problems = [Problem.of(violation, form) for violation in violations]
         return cls(tuple(sorted(problems, key=_position)))
 
     @classmethod
@@ -237,30 +138,31 @@ class FieldCreation(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show an empty form."""
-        self._show(req, resp, FieldInputs())
+        self._show(req, resp, _EMPTY)
 
     def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form with the inputs of an ended session."""
-        self._show(req, resp, _entered(visit(req).form))
+        self._show(req, resp, _entered(req))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Change the inputs as the pressed button says, or create the field."""
-        edited = _edited(visit(req).form)
+        form = _entered(req)
+        edited = _edited(form)
         if edited is not None:
-            self._show(req, resp, edited, pressed=visit(req).form.text("action"))
+            self._show(req, resp, edited, pressed=form.text("action"))
             return
-        inputs = FieldInputs.of_form(visit(req).form).with_pasted()
+        form = _with_pasted(form)
         organization_id = visit(req).organization.id
         try:
-            draft = inputs.draft()
+            draft = _parse_draft(form)
             with claimed_form(req, self.core, "/fields"):
                 created = self.core.fields.by(author(req)).create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))
+            self._show(req, resp, form, FieldErrors.of(invalid.violations, form))
             return
         except KeyTaken as taken:
             explained = self.core.content.explain_taken_key(organization_id, taken)
-            self._show(req, resp, inputs, FieldErrors.of_taken_key(explained))
+            self._show(req, resp, form, FieldErrors.of_taken_key(explained))
             return
         path = visit(req).path(f"/fields/{created.id}")
         self.pages.redirect(
@@ -271,7 +173,7 @@ class FieldCreation(Page):
         self,
         req: falcon.Request,
         resp: falcon.Response,
-        inputs: FieldInputs,
+        form: Form,
         errors: FieldErrors | None = None,
         *,
         pressed: str = "",
@@ -281,7 +183,7 @@ class FieldCreation(Page):
             self.pages,
             req,
             resp,
-            inputs,
+            form,
             errors,
             pressed=pressed,
             action=visit(req).path("/fields/new"),
@@ -301,36 +203,37 @@ class FieldEditing(Page):
     def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Show a form with the stored field."""
         field = self._get(req, field_id)
-        self._show(req, resp, field, FieldInputs.of_field(field))
+        self._show(req, resp, field, _form_of(field))
 
     def on_continue(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Show the form with the inputs of an ended session."""
-        self._show(req, resp, self._get(req, field_id), _entered(visit(req).form))
+        self._show(req, resp, self._get(req, field_id), _entered(req))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Change the inputs as the pressed button says, or the field in the version of the form."""
         field = self._get(req, field_id)
-        edited = _edited(visit(req).form)
+        form = _entered(req)
+        edited = _edited(form)
         if edited is not None:
-            self._show(req, resp, field, edited, pressed=visit(req).form.text("action"))
+            self._show(req, resp, field, edited, pressed=form.text("action"))
             return
-        inputs = FieldInputs.of_form(visit(req).form).with_pasted()
+        form = _with_pasted(form)
         try:
             changed = self.core.fields.by(author(req)).update_field(
                 visit(req).organization.id,
                 field.id,
-                inputs.changes(field),
-                Precondition(match=frozenset({inputs.version})),
+                _parse_changes(form, field),
+                Precondition(match=frozenset({form.text("version")})),
             )
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, field, inputs, FieldErrors.of(invalid.violations, inputs))
+            self._show(req, resp, field, form, FieldErrors.of(invalid.violations, form))
             return
         except VersionConflict:
             changed = self._get(req, field_id)
-            differences = inputs.differences(FieldInputs.of_field(changed))
+            differences = _differences(_form_of(changed), form)
             if differences:  # There are none if the same form was submitted twice.
-                inputs = evolve(inputs, version=changed.version_tag)
-                self._show(req, resp, changed, inputs, conflict=differences)
+                form = form.with_texts(version=[changed.version_tag])
+                self._show(req, resp, changed, form, conflict=differences)
                 return
         path = visit(req).path(f"/fields/{changed.id}")
         self.pages.redirect(
@@ -348,7 +251,7 @@ class FieldEditing(Page):
         req: falcon.Request,
         resp: falcon.Response,
         field: RecipientField,
-        inputs: FieldInputs,
+        form: Form,
         errors: FieldErrors | None = None,
         *,
         conflict: Sequence[tuple[str, str, str]] = (),
@@ -359,7 +262,7 @@ class FieldEditing(Page):
             self.pages,
             req,
             resp,
-            inputs,
+            form,
             errors,
             field=field,
             conflict=conflict,
@@ -375,7 +278,7 @@ def _send_form(
     pages: Pages,
     req: falcon.Request,
     resp: falcon.Response,
-    inputs: FieldInputs,
+    form: Form,
     errors: FieldErrors | None,
     *,
     field: RecipientField | None = None,
@@ -390,7 +293,7 @@ def _send_form(
         resp,
         "fields/form.html",
         status=HTTPStatus.CONFLICT if conflict else status,
-        form=inputs.within_limit(),
+        form=_within_limit(form),
         errors=errors or FieldErrors(),
         field=field,
         conflict=conflict,
@@ -408,30 +311,95 @@ def _position(problem: Problem) -> tuple[int, int]:
     return member, -1 if problem.index is None else problem.index
 
 
-def _entered(form: Form) -> FieldInputs:
-    """Return the inputs of a form with all allowed values, also empty ones."""
-    return evolve(FieldInputs.of_form(form), allowed_values=form.texts("allowed_value"))
+def _entered(req: falcon.Request) -> Form:
+    """Return the form that the administrator has sent, with the name and the key trimmed."""
+    form = visit(req).form
+    return form.with_texts(name=[form.text("name").strip()], key=[form.text("key").strip()])
 
 
-def _edited(form: Form) -> FieldInputs | None:
-    """Return the inputs after the pressed button of the list or of a suggestion, or None to save.
+def _form_of(field: RecipientField) -> Form:
+    """Return the form with which the editing of the stored field begins."""
+    values = () if field.allowed_values is None else field.allowed_values.values
+    texts = {name: _with_line_feeds(getattr(field, name) or "") for name in NULLABLE_TEXTS}
+    return _EMPTY.with_texts(
+        name=[field.name],
+        allowed_value=map(str, values),
+        insertable=["yes"] if field.insertable else [],
+        **{name: [text] for name, text in texts.items()},
+        version=[field.version_tag],
+    )
+
+
+def _parse_draft(form: Form) -> FieldDraft:
+    """Return the draft of a new field. Raises: InvalidDocument."""
+    key = {"key": form.text("key")} if form.text("key") else {}
+    return parse_draft({**_members(form, form.text("data_type")), **key})
+
+
+def _parse_changes(form: Form, field: RecipientField) -> FieldChanges:
+    """Return the changes to the stored field. Raises: InvalidDocument.
+
+    A code with other line breaks than line feeds keeps them unless it was changed.
+    """
+    members, shown_texts = _members(form, field.data_type.value), _form_of(field)
+    for name in NULLABLE_TEXTS:
+        if form.text(name) == shown_texts.text(name):
+            members[name] = getattr(field, name)
+    return parse_replacement(members, None)
+
+
+def _members(form: Form, data_type: str) -> dict[str, object]:
+    is_number = data_type == DataType.NUMBER.value
+    values = [
+        parse_value(text, DataType.NUMBER) if is_number else text
+        for text in form.texts("allowed_value")
+    ]
+    return {
+        "name": form.text("name"),
+        "data_type": data_type,
+        "allowed_values": values or None,
+        "insertable": form.text("insertable") == "yes",
+        **{name: form.text(name) or None for name in NULLABLE_TEXTS},
+    }
+
+
+def _differences(stored: Form, entered: Form) -> list[tuple[str, str, str]]:
+    """Return the label, the stored and the entered value of each member that differs."""
+    pairs = [
+        (label, _shown(stored, member), _shown(entered, member))
+        for member, label in LABELS.items()
+        if member in WRITABLE_MEMBERS
+    ]
+    return [pair for pair in pairs if pair[1] != pair[2]]
+
+
+def _shown(form: Form, member: str) -> str:
+    match member:
+        case "allowed_values":
+            return shown(form.texts("allowed_value"))
+        case "insertable":
+            return shown(form.text("insertable") == "yes")
+    return shown(form.text(member))
+
+
+def _edited(form: Form) -> Form | None:
+    """Return the form after the pressed button of the list or of a suggestion, or None to save.
 
     These buttons store nothing. They work without a script.
     """
     action, _, argument = form.text("action").partition(":")
-    inputs = FieldInputs.of_form(form)
     values = list(form.texts("allowed_value"))
     position = int(argument) - 1 if is_id(argument) else -1
     known = 0 <= position < len(values)
     match action:
         case "use-key":
-            return evolve(inputs, key=argument)
+            return _without_blank_values(form.with_texts(key=[argument]))
         case "add":
             values = [*values, ""]
         case "paste":
             pass
         case "add-pasted":
-            return inputs.with_pasted()
+            return _with_pasted(form)
         case "remove" if known:
             del values[position]
         case "up" | "down" if known:
@@ -440,11 +408,32 @@ def _edited(form: Form) -> FieldInputs | None:
                 values[position], values[other] = values[other], values[position]
         case _:
             return None
-    return evolve(inputs, allowed_values=tuple(values))
+    return form.with_texts(allowed_value=values)
 
 
-def _without_blanks(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value.strip() for value in values if value.strip())
+def _with_pasted(form: Form) -> Form:
+    """Return the form with the pasted values in the list, and without blank values."""
+    pasted = form.text("pasted").split("\n")
+    values = [*form.texts("allowed_value"), *pasted]
+    return _without_blank_values(form.with_texts(allowed_value=values, pasted=[]))
+
+
+def _without_blank_values(form: Form) -> Form:
+    values = form.texts("allowed_value")
+    return form.with_texts(allowed_value=[each.strip() for each in values if each.strip()])
+
+
+def _within_limit(form: Form) -> Form:
+    """Return the form with the values that are too many for the list as pasted ones.
+
+    With an input for each value, the form could not be submitted again.
+    """
+    values = form.texts("allowed_value")
+    if len(values) <= MAX_ALLOWED_VALUES:
+        return form
+    rest = [*values[MAX_ALLOWED_VALUES:], *form.text("pasted").split("\n")]
+    pasted = "\n".join(rest).strip("\n")
+    return form.with_texts(allowed_value=values[:MAX_ALLOWED_VALUES], pasted=[pasted])
 
 
 def _with_line_feeds(text: str) -> str:

@@ -10,7 +10,7 @@ import falcon
 from attrs import asdict, frozen
 
 from recipient_fields.application import Core, RecipientFieldService
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.application.restoration import INTEGRATION_DELETED, restore_field
 from recipient_fields.domain import (
     Denied,

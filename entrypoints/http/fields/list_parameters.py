@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.application.documents.value_schemas import RFC_3339_PATTERN
-from recipient_fields.application.fields.references import is_id
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     DataType,
     FieldId,

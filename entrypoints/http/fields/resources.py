@@ -22,11 +22,11 @@ from recipient_fields.application.fields.batch_documents import (
     parse_batch,
 )
 from recipient_fields.application.fields.documents import (
-    FieldChangesEnvelopeDocument,
-    FieldDraftEnvelopeDocument,
+    CHANGE_REQUEST,
+    CREATION_REQUEST,
+    REPLACEMENT_REQUEST,
     FieldEnvelopeDocument,
     FieldListDocument,
-    FieldReplacementEnvelopeDocument,
     HistoryRecordListDocument,
 )
 from recipient_fields.application.fields.inputs import (
@@ -35,14 +35,13 @@ from recipient_fields.application.fields.inputs import (
     parse_new_field,
     parse_replacement,
 )
-from recipient_fields.application.fields.references import is_id, is_key, parse_reference
+from recipient_fields.application.fields.texts import is_id, is_key, parse_reference
 from recipient_fields.domain import (
     MAX_KEY_LENGTH,
     BeforeHistory,
     CatalogChanged,
     CatalogTooLarge,
     FieldId,
-    FieldKey,
     FieldLimitReached,
     FieldNotFound,
     HistoryRemoved,
@@ -59,7 +58,9 @@ from ..request_context import author, credential, parameters, precondition
 from ..resource import Body, PathParameter, Resource, Result, Tag, operation
 from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
-from .examples import (
+from .history import FIELD_HISTORY_PARAMETERS, HISTORY_PARAMETERS, parse_history_query, read_page
+from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
+from .responses import (
     BIRTHDAY,
     CHANGE,
     FIRST_NAME,
@@ -69,18 +70,9 @@ from .examples import (
     SHOE_SIZE,
     SHOP,
     TIER,
+    catalog_response,
     example_body,
     example_field,
-)
-from .history_pages import read_page
-from .history_parameters import (
-    FIELD_HISTORY_PARAMETERS,
-    HISTORY_PARAMETERS,
-    parse_history_query,
-)
-from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
-from .responses import (
-    catalog_response,
     field_response,
     history_response,
     page_response,
@@ -223,7 +215,7 @@ class FieldCollection(Resource):
             date_of_birth=example_field(**BIRTHDAY),
         ),
         body=Body(
-            document=FieldDraftEnvelopeDocument,
+            document=CREATION_REQUEST,
             examples={
                 "shoe_size": example_body(**SHOE_SIZE),
                 "date_of_birth": example_body(**BIRTHDAY),
@@ -276,7 +268,7 @@ class FieldItem(Resource):
             any_value=example_field(id=1, name="Loyalty tier", key="loyalty_tier"),
         ),
         body=Body(
-            document=FieldChangesEnvelopeDocument,
+            document=CHANGE_REQUEST,
             media_types=(JSON, MERGE_PATCH),
             examples={
                 "rename": example_body(**RENAMED),
@@ -311,7 +303,7 @@ class FieldItem(Resource):
             newsletter=example_field(**NEWSLETTER, key="newsletter"),
         ),
         body=Body(
-            document=FieldReplacementEnvelopeDocument,
+            document=REPLACEMENT_REQUEST,
             examples={"newsletter": example_body(**NEWSLETTER)},
         ),
         is_conditional=True,
@@ -324,23 +316,16 @@ class FieldItem(Resource):
         field has the key, the field is created, so the request can be repeated safely. With
         `If-None-Match: *`, it only creates. For an unknown id, the response is 404.
         """
-        organization_id = credential(req).organization_id
         key = id_or_key if is_key(id_or_key) else None
         body = read_json(req, self)
         is_alone = isinstance(body, dict) and len(body) == 1
         parse = partial(parse_replacement, key=key, is_alone=is_alone)
-        replacement = parse_envelope(body, parse, path_key=key)
-        if key is None:
-            field = self.service.by(author(req)).update_field(
-                organization_id,
-                parse_reference(id_or_key),
-                replacement.changes(),
-                precondition(req),
-            )
-            send(req, resp, field_response(field))
-            return
-        field, created = self.service.by(author(req)).replace_or_create_field(
-            organization_id, FieldKey(key), replacement, precondition(req)
+        changes = parse_envelope(body, parse, path_key=key)
+        field, created = self.service.by(author(req)).replace_field(
+            credential(req).organization_id,
+            parse_reference(id_or_key),
+            changes,
+            precondition(req),
         )
         if created:
             send_created(req, resp, field)

@@ -24,7 +24,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldQuery,
-    FieldReplacement,
     KeyValidationUnavailable,
     OrganizationId,
     StorageUnavailable,
@@ -68,7 +67,7 @@ WRITES: Mapping[str, Callable[[RecipientFields], object]] = {
     "create": lambda client: client.create_field(ORGANIZATION, DRAFT),
     "update": lambda client: client.update_field(ORGANIZATION, CITY, FieldChanges()),
     "replace": lambda client: client.replace_or_create_field(
-        ORGANIZATION, CITY, FieldReplacement(name="City", data_type="text")
+        ORGANIZATION, FieldDraft(name="City", data_type="text")
     ),
     "delete": lambda client: client.delete_field(ORGANIZATION, CITY),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator, Issuer, bearer
-from recipient_fields.adapters.introspection.environment import InvalidIntrospectionUrl
+from recipient_fields.adapters.introspection.settings import InvalidIntrospectionUrl
 from recipient_fields.application import MissingExtra, StoredKeyValidator
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
 from recipient_fields.domain import Credential

@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
-from recipient_fields.application import FieldRepository, Storage
+from recipient_fields.application import Storage
 from recipient_fields.entrypoints.service.selection import open_storage
 from recipient_fields.testing import (
     Call,
@@ -43,29 +43,17 @@ class TestPostgresStorage(StorageContract):
         require_exact_counters(database)
 
 
-class OnlyPlans:
-    """A FieldRepository without the optional `create`."""
-
-    def __init__(self, fields: FieldRepository) -> None:
-        self.all, self.publish, self.select = fields.all, fields.publish, fields.select
-        self.get, self.change = fields.get, fields.change
-
-
 @pytest.mark.slow
 class TestPostgresPlans(
     FieldRepositoryContract, FieldLimitCases, RestoredFieldLimitCases, SyncedFieldLimitCases
 ):
-    """Other cases create fields with one statement, as the service does."""
+    """Changes and creations without the fast ways, which other cases use as the service does."""
 
     @pytest.fixture
     def storage(self, database: str) -> Iterator[PostgresStorage]:
-        with closing(PostgresStorage(database)) as storage:
+        with closing(PostgresStorage(database, prepare=False)) as storage:
             yield storage
         require_exact_counters(database)
-
-    @pytest.fixture
-    def fields(self, storage: Storage) -> FieldRepository:
-        return OnlyPlans(storage.fields)
 
 
 class TestPostgresDurability(StorageDurabilityContract):

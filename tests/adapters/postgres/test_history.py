@@ -22,10 +22,8 @@ from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import (
     CatalogChanges,
     CatalogView,
+    FieldDraft,
     FieldId,
-    FieldKey,
-    FieldName,
-    FieldReplacement,
     HistoryQuery,
     HistoryRecord,
     OrganizationId,
@@ -204,7 +202,7 @@ def test_the_service_needs_no_more_round_trips_for_its_limit(
     storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
 ) -> None:
     service = RecipientFieldService(fields=storage.fields, history=storage.history)
-    key, replacement = FieldKey("city"), FieldReplacement(name=FieldName("City"), data_type="text")
+    draft = FieldDraft(name="City", data_type="text")
 
     def count(call: Callable[[], object]) -> int:
         round_trips.clear()
@@ -212,10 +210,10 @@ def test_the_service_needs_no_more_round_trips_for_its_limit(
         return len(round_trips)
 
     # One of them reads the last id, whose digits count for the size of the list.
-    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 3
-    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 1
+    assert count(lambda: service.replace_or_create_field(ours, draft)) == 3
+    assert count(lambda: service.replace_or_create_field(ours, draft)) == 1
     [field] = storage.fields.all(ours).fields
-    assert count(lambda: service.delete_field(ours, key)) == 2
+    assert count(lambda: service.delete_field(ours, draft.key)) == 2
     assert count(lambda: service.restore_field(ours, field.id)) == 7
 
 

@@ -123,7 +123,7 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 13
+    assert migrate(empty_database) == 15
     assert migrate(empty_database) == 0
 
 
@@ -135,6 +135,7 @@ WITHOUT_HISTORY = """
         DROP COLUMN fields_size, DROP COLUMN measured_revision, DROP COLUMN record_bytes,
         DROP COLUMN shared_value_bytes, DROP COLUMN inherited_bytes, DROP COLUMN sized_sequence;
     ALTER TABLE integrations DROP COLUMN refused_names, DROP COLUMN names;
+    ALTER TABLE recipient_fields DROP COLUMN esp_name_letters;
     DROP INDEX IF EXISTS integrations_of_organization, api_keys_of_organization;
     ALTER TABLE integrations DROP CONSTRAINT integrations_pk,
         ADD CONSTRAINT integrations_pk PRIMARY KEY (id);
@@ -144,7 +145,7 @@ WITHOUT_HISTORY = """
     CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
 """Undoes the last migrations."""
-UNDONE = 10
+UNDONE = 12
 """The number of migrations that this undoes."""
 
 MIGRATING = (
@@ -174,6 +175,8 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0011_catalog_size",),
         ("0012_history_size",),
         ("0013_names",),
+        ("0014_name_letters",),
+        ("0015_name_letters_index",),
     ]
 
 

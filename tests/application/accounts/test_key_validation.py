@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from recipient_fields.adapters.memory.api_keys import MemoryApiKeyRepository
+from recipient_fields.adapters.memory.accounts import MemoryApiKeyRepository
 from recipient_fields.application import AdministrationService, StoredKeyValidator
 from recipient_fields.domain import (
     Access,

@@ -21,7 +21,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldLimitReached,
-    FieldReplacement,
     HistoryQuery,
     KeyRepeated,
     KeyTaken,
@@ -32,7 +31,7 @@ from recipient_fields.domain import (
 )
 
 SIZE, CITY = FieldKey("size"), FieldKey("city")
-REPLACEMENT = FieldReplacement(name="Size", data_type="text")
+REPLACEMENT = FieldDraft(name="Size", data_type="text").changes()
 
 
 def creating(key: str) -> CreateField:
@@ -93,7 +92,7 @@ class TestFailure:
 
 KEYS = st.sampled_from([FieldKey(key) for key in "abc"])
 REPLACEMENTS = st.sampled_from(
-    [FieldReplacement(name="New", data_type=data_type) for data_type in ("text", "date")]
+    [FieldDraft(name="New", data_type=data_type).changes() for data_type in ("text", "date")]
 )
 OPERATIONS = st.one_of(
     KEYS.map(creating),
@@ -151,9 +150,7 @@ class Organization:
                 fields.create_field(self.id, draft)
             case UpdateField(reference, changes):
                 fields.update_field(self.id, reference, changes)
-            case ReplaceField(reference, replacement) if isinstance(reference, str):
-                fields.replace_or_create_field(self.id, reference, replacement)
-            case ReplaceField(reference, replacement):
-                fields.update_field(self.id, reference, replacement.changes())
+            case ReplaceField(reference, changes):
+                fields.replace_field(self.id, reference, changes)
             case DeleteField(reference):
                 fields.delete_field(self.id, reference)

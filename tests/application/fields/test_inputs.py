@@ -18,9 +18,8 @@ from recipient_fields.application.fields.inputs import (
 from recipient_fields.domain import (
     API,
     WRITABLE_MEMBERS,
-    FieldChanges,
+    FieldDraft,
     FieldId,
-    FieldKey,
     FieldName,
     IntegrationId,
     InvalidInput,
@@ -98,19 +97,19 @@ class TestChanges:
 class TestAReplacement:
     @pytest.mark.parametrize("data_type", ["number", "Text", "", None, 5, True, [], {}], ids=repr)
     def test_can_not_change_the_data_type(self, data_type):
-        changes = parse_replacement({**NEW, "data_type": data_type}, None).changes()
+        changes = parse_replacement({**NEW, "data_type": data_type}, None)
         with pytest.raises(InvalidInput) as invalid:
             CITY.with_changes(changes, by=API, at=LATER)
         assert violations(invalid) == ["data_type: immutable"]
 
     def test_of_a_free_key_can_repeat_what_the_new_field_will_have(self):
         members = {**NEW, "key": "city", "source": "api", "integration_id": None}
-        assert parse_replacement(members, "city").draft(FieldKey("city")).key == "city"
+        assert parse_replacement(members, "city").draft("city", by=API).key == "city"
 
     def test_of_a_free_key_reports_all_violations(self):
         members = {**NEW, "id": 1, "source": "manual", "allowed_values": ["red", 5]}
         with pytest.raises(InvalidInput) as invalid:
-            parse_replacement(members, "city").draft(FieldKey("city"))
+            parse_replacement(members, "city").draft("city", by=API)
         assert violations(invalid) == [
             *("id: read_only", "source: read_only", "allowed_values.1: type")
         ]
@@ -121,12 +120,12 @@ class TestAReplacement:
     def test_of_a_free_key_requires_a_known_data_type(self, data_type, rule):
         members = {**NEW, "data_type": data_type, "allowed_values": ["red"]}
         with pytest.raises(InvalidInput) as invalid:
-            parse_replacement(members, "city").draft(FieldKey("city"))
+            parse_replacement(members, "city").draft("city", by=API)
         assert violations(invalid) == [f"data_type: {rule}"]
 
     def test_sets_omitted_members_to_their_defaults(self):
         full = evolve(CITY, name=FieldName("Old"), insertable=False)
-        changed = full.with_changes(parse_replacement(NEW, None).changes(), by=API, at=LATER)
+        changed = full.with_changes(parse_replacement(NEW, None), by=API, at=LATER)
         assert evolve(changed, version=1, updated_at=NOW) == CITY
 
 
@@ -162,6 +161,9 @@ class TestANewField:
         ]
 
 
-def test_changes_of_the_library_are_rendered_with_the_data_type():
-    changes = FieldChanges(name="Town", data_type="text")
-    assert render_input(changes) == {"recipient_field": {"name": "Town", "data_type": "text"}}
+def test_a_replacement_of_the_library_is_rendered_with_the_data_type():
+    members: dict[str, Any] = {"name": "Town", "data_type": "text", "allowed_values": ["a"]}
+    texts = {"custom_insertion_code": None, "custom_value_expression": None}
+    changes = FieldDraft(**members).changes()
+    defaults = {"insertable": True, **texts}
+    assert render_input(changes) == {"recipient_field": {**members, **defaults}}

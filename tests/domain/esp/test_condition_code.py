@@ -24,6 +24,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import InvalidCondition, parse_condition
 from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import (
+    PROFILES,
     ConditionCode,
     Esp,
     FieldCodes,
@@ -312,7 +313,9 @@ FOREIGN_EXPRESSIONS = {
 def test_an_expression_that_is_not_a_reference_is_not_used(esp, expression):
     """It is ignored if it is certainly a reference of another ESP, and refused otherwise."""
     field = manual_field("tier", expression)
-    others = [each for each in Esp if each not in HANDLEBARS and is_reference(each, expression)]
+    others = [
+        each for each in Esp if each not in HANDLEBARS and is_reference(PROFILES[each], expression)
+    ]
     if others and expression.lower() != "tier":
         assert expression not in compiled(esp, "tier is set", field).code
     else:

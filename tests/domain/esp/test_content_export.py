@@ -30,6 +30,7 @@ from recipient_fields.domain.content import (
     parse_content,
 )
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -231,7 +232,7 @@ def test_a_definition_is_exported_without_codes_of_its_own(esp, manual):
     exported = export_content(content, FieldCodes.of([manual("rank", None)]), esp)
     name = "RANK" if esp in UPPER_CASE else "rank"
     prelude = derive_codes(esp, name).prelude or ""
-    assert exported.content.startswith(prelude + derive_guarded_code(esp, name))
+    assert exported.content.startswith(prelude + derive_guarded_code(PROFILES[esp], name))
 
 
 def test_several_integrations_with_the_esp_require_a_choice(manual):
@@ -446,7 +447,7 @@ def test_braces_can_touch_code_without_braces(esp, code, export):
 @pytest.mark.parametrize("esp", BRACES)
 def test_a_brace_after_code_is_separated(esp, export):
     content = export(esp, ".a{color:{{recipient.tier}}}").content
-    code = derive_guarded_code(esp, "TIER" if esp in UPPER_CASE else "tier")
+    code = derive_guarded_code(PROFILES[esp], "TIER" if esp in UPPER_CASE else "tier")
     separator = content.removeprefix(".a{color:" + code).removesuffix("}")
     assert separator in {"{# #}", "{{! }}", "{% if true %}{% endif %}"}
 
@@ -615,7 +616,7 @@ def test_a_value_expression_outside_of_a_tag_is_a_warning(export):
 def test_code_of_another_dialect_is_not_used(esp, code, export, manual):
     exported = export(esp, "{{recipient.rank}}", manual("rank", code))
     name = "RANK" if esp in UPPER_CASE else "rank"
-    assert exported.content == derive_guarded_code(esp, name)
+    assert exported.content == derive_guarded_code(PROFILES[esp], name)
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,14 @@ def test_encoded_text_is_searched_in_linear_time():
     assert_grows_linearly(lambda text: list(find_text_tags(text)), lambda size: "%41" * size, 4_000)
 
 
-@pytest.mark.parametrize("find", [find_tags, lambda esp, text: PROFILES[esp].find_tags(text)])
+@pytest.mark.parametrize(
+    "find",
+    [
+        lambda esp, text: find_tags(PROFILES[esp], text),
+        lambda esp, text: PROFILES[esp].find_tags(text),
+    ],
+    ids=["find_tags", "Profile.find_tags"],
+)
 @pytest.mark.parametrize("esp", Esp)
 def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp, find):
     text = "Thank you for your order. " * 10_000

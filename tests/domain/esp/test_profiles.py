@@ -7,6 +7,8 @@ import re
 import pytest
 
 from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.profiles import shared
+from recipient_fields.domain.esp.profiles.profile import Strength
 
 EVERY_PROFILE = pytest.mark.parametrize("profile", BUILT_IN, ids=lambda each: each.title)
 
@@ -57,3 +59,10 @@ def test_the_titles_are_the_product_names_of_the_esps():
 def test_some_esps_list_only_fields_in_use():
     sampling = [each.esp for each in BUILT_IN if each.names.lists_fields_in_use_only]
     assert sampling == [Esp.KLAVIYO, Esp.CUSTOMER_IO]
+
+
+@EVERY_PROFILE
+def test_names_and_codes_have_a_source_or_none_is_known(profile):
+    for part in (profile.names, profile.insertion):
+        assert (part.source == shared.NOTHING) is (part.strength is Strength.NONE)
+        assert part.strength is not Strength.ENGINE

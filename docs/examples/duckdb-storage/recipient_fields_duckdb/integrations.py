@@ -30,7 +30,13 @@ from recipient_fields.domain import (
     RecipientField,
     epoch_milliseconds,
 )
-from recipient_fields.domain.esp import Integration, IntegrationDraft, IntegrationNotFound, SyncPlan
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    NamesQuery,
+    SyncPlan,
+)
 
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
 from .fields import apply_changes, catalog, change_fields
@@ -59,6 +65,11 @@ class DuckdbIntegrationRepository:
     ) -> tuple[Catalog, tuple[Integration, ...]]:
         with self._database.reading() as connection:
             return catalog(connection, organization_id), _all(connection, organization_id)
+
+    def select(
+        self, organization_id: OrganizationId, query: NamesQuery, /
+    ) -> tuple[Catalog, tuple[Integration, ...]]:
+        return query.select(*self.read_catalog(organization_id))
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         with self._database.reading() as connection:

@@ -296,7 +296,7 @@ def derived(esp, esp_name, standard):
 def foreign(esp, code):
     if is_certainly_foreign(esp, code):
         return True
-    readers = [each for each in Esp if is_reference(each, code)]
+    readers = [each for each in Esp if is_reference(PROFILES[each], code)]
     if esp in readers or re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", code):
         return False
     return any(each not in {Esp.SENDGRID, Esp.ITERABLE} for each in readers)
@@ -314,9 +314,9 @@ def completed(esp, insertion, expression):
     if insertion is not None and expression is not None:
         return insertion, expression
     if expression is not None:
-        reference = find_reference(esp, expression)
+        reference = find_reference(PROFILES[esp], expression)
         return None if reference is None else derived(esp, *reference)[0], expression
     plain = re.fullmatch(PLAIN.get(esp, r"\{\{\s*(.*?)\s*\}\}"), insertion.strip())
     inside = "" if plain is None else plain[1]
-    reference = find_reference(esp, f"${inside}" if esp is Esp.ACTIVECAMPAIGN else inside)
+    reference = find_reference(PROFILES[esp], f"${inside}" if esp is Esp.ACTIVECAMPAIGN else inside)
     return insertion, None if reference is None else derived(esp, *reference)[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, IntegrationId
-from recipient_fields.domain.esp import Esp, FieldCodes, NameProposal, NotInsertable, derive_codes
+from recipient_fields.domain.esp import Esp, FieldCodes, NameProposal, NotInsertable
+from recipient_fields.domain.esp.derived_codes import derive
 from recipient_fields.domain.esp.names import codes as names_of_codes
 
 from .catalogs import Organization
@@ -261,10 +262,10 @@ def test_the_name_behind_a_code_is_found_once_however_often_the_code_is_inserted
 
     def count(*arguments, **options):
         derivations.append(arguments)
-        return derive_codes(*arguments, **options)
+        return derive(*arguments, **options)
 
     code = get(organization, "tier", Esp.KLAVIYO)
-    monkeypatch.setattr(names_of_codes, "derive_codes", count)
+    monkeypatch.setattr(names_of_codes, "derive", count)
     for _ in range(10):
         assert code.is_derived
         code.require_insertion_code()

@@ -58,9 +58,9 @@ def test_the_maximum_length_is_that_of_the_dialect(esp):
     convention = PROFILES[esp].names
     length = convention.max_length or MAX_KEY_LENGTH
     name = convention.derive("k" * length)
-    assert has_safe_form(esp, name)
+    assert has_safe_form(PROFILES[esp], name)
     if convention.max_length is not None:
-        assert not has_safe_form(esp, name + name[0])
+        assert not has_safe_form(PROFILES[esp], name + name[0])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_maximum_length_is_that_of_the_dialect(esp):
     ],
 )
 def test_possible_names_have_a_safe_form(esp, key, names):
-    assert list(islice(possible_names(esp, key), len(names))) == names
+    assert list(islice(possible_names(PROFILES[esp], key), len(names))) == names
 
 
 @EVERY_ESP
@@ -83,4 +83,4 @@ def test_there_is_a_possible_name_for_every_key(esp):
     words = {word for profile in BUILT_IN for word in profile.names.reserved}
     keys = {word.lower() for word in words} - RESERVED_KEYS | {"f_1", "k" * MAX_KEY_LENGTH}
     for key in keys:
-        assert has_safe_form(esp, next(possible_names(esp, key)))
+        assert has_safe_form(PROFILES[esp], next(possible_names(PROFILES[esp], key)))

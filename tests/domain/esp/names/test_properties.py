@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recipient_fields.domain import FieldId, RecipientField, RecipientSchema, find_columns
+from recipient_fields.domain import (
+    Catalog,
+    FieldId,
+    IntegrationId,
+    RecipientField,
+    RecipientSchema,
+    find_columns,
+)
 from recipient_fields.domain.conditions import InvalidCondition, parse_condition
 from recipient_fields.domain.content import InvalidContent, parse_content
 from recipient_fields.domain.content.resolution import EMAIL_KEY
 from recipient_fields.domain.esp import (
+    PROFILES,
     Esp,
     ExportOptions,
     FieldCodes,
+    IntegrationRequired,
+    NamesQuery,
     NameState,
     NotExpressible,
     SetName,
@@ -23,10 +35,11 @@ from recipient_fields.domain.esp import (
     export_content,
 )
 from recipient_fields.domain.esp.derived_codes import has_safe_form
+from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
 from recipient_fields.domain.esp.names.setting import set_names
 
 from . import specification
-from .catalogs import NAMES, organizations, reports
+from .catalogs import NAMES, ORGANIZATION, Organization, organizations, reports
 from .specification import has_form
 
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", settings().max_examples))
@@ -364,4 +377,64 @@ def test_each_field_stands_for_the_specified_counterparts(organization):
 
 @given(st.sampled_from(Esp), st.sampled_from(NAMES), st.booleans())
 def test_a_name_has_a_safe_form_if_its_codes_can_be_derived(esp, name, standard):
-    assert has_safe_form(esp, name, standard=standard) is has_form(esp, name, standard)
+    assert has_safe_form(PROFILES[esp], name, standard=standard) is has_form(esp, name, standard)
+
+
+@THOROUGHLY
+@given(organizations())
+def test_a_part_of_the_catalog_gives_the_same_codes_or_requires_the_whole(organization):
+    whole = FieldCodes(organization.names)
+    for field in organization.fields:
+        for target, _, _ in targets(organization):
+            for query in (
+                NamesQuery(keys=[field.key], targets=[target]),
+                NamesQuery(field_ids=[field.id]),
+            ):
+                codes = FieldCodes(select(organization, query))
+                with suppress(CatalogRequired, IntegrationRequired):
+                    meant = codes.names.resolve_target(target)
+                    assert codes.get(field, meant) == whole.get(field, meant)
+
+
+@BRIEFLY
+@given(organizations(), st.data())
+def test_content_is_exported_from_a_part_of_the_catalog_or_from_the_whole(organization, data):
+    keys = [*organization.theme.keys, EMAIL_KEY]
+    used = data.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3))
+    content = parse_content(" ".join(f"{{{{recipient.{key}}}}}" for key in used))
+    whole = FieldCodes(organization.names)
+    for target, _, _ in targets(organization):
+        query = NamesQuery(keys=content.keys(), targets=[target])
+        with suppress(CatalogRequired):
+            codes = FieldCodes(select(organization, query))
+            assert outcome(export_content, content, codes, target) == outcome(
+                export_content, content, whole, target
+            )
+
+
+def test_only_what_is_wrong_requires_the_whole_catalog():
+    organization = Organization(Esp.BRAZE, Esp.MAILCHIMP)
+    organization.define("tier")
+    organization.define("level")
+    organization.sync(IntegrationId(1), "Tier", "Size")
+    content = parse_content("{{recipient.tier}} {{recipient.email}} {{recipient.size}}")
+    for target in (Esp.BRAZE, IntegrationId(1), IntegrationId(2), Esp.KLAVIYO):
+        query = NamesQuery(keys=content.keys(), targets=[target])
+        assert export_content(content, FieldCodes(select(organization, query)), target).content
+    unknown = parse_content("{{recipient.tire}}")
+    query = NamesQuery(keys=unknown.keys(), targets=[Esp.BRAZE])
+    with pytest.raises(CatalogRequired):
+        export_content(unknown, FieldCodes(select(organization, query)), Esp.BRAZE)
+
+
+def select(organization, query):
+    catalog = Catalog(ORGANIZATION, 1, organization.fields)
+    selected, integrations = query.select(catalog, organization.integrations.values())
+    return SelectedNames(query, selected.fields, integrations)
+
+
+def outcome(call, *arguments):
+    try:
+        return call(*arguments)
+    except (InvalidContent, IntegrationRequired) as error:
+        return type(error), str(error)

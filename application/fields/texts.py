@@ -1,10 +1,13 @@
-"""References to a field, in a URL or on the command line: an id or a key."""
+"""The ids, keys and values of fields as texts: in paths, forms, options and files."""
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 
 from recipient_fields.domain import (
+    DataType,
     FieldId,
     FieldKey,
     FieldNotFound,
@@ -38,3 +41,14 @@ def is_id(text: str) -> bool:
 def is_key(text: str) -> bool:
     """Return whether this is meant as a key, even if it is malformed."""
     return _NUMBER.fullmatch(text) is None
+
+
+def parse_value(text: str, data_type: DataType) -> object:
+    """Return the allowed value that the text means for a field of this data type.
+
+    If the text is no number, a number field gets the text itself: AllowedValues reports the fault.
+    """
+    if data_type is DataType.NUMBER:
+        with suppress(ValueError, RecursionError):
+            return json.loads(text)
+    return text
