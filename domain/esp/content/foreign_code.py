@@ -133,8 +133,7 @@ class ContentTags:
             found = tuple((tag, self._judge(None, tag, ())) for tag in tags)
             return _Examined(tags=found, local_names=(), blocks=())
         own = [tag.readings[esp] for tag in tags if esp in tag.readings]
-        vocabulary = PROFILES[esp].vocabulary
-        local_names = {name for tag in own for name in Words.of(tag, vocabulary).sets}
+        local_names = {name for tag in tags for name in _names_set_by(tag, esp)}
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
@@ -174,9 +173,10 @@ class ContentTags:
             if tag.start not in self._foreign:
                 self._foreign[tag.start] = judge(tag, None)
             return self._foreign[tag.start]
-        place = slice(tag.start, tag.end)
+        own = tag.readings[esp]
+        place = slice(own.start, own.end)
         has_reference = self._content.source[place] != self._content.masked[place]
-        if has_reference and tag.readings[esp].unread is not None:
+        if has_reference and own.unread is not None:
             return None  # A tag with a reference is code of both languages.
         return judge(tag, esp, local_names)
 
@@ -204,6 +204,13 @@ def _without_literals(text: str, literals: Collection[str]) -> str:
     for literal in literals:
         text = text.replace(literal, " " * len(literal))
     return text
+
+
+def _names_set_by(tag: TextTag, esp: Esp) -> Iterator[str]:
+    """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
+    for reader, reading in tag.readings.items() if esp in tag.readings else ():
+        if reader is esp or tag.text.startswith("{%"):
+            yield from Words.of(reading, PROFILES[reader].vocabulary).sets
 
 
 def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
@@ -294,7 +301,7 @@ def _only_name(tag: TextTag) -> str | None:
     for reading in tag.readings.values() if tag.text.startswith(("{{", "[[")) else ():
         match reading.parts:
             case [Output(value=Path([str() as name] | ["[[]]", str() as name]))]:
-                return name
+                return None if tag.text.startswith("{{[") else name
     return None
 
 

@@ -89,8 +89,10 @@ class Tag:
     @property
     def unread(self) -> Unread | None:
         """The part of the tag that the language does not read, also if it is in its block."""
-        found = (each for each in self.parts if isinstance(each, Unread) and not each.is_alone)
-        return next(found, None)
+        for part in self.parts:
+            if isinstance(part, Unread) and not part.is_alone:
+                return part
+        return None
 
 
 Part: TypeAlias = Statement | Tag

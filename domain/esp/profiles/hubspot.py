@@ -184,7 +184,7 @@ PROFILE = Profile(
             " order owner preview_text quote request theme ticket year"
         ),
         local=words(
-            "and caller else eq false False gt gte if import in is loop lt lte module ne none None"
+            "and caller eq false False gt gte if import in is loop lt lte module ne none None"
             " not null or recursive self super true True varargs widget widget_data with without"
             " context kwargs"
         ),

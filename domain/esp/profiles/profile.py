@@ -22,9 +22,8 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.blocks import Part, Tag, build_tree, find_tags
+from ..languages.blocks import Part, Tag, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..languages.tree import Node
 
 __all__ = [
     "Engine",
@@ -81,12 +80,8 @@ class Profile:
     def __repr__(self) -> str:
         return f"Profile({self.title!r})"
 
-    def read_tree(self, text: str) -> tuple[Node, ...]:
-        """Return the tree of a text in the language of the ESP."""
-        return build_tree(self.read(text))
-
     def find_tags(self, text: str) -> Iterator[Tag]:
-        """Yield the tags of a text in the language of the ESP, without the tree of their blocks."""
+        """Yield the tags of a text in the language of the ESP."""
         return find_tags(self.read(text))
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator
 from enum import Enum
+from functools import cache
 
 from attrs import evolve, frozen
 
@@ -12,7 +13,7 @@ from ..esps import Esp
 from ..languages.blocks import Certainty, Tag
 from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Profile, Syntax, Vocabulary
-from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag
+from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag, read_words
 from .tags import TextTag
 from .words import Path, Words
 
@@ -44,6 +45,7 @@ class Finding:
 _PIPED = frozenset({Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL})
 _HANDLEBARS = frozenset({Syntax.HANDLEBARS})
 _WITH_BRACES = tuple(each for each in BUILT_IN if each.vocabulary.syntax not in NAMED_BY_USERS)
+_WORD = re.compile(r"\w+")
 _LINK = re.compile(
     r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
     re.IGNORECASE,
@@ -73,15 +75,20 @@ def judge(tag: TextTag, esp: Esp | None, local_names: Container[str] = ()) -> Fi
     return evolve(finding, dialects=tuple(dialects))
 
 
-def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> Finding | None:
+def judge_tag(
+    profile: Profile, tag: Tag, local_names: Container[str] = (), words: Words | None = None
+) -> Finding | None:
     """Return what is most certainly wrong with a tag of the ESP's language, or None."""
+    first = None
     if tag.unread is not None:
         is_mistake = tag.unread.reason not in profile.unestablished
-        return Finding(Reason.SYNTAX, tag.unread.reason, is_mistake=is_mistake)
+        first = Finding(Reason.SYNTAX, tag.unread.reason, is_mistake=is_mistake)
+        if is_mistake:
+            return first
     if profile not in _WITH_BRACES or tag.certainty is not Certainty.CODE:
-        return None
-    first = None
-    for finding in _Judge(profile, Words.of(tag, profile.vocabulary), local_names).findings():
+        return first
+    words = words or Words.of(tag, profile.vocabulary)
+    for finding in _Judge(profile, words, local_names).findings():
         if finding.is_mistake:
             return finding
         first = first or finding
@@ -90,7 +97,11 @@ def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> F
 
 def has_sign(profile: Profile, tag: Tag) -> bool:
     """Return whether the tag has a word of the dialect, and none that is rather of another one."""
-    vocabulary, finding = profile.vocabulary, judge_tag(profile, tag)
+    if tag.unread is not None and tag.unread.meant is None:
+        return False
+    vocabulary = profile.vocabulary
+    words = Words.of(tag, vocabulary)
+    finding = judge_tag(profile, tag, words=words)
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)
@@ -98,7 +109,7 @@ def has_sign(profile: Profile, tag: Tag) -> bool:
         return False
     if vocabulary.syntax in NAMED_BY_USERS:
         return True
-    words, reading = Words.of(tag, vocabulary), read_tag(tag, vocabulary)
+    reading = read_words(words)
     is_meaningful = reading.role in _MEANINGFUL
     if vocabulary.syntax is Syntax.HANDLEBARS:
         helpers = {each.removeprefix("/") for each in (*words.tags, *words.functions)}
@@ -133,7 +144,7 @@ def _judge_foreign(tag: TextTag) -> Finding | None:
 
 def _judge_name(tag: TextTag, reading: Reading, vocabulary: Vocabulary) -> Finding | None:
     """Judge `%NAME%`, which is code if the ESP has the name. `%Y%` is a date."""
-    if all(len(name) == 1 for name in (*reading.names, *reading.system_names)):
+    if any(len(name) == 1 for name in reading.names):
         return None
     is_own = not vocabulary.bare_fields.isdisjoint(reading.names)
     is_known = is_own or reading.role is TagRole.SYSTEM
@@ -143,6 +154,28 @@ def _judge_name(tag: TextTag, reading: Reading, vocabulary: Vocabulary) -> Findi
 
 def _can_be_read(finding: Finding | None) -> bool:
     return finding is None or not (finding.is_mistake or finding.reason is Reason.POSSIBLY_FOREIGN)
+
+
+def _names(vocabulary: Vocabulary, root: str, *, is_member: bool) -> bool:
+    """Return whether the ESP has the root, also as `root.${…}`, or such a word of its language."""
+    if is_member:
+        return not vocabulary.roots.isdisjoint({root, f"{root}.$"}) or root in vocabulary.local
+    return root in vocabulary.local & vocabulary.tags  # `{{else}}` of Handlebars
+
+
+@cache
+def _roots() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the roots and words of all dialects, and the beginnings of others."""
+    vocabularies = [each.vocabulary for each in _WITH_BRACES]
+    words = {word for each in vocabularies for word in each.roots | each.system | each.local}
+    roots = {word.partition(".")[0] for word in words}
+    return frozenset(roots), tuple(each[:-1] for each in roots if each.endswith("*"))
+
+
+def _is_word_of_any(root: str) -> bool:
+    """Return whether a path with this root can have a word of a dialect."""
+    roots, beginnings = _roots()
+    return root.removesuffix(".$") in roots or root.startswith(beginnings)
 
 
 def _is_known_path(vocabulary: Vocabulary, path: Path) -> bool:
@@ -181,7 +214,7 @@ class _Judge:
 
     def _tag(self, word: str, languages: frozenset[Syntax]) -> Iterator[Finding]:
         """Yield that the ESP does not have a statement, block or helper, or the text in it."""
-        name = word.removeprefix("/")
+        name = _WORD.findall(word)[0] if _WORD.search(word) else word
         names = {name, name.removeprefix("end")}
         own = self.profile.vocabulary
 
@@ -222,6 +255,10 @@ class _Judge:
                 yield from self._field(path)
             return
         is_member = len(path) > 1
+        if not _is_word_of_any(root):
+            if not vocabulary.any_name or (not is_member and _LINK.search(name)):
+                yield Finding(Reason.UNKNOWN, root)
+            return
         for is_certain, word, owners in (
             (
                 not (is_member and vocabulary.any_name),
@@ -231,7 +268,7 @@ class _Judge:
             (
                 not vocabulary.any_name,
                 root,
-                self._owners(lambda each: is_member and root in each.roots | each.local),
+                self._owners(lambda each: _names(each, root, is_member=is_member)),
             ),
         ):
             if owners:

@@ -53,7 +53,9 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         if not tag.readings:
             continue
         dialects = _dialects(tag)
-        reader = esp if esp in tag.readings else next(iter(dialects), None)
+        own = None if esp is None else tag.readings.get(esp)
+        is_read = own is not None and (own.unread is None or own.unread.meant is not None)
+        reader = esp if is_read else next(iter(dialects), None)
         reading = Reading(TagRole.NONE)
         if reader is not None:
             reading = read_tag(tag.readings[reader], PROFILES[reader].vocabulary)
@@ -68,7 +70,6 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         )
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.
 
@@ -77,6 +78,11 @@ def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     the first tags are read.
     """
     require_type(str, insertion_code=insertion_code)
+    return _recognize_dialects(insertion_code)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     found = (tag for tag in find_text_tags(insertion_code) if tag.readings)
     tags = list(islice(found, _MAX_TAGS))
     tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]

@@ -27,7 +27,7 @@ LIKELY = (
     Esp.ACTIVECAMPAIGN,
 )
 """The dialects, those first whose tags have the clearest signs."""
-_ENDS = ("}}", "%}", "#}", "%")
+_ENDS = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
 
 @frozen
@@ -108,7 +108,9 @@ def _end(text: str, start: Start, target: Esp | None) -> int | None:
     if own is not None and own.unread is None:
         return own.end
     ends = [tag.end for tag in readings.values() if tag.unread is None]
-    if ends:
-        return min(ends)
-    end = max(tag.end for tag in readings.values())
-    return end if own is not None or text.endswith(_ENDS, 0, end) else None
+    if not ends and own is not None:
+        return own.end
+    if not ends:
+        last = _ENDS.get(text[start.offset : start.offset + 2], "%")
+        ends = [tag.end for tag in readings.values() if text.endswith(last, 0, tag.end)]
+    return min(ends, default=None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from itertools import takewhile
+from typing import TypeAlias, TypeGuard
 
 from attrs import Factory, define
 
@@ -32,6 +33,15 @@ _ENDS_OF_LOOPS = {"/each", "NEXT", "endfor", "endtablerow"}
 _BEFORE_FIRST_NAME = {"decrement", "increment", "tablerow"}
 _BEFORE_NAMES = {"from", "import", "macro"}
 """Tags whose first argument, or all, are names that they set: `{% from 'x' import NAME %}`."""
+
+
+def _is_path(parts: tuple[object, ...]) -> TypeGuard[Path]:
+    """Return whether all parts are texts."""
+    return all(isinstance(part, str) for part in parts)
+
+
+def _is_name(part: object) -> bool:
+    return isinstance(part, str | int)
 
 
 @define
@@ -139,14 +149,13 @@ class Words:
                     self._add(*operands)
 
     def _add_path(self, parts: tuple[str | int | Expression, ...]) -> None:
-        names: list[str] = []
-        for part in parts:
-            if not isinstance(part, str | int):
-                break
-            names.append(str(part))
+        if _is_path(parts):
+            self.paths.append(parts)
+            return
+        names = tuple(str(part) for part in takewhile(_is_name, parts))
         if names:
-            self.paths.append(tuple(names))
-        self._add(*(part for part in parts if not isinstance(part, str | int)))
+            self.paths.append(names)
+        self._add(*parts[len(names) :])
 
     def _add_filtered(self, filtered: Filtered) -> None:
         value, filters = filtered.value, list(filtered.filters)

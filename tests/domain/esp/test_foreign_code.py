@@ -331,3 +331,59 @@ def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(
 )
 def test_code_that_the_language_of_the_esp_does_not_read_is_a_mistake(esp, source, expected):
     assert codes(esp, source) == expected
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        *("{contactfield=firstname|there}", "[firstname,fallback=there]", "{!Contact.FirstName}"),
+        *("%recipient.first_name%", "{$name}", "{unsubscribe_url}", '[[data:firstname:"there"]]'),
+    ],
+)
+@pytest.mark.parametrize("esp", Esp)
+def test_a_tag_of_a_sender_beyond_the_esps_is_a_caveat(esp, tag):
+    assert codes(esp, f"Hello {tag}!") == [CAVEAT]
+    assert not list(recognize(tag))
+
+
+@pytest.mark.parametrize(
+    "text", ["{a}", "{ name }", "a{color:red}", "[1,2]", "50%recipient%", "${x}"]
+)
+def test_braces_and_brackets_in_a_text_are_no_tags(text):
+    assert codes(Esp.MAILCHIMP, text) == []
+
+
+def test_code_that_only_another_language_reads_names_its_dialect_and_the_reason():
+    (warning,) = warnings(Esp.BRAZE, "{% if not person.vip %}")
+    assert warning.code is MISTAKE
+    assert warning.message.startswith(
+        "Braze does not read this code of Klaviyo. Liquid has no `not`."
+    )
+
+
+@pytest.mark.parametrize("esp", [Esp.MAILCHIMP, Esp.KLAVIYO, Esp.BREVO])
+def test_a_value_without_a_name_is_a_mistake(esp):
+    assert [each.kind.value for each in codes(esp, "{{ .Subscriber.Name }}")] == ["mistake"]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        (Esp.KLAVIYO, "{{ customer.plan|default: 'x' }}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% abort_message('no items') %}", [MISTAKE]),
+        (Esp.KLAVIYO, "{{#each items}}{{else}}{{/each}}", [MISTAKE] * 3),
+        (Esp.KLAVIYO, "{% for a in event_properties.b %}{% endfor %}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% assign a = 'x' %}{{ a.b }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ forloop.index }}", [MISTAKE]),
+        (Esp.MAILCHIMP, '{%%[ SET @a = "b" ]%%', [MISTAKE]),
+        (Esp.MAILCHIMP, '%%[ SET @a = 1 & "{{x}}" ]%%', [MISTAKE]),
+        (Esp.BRAZE, "{% case event.a %}{% when 'x' %}{% endcase %}", [MISTAKE]),
+    ],
+)
+def test_the_words_in_a_tag_are_judged_wherever_they_are(esp, source, expected):
+    assert codes(esp, source) == expected
+
+
+def test_the_names_in_a_tag_that_may_not_be_read_are_found():
+    (found,) = recognize("{{ person|lookup:'A B'|default: 'x' }}", Esp.KLAVIYO)
+    assert found.names == ("A B",)
