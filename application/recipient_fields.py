@@ -11,7 +11,6 @@ from attrs import evolve, field, frozen
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
-    AppliedChanges,
     Author,
     Batch,
     Catalog,
@@ -19,6 +18,7 @@ from recipient_fields.domain import (
     CatalogView,
     Decision,
     FieldChanges,
+    FieldDefinition,
     FieldDraft,
     FieldId,
     FieldIdentity,
@@ -235,7 +235,7 @@ class RecipientFieldService(RecipientFields):
         at = self._clock()
         staged: StagedBatch
 
-        def plan(catalog: CatalogView) -> CatalogChanges:
+        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
             nonlocal staged
             staged = batch.stage(
                 catalog,
@@ -262,7 +262,7 @@ class RecipientFieldService(RecipientFields):
         require_history(self._history)
         at = self._clock()
 
-        def plan(catalog: CatalogView) -> CatalogChanges:
+        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
             return plan_restoration(
                 catalog,
                 field_id,
@@ -273,7 +273,7 @@ class RecipientFieldService(RecipientFields):
             )
 
         applied = self._store(organization_id, plan, at=at)
-        return applied.changes.restored[0]
+        return applied.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
@@ -359,12 +359,12 @@ class RecipientFieldService(RecipientFields):
 
     def _change(
         self, organization_id: OrganizationId, change: Callable[[StagedBatch], RecipientField]
-    ) -> tuple[RecipientField, AppliedChanges]:
+    ) -> tuple[RecipientField, CatalogChanges[RecipientField]]:
         """Store what `change` does to the catalog, and return its result with what was stored."""
         at = self._clock()
         changed: RecipientField  # by the last call of `plan`
 
-        def plan(catalog: CatalogView) -> CatalogChanges:
+        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
             nonlocal changed
             staged = StagedBatch(
                 catalog,
@@ -382,7 +382,7 @@ class RecipientFieldService(RecipientFields):
 
     def _store(
         self, organization_id: OrganizationId, plan: CatalogPlanner, *, at: datetime
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         applied = self._fields.change(organization_id, plan, author=self.author, at=at)
         self._note_change(organization_id)
         return applied

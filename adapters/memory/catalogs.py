@@ -10,6 +10,7 @@ from recipient_fields.domain import (
     MILLISECOND,
     Author,
     Catalog,
+    Change,
     FieldId,
     FieldReference,
     HistoryRecord,
@@ -18,7 +19,6 @@ from recipient_fields.domain import (
     Organization,
     OrganizationId,
     RecipientField,
-    RecordedChange,
     RecordedOperation,
     Source,
 )
@@ -92,7 +92,9 @@ class StoredCatalog:
         """Increase the revision of a catalog whose fields do not change."""
         self.revision += 1
 
-    def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
+    def apply(
+        self, changes: Sequence[Change[RecipientField]], *, author: Author, at: datetime
+    ) -> None:
         """Make and record the changes of one transaction: all of them, or none if it raises."""
         before = self.revision, self._last_sequence, self._last_change_at, len(self.history)
         try:
@@ -107,7 +109,7 @@ class StoredCatalog:
             del self.history[length:]
             raise
 
-    def _apply(self, change: RecordedChange, *, author: Author, at: datetime) -> None:
+    def _apply(self, change: Change[RecipientField], *, author: Author, at: datetime) -> None:
         if change.after is None:
             self._remove(self._by_id[change.field_id])
         else:
@@ -123,7 +125,7 @@ class StoredCatalog:
         del self._by_id[field.id], self._by_key[field.key]
         self.fields_size -= self._sizes.pop(field.id)
 
-    def _undo(self, changes: Sequence[RecordedChange]) -> None:
+    def _undo(self, changes: Sequence[Change[RecipientField]]) -> None:
         """Restore the fields before the changes, of which some are made."""
         changed = {each.field_id for each in changes}
         before = [each.before for each in changes if each.before is not None]

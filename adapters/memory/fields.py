@@ -17,11 +17,11 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
     CatalogView,
+    FieldDefinition,
     FieldId,
     FieldNotFound,
     FieldPage,
@@ -72,7 +72,7 @@ class MemoryFieldRepository(FieldRepository):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         with self._lock:
             changes = plan(self.view(organization_id))
             return self.store(organization_id, changes, author=author, at=at)
@@ -84,38 +84,38 @@ class MemoryFieldRepository(FieldRepository):
     def store(
         self,
         organization_id: OrganizationId,
-        changes: CatalogChanges,
+        changes: CatalogChanges[FieldDefinition],
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         """Store and record the changes, under the lock: all of them, or none."""
         applied = self.with_ids(organization_id, changes)
         self.store_applied(organization_id, applied, author=author, at=at)
         return applied
 
-    def with_ids(self, organization_id: OrganizationId, changes: CatalogChanges) -> AppliedChanges:
+    def with_ids(
+        self, organization_id: OrganizationId, changes: CatalogChanges[FieldDefinition]
+    ) -> CatalogChanges[RecipientField]:
         """Return the changes with the ids of the new fields, under the lock. Store nothing."""
         if changes.created:
             self.catalog(organization_id)  # If there is no such organization, no id is used.
-        created = tuple(
+        return changes.with_ids(
             each.with_id(FieldId(self._ids.assign()), organization_id) for each in changes.created
         )
-        return AppliedChanges(changes, created)
 
     def store_applied(
         self,
         organization_id: OrganizationId,
-        applied: AppliedChanges,
+        applied: CatalogChanges[RecipientField],
         *,
         author: Author,
         at: datetime,
     ) -> None:
         """Store and record changes with ids, under the lock: all of them, or none."""
-        changes = applied.changes
-        if changes != CatalogChanges():
+        if applied.changes:
             catalog = self.catalog(organization_id)
-            catalog.apply(tuple(applied.recorded()), author=author, at=changes.recorded_at(at))
+            catalog.apply(applied.changes, author=author, at=applied.recorded_at(at))
 
     def find_catalog(self, organization_id: OrganizationId) -> StoredCatalog | None:
         """Return the organization's catalog under the lock, or None if it was never used."""

@@ -19,7 +19,6 @@ from recipient_fields.application import (
     SyncPlanner,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -119,7 +118,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         with self._lock:
             stored = {each.id: each for each in self.all(organization_id)}
             changes = plan(self._fields.view(organization_id))
@@ -146,7 +145,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
             integration = self.get(organization_id, integration_id)
             fields = integration.filter_fields(self._fields.all(organization_id).fields)
             check(fields)
-            changes = CatalogChanges(deleted=fields)
+            changes = CatalogChanges.of(deleted=fields)
             self._fields.store(organization_id, changes, author=author, at=at)
             del self._integrations[integration_id]
             self._advance(organization_id)

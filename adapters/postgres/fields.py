@@ -18,7 +18,6 @@ from psycopg.errors import UniqueViolation
 from recipient_fields.application import CatalogPlanner, PublishedCatalog
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -76,11 +75,11 @@ class PostgresFieldRepository(RelationalFieldRepository):
         size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        def plan(catalog: CatalogView) -> CatalogChanges:
+        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
             return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
 
         if self._is_fast:
-            planned = PlannedChanges.of(CatalogChanges(created=(definition,)), author)
+            planned = PlannedChanges.of(CatalogChanges.of(created=[definition]), author)
             field = self._database.read(
                 lambda c: try_creation(
                     c, organization_id, planned, limit=limit, size_limit=size_limit
@@ -99,7 +98,7 @@ class PostgresFieldRepository(RelationalFieldRepository):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         if self._is_fast:
             with suppress(LockRequired):
                 return self._database.read(
@@ -155,13 +154,15 @@ class ReadCatalog(CatalogView):
     def all(self) -> Catalog:
         raise LockRequired
 
-    def change(self, plan: CatalogPlanner, *, author: Author, at: datetime) -> AppliedChanges:
+    def change(
+        self, plan: CatalogPlanner, *, author: Author, at: datetime
+    ) -> CatalogChanges[RecipientField]:
         """Store the change that `plan` returns.
 
         Raises: LockRequired if nothing was stored, and the plan must be computed under the lock.
         """
         changes = plan(self)
-        if changes == CatalogChanges():
+        if not changes.changes:
             # The answer says that the change is stored. What was read may still wait for a standby,
             # and the commit of the lock waits for it.
             raise LockRequired
@@ -175,8 +176,8 @@ class ReadCatalog(CatalogView):
             )
             if field is None:
                 raise LockRequired
-            return AppliedChanges(changes, (field,))
-        applied = AppliedChanges(changes, ())
+            return changes.with_ids([field])
+        applied = changes.with_ids(())
         [row] = planned.rows(applied, first_sequence=counters.last_sequence + 1)
         occurred_at = counters.apply(planned, applied, at)
         values = {

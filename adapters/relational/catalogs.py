@@ -11,7 +11,6 @@ from operator import itemgetter
 
 from recipient_fields.application import CatalogPlanner
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -82,18 +81,20 @@ class LockedCatalog(CatalogView):
     def all(self) -> Catalog:
         return read_catalog(self._connection, self._organization_id)
 
-    def change(self, plan: CatalogPlanner, *, author: Author, at: datetime) -> AppliedChanges:
+    def change(
+        self, plan: CatalogPlanner, *, author: Author, at: datetime
+    ) -> CatalogChanges[RecipientField]:
         """Store and record the changes that `plan` returns, as `FieldRepository.change` does."""
         return self.store(PlannedChanges.of(plan(self), author), at=at)
 
-    def store(self, planned: PlannedChanges, *, at: datetime) -> AppliedChanges:
+    def store(self, planned: PlannedChanges, *, at: datetime) -> CatalogChanges[RecipientField]:
         """Store and record changes at this time.
 
         Raises: OrganizationNotFound if there are changes, and the organization does not exist.
         """
         changes = planned.changes
-        if changes == CatalogChanges():
-            return AppliedChanges(changes, ())
+        if not changes.changes:
+            return changes.with_ids(())
         counters = self._newest_counters()
         self._share(planned.values, last_sequence=counters.last_sequence + len(planned.records))
         deleted: list[Values] = [{"id": each.id} for each in changes.deleted]
@@ -101,7 +102,7 @@ class LockedCatalog(CatalogView):
         for statement, rows in planned.updates():
             self._connection.store(statement, rows, self._ids)
         self._connection.store(SQL.restore_fields, [*map(field_row, changes.restored)], self._ids)
-        applied = AppliedChanges(changes, self._create(changes.created))
+        applied = changes.with_ids(self._create(changes.created))
         records = planned.rows(applied, first_sequence=counters.last_sequence + 1)
         occurred_at = counters.apply(planned, applied, at)
         shared = {**self._ids, "author": planned.author, "occurred_at": occurred_at}

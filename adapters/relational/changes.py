@@ -17,19 +17,18 @@ from time import time_ns
 from attrs import define, fields_dict, frozen
 
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     CatalogChanges,
+    Change,
     FieldDefinition,
-    FieldUpdate,
     HistorySize,
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
-    RecordedOperation,
     Source,
     epoch_milliseconds,
     fold_case,
+    id_size,
     name_letters,
 )
 
@@ -52,22 +51,14 @@ class ChangeRecord:
     """By digest."""
 
     @classmethod
-    def of(
-        cls,
-        operation: RecordedOperation,
-        before: RecipientField | None,
-        after: FieldDefinition | None,
-        author_bytes: int,
-    ) -> ChangeRecord:
-        """Return the record of a change. One of the states is not None. A new field has no id."""
-        states = {"before": before, "after": after}
+    def of(cls, change: Change[FieldDefinition], author_bytes: int) -> ChangeRecord:
+        """Return the record of a change."""
+        states = {"before": change.before, "after": change.after}
         documents = {name: share_values(each) for name, each in states.items() if each is not None}
-        field = next(each for each in (after, before) if each is not None)
         row = {
-            "operation": operation.value,
-            "field_id": field.id if isinstance(field, RecipientField) else None,
-            "key": field.key,
-            "source": field.origin.source.value,
+            "operation": change.operation.value,
+            "key": change.key,
+            "source": change.field.origin.source.value,
             **{name: documents[name].text if name in documents else None for name in states},
         }
         size = author_bytes + sum(len(each.text.encode()) for each in documents.values())
@@ -79,17 +70,20 @@ class ChangeRecord:
 class PlannedChanges:
     """Changes to a catalog with their records, computed before it is locked if possible."""
 
-    changes: CatalogChanges
+    changes: CatalogChanges[FieldDefinition]
     author: str
     """The document of the author."""
     records: tuple[ChangeRecord, ...]
-    """In the order of the changes. Those of the created fields are the last ones."""
+    """In the order of the changes."""
 
     @classmethod
-    def of(cls, changes: CatalogChanges, author: Author) -> PlannedChanges:
+    def of(cls, changes: CatalogChanges[FieldDefinition], author: Author) -> PlannedChanges:
         """Return the changes with their records."""
         document = author_document(author)
-        return cls(changes, document, tuple(_records(changes, len(document.encode()))))
+        size = len(document.encode())
+        return cls(
+            changes, document, tuple(ChangeRecord.of(each, size) for each in changes.changes)
+        )
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -101,12 +95,14 @@ class PlannedChanges:
         """The size of all records."""
         return sum(each.bytes for each in self.records)
 
-    def rows(self, applied: AppliedChanges, *, first_sequence: int) -> Sequence[Values]:
-        """Return the rows of the records. The created fields of the applied changes have ids."""
-        new_ids = (each.id for each in applied.created)
+    def rows(
+        self, stored: CatalogChanges[RecipientField], *, first_sequence: int
+    ) -> Sequence[Values]:
+        """Return the rows of the records. The new fields of the stored changes have ids."""
+        changes = zip(self.records, stored.changes, strict=True)
         return [
-            {**each.row, "field_id": each.row["field_id"] or next(new_ids), "sequence": sequence}
-            for sequence, each in enumerate(self.records, first_sequence)
+            {**record.row, "field_id": change.field_id, "sequence": sequence}
+            for sequence, (record, change) in enumerate(changes, first_sequence)
         ]
 
     def updates(self) -> Iterator[tuple[UpdateFields, list[Values]]]:
@@ -125,17 +121,6 @@ def _count(fields: Iterable[FieldDefinition], source: Source) -> int:
     return sum(each.origin.source is source for each in fields)
 
 
-def _records(changes: CatalogChanges, author_bytes: int) -> Iterator[ChangeRecord]:
-    for field in changes.deleted:
-        yield ChangeRecord.of(RecordedOperation.DELETED, field, None, author_bytes)
-    for update in changes.updated:
-        yield ChangeRecord.of(RecordedOperation.UPDATED, update.before, update.after, author_bytes)
-    for field in changes.restored:
-        yield ChangeRecord.of(RecordedOperation.RESTORED, None, field, author_bytes)
-    for definition in changes.created:
-        yield ChangeRecord.of(RecordedOperation.CREATED, None, definition, author_bytes)
-
-
 @frozen
 class UpdateFields(Statement):
     """A statement that contains `update_fields`, for the id and the columns that have changed."""
@@ -150,19 +135,20 @@ class UpdateFields(Statement):
         return self._statement.template.replace("columns", ", ".join(changed))
 
 
-def changed_columns(update: FieldUpdate) -> Values:
-    """Return the id of the field, and the new values of the columns that the change has changed."""
-    before, after = plain_values(update.before), plain_values(update.after)
-    changed = {each: after[each] for each in after if after[each] != before[each]}
+def changed_columns(update: Change[RecipientField]) -> Values:
+    """Return the id of the field, and the new values of the columns that the update has changed."""
+    before, after = update.states
+    old, new = plain_values(before), plain_values(after)
+    changed = {each: new[each] for each in new if new[each] != old[each]}
     if "name" in changed:
-        changed["folded_name"] = fold_case(update.after.name)
-    if update.after.allowed_values is not update.before.allowed_values:
-        changed["allowed_values"] = _allowed_values(update.after)
+        changed["folded_name"] = fold_case(after.name)
+    if after.allowed_values is not before.allowed_values:
+        changed["allowed_values"] = _allowed_values(after)
     return {
-        "id": update.after.id,
+        "id": after.id,
         **changed,
-        "updated_at": epoch_milliseconds(update.after.updated_at),
-        "version": update.after.version,
+        "updated_at": epoch_milliseconds(after.updated_at),
+        "version": after.version,
     }
 
 
@@ -244,7 +230,9 @@ class Counters:
         """
         self.revision = max(self.revision + 1, time_ns() // 1_000_000)
 
-    def apply(self, planned: PlannedChanges, applied: AppliedChanges, at: datetime) -> int:
+    def apply(
+        self, planned: PlannedChanges, stored: CatalogChanges[RecipientField], at: datetime
+    ) -> int:
         """Count changes that are made at this time, and return the time of their records.
 
         It is in milliseconds since 1970.
@@ -253,7 +241,8 @@ class Counters:
         if self.api_field_count is not None:
             self.api_field_count += planned.added(Source.API)
         if self.fields_size is not None:
-            self.fields_size += applied.added_size()
+            new_ids = sum(id_size(each.id) for each in stored.created)
+            self.fields_size += planned.changes.added_size() + new_ids
         if self.records_are_sized:
             self.record_bytes += planned.bytes
             self.sized_sequence += len(planned.records)

@@ -12,9 +12,9 @@ from recipient_fields.application import (
     PublishedCatalog,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
+    CatalogChanges,
     FieldNotFound,
     FieldPage,
     FieldQuery,
@@ -69,8 +69,8 @@ class RelationalFieldRepository(FieldRepository):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
-        def change(connection: Connection) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
+        def change(connection: Connection) -> CatalogChanges[RecipientField]:
             return LockedCatalog(connection, organization_id).change(plan, author=author, at=at)
 
         return self._database.write(change, lock=lock_catalog(organization_id), pipelined=True)

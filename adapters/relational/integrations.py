@@ -18,7 +18,6 @@ from recipient_fields.application import (
     SyncPlanner,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -153,8 +152,8 @@ class RelationalIntegrationRepository(IntegrationRepository):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
-        def change(connection: Connection) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
+        def change(connection: Connection) -> CatalogChanges[RecipientField]:
             catalog = LockedCatalog(connection, organization_id)
             applied = catalog.change(plan, author=author, at=at)
             read, integrations = _read_catalog(connection, organization_id)
@@ -181,7 +180,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
             catalog = LockedCatalog(connection, organization_id)
             fields = integration.filter_fields(catalog.all().fields)
             check(fields)
-            catalog.store(PlannedChanges.of(CatalogChanges(deleted=fields), author), at=at)
+            catalog.store(PlannedChanges.of(CatalogChanges.of(deleted=fields), author), at=at)
             connection.execute(SQL.delete_integration, _ids(organization_id, integration_id))
             catalog.advance()
             return fields

@@ -53,11 +53,9 @@ __all__ = ["ConditionCompilation", "ContentExport", "ContentPreview"]
 T = TypeVar("T")
 
 MAX_CONTENT_LENGTH = 1_000_000
-"""The maximum number of characters of content in a document."""
+"""The maximum number of characters of content in a document, counted once per integration."""
 MAX_EXPORTS = 20
 """The maximum number of integrations for which one document exports content."""
-MAX_EXPORTED_CONTENT = 2_097_152
-"""The number of characters of content, counted once per integration: 20 emails of 102 KiB."""
 MAX_EXPORTS_LENGTH = 4_194_304
 """The number of characters that are exported for several integrations in all, as for one."""
 
@@ -198,7 +196,7 @@ class ContentExportDocument:
         default=UNCHANGED,
         metadata=described(
             "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
-            f" number times the length of the content is at most {MAX_EXPORTED_CONTENT:,}.",
+            f" number times the length of the content is at most {MAX_CONTENT_LENGTH:,}.",
             {"type": "array", "items": IntegrationId},
             minItems=1,
             maxItems=MAX_EXPORTS,
@@ -446,7 +444,7 @@ def _export_target(members: ContentExportDocument) -> Target | tuple[Integration
         for index, each in enumerate(ids[:MAX_EXPORTS])
         if each in ids[:index]
     )
-    most = min(MAX_EXPORTS, MAX_EXPORTED_CONTENT // max(1, len(members.content)))
+    most = min(MAX_EXPORTS, MAX_CONTENT_LENGTH // max(1, len(members.content)))
     if not (members.esp is members.integration_id is UNCHANGED):
         message = "Send either `integration_ids`, `integration_id` or `esp`."
         violations.append(Violation(Rule.NOT_APPLICABLE, message))

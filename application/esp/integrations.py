@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     BeforeHistory,
     CatalogChanges,
     CatalogView,
+    FieldDefinition,
     FieldId,
     FieldKey,
     FieldName,
@@ -184,7 +185,7 @@ class IntegrationService:
         at = self._clock()
         renamings: list[_Renaming] = []
 
-        def change(catalog: CatalogView) -> CatalogChanges:
+        def change(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
             staged = plan.batch.stage(
                 catalog,
                 by=self.author.channel,

@@ -9,7 +9,6 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from attrs import frozen
 
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -35,7 +34,7 @@ __all__ = [
     "PublishedHistoryPage",
 ]
 
-CatalogPlanner: TypeAlias = Callable[[CatalogView], CatalogChanges]
+CatalogPlanner: TypeAlias = Callable[[CatalogView], CatalogChanges[FieldDefinition]]
 """Return the changes to a catalog. It has no side effects: a storage may call it several times."""
 
 
@@ -105,8 +104,8 @@ class FieldRepository(Protocol):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
-        """Store the changes that `plan` returns, and return them with the created fields.
+    ) -> CatalogChanges[RecipientField]:
+        """Store the changes that `plan` returns, and return them with the ids of the new fields.
 
         `plan` receives a view of the catalog, which does not change between the last call of `plan`
         and the commit. `plan` decides everything: the storage checks no rule. If it raises, nothing
@@ -164,7 +163,7 @@ class HistoryRepository(Protocol):
 
     The sequence numbers of an organization's records are 1, 2, 3 and so on, without gaps, in the
     order of the commits. The records of one transaction have consecutive numbers in the order of
-    `AppliedChanges.recorded`. A reader that continues after the last number that it has seen
+    `CatalogChanges.changes`. A reader that continues after the last number that it has seen
     therefore reads no record twice, and misses none unless `select` raises BeforeHistory. A storage
     must assign the numbers while it locks the organization's catalog until the commit. The numbers
     of a database sequence would not be enough: a transaction could take a number, and commit after

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
+    CatalogChanges,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -145,7 +145,7 @@ class IntegrationRepository(Protocol):
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         """Do what `FieldRepository.change` does with `plan`, and then store names, or do neither.
 
         `name` receives all integrations of the organization and, after the changes, all its fields,

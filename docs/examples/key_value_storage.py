@@ -20,7 +20,6 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -89,16 +88,17 @@ class KeyValueFieldRepository:
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         with self._lock:
             changes = plan(KeyValueView(self, organization_id))
-            if changes == CatalogChanges():
-                return AppliedChanges(changes, ())
+            if not changes.changes:
+                return CatalogChanges()
             catalog = self.all(organization_id)
-            created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
-            applied = AppliedChanges(changes, created)
-            self._write(catalog, applied.apply_to(catalog.fields))
-            return applied
+            stored = changes.with_ids(
+                self._with_new_id(each, organization_id) for each in changes.created
+            )
+            self._write(catalog, stored.apply_to(catalog.fields))
+            return stored
 
     def find(
         self, organization_id: OrganizationId, reference: FieldReference

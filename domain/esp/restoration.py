@@ -51,7 +51,7 @@ def plan_restorations(
             raise EspFieldTaken(field.id, counterpart.id)
         holders[field.key] = counterparts[_place(integration, field)] = field
         restored.append(field)
-    changes = CatalogChanges(restored=tuple(restored))
+    changes = CatalogChanges.of(restored=restored)
     if size_limit is not None:
         size = sum(each.size for each in fields)
         require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)

@@ -14,8 +14,9 @@ from typing import TypeAlias
 from attrs import evolve, field, frozen
 
 from ..errors import InvalidField, InvalidInput, RecipientFieldsError
-from ..fields.catalog_changes import CatalogChanges, FieldUpdate, require_room
+from ..fields.catalog_changes import CatalogChanges, require_room
 from ..fields.field import FieldDefinition, FieldDraft, RecipientField
+from ..fields.history import Change, RecordedOperation
 from ..fields.members import IMMUTABLE_MEMBERS, WRITABLE_MEMBERS
 from ..fields.values import (
     MAX_KEY_LENGTH,
@@ -106,7 +107,7 @@ class SyncPlan:
     """
 
     integration: Integration
-    changes: CatalogChanges
+    changes: CatalogChanges[FieldDefinition]
     unchanged: int
     refused: tuple[RefusedField, ...]
     links: tuple[Link, ...] = ()
@@ -128,7 +129,7 @@ class SyncPlan:
     @property
     def updated(self) -> tuple[RecipientField, ...]:
         """The changed fields with their new values."""
-        return tuple(update.after for update in self.changes.updated)
+        return tuple(update.field for update in self.changes.updated)
 
     @property
     def removed(self) -> tuple[RecipientField, ...]:
@@ -150,7 +151,10 @@ class SyncPlan:
         """
         effect = (
             [each.version_tag for each in self.removed],
-            [(each.before.version_tag, _members(each.after)) for each in self.changes.updated],
+            [
+                (before.version_tag, _members(after))
+                for before, after in (each.states for each in self.changes.updated)
+            ],
             [(each.origin, _members(each)) for each in self.created],
             [each.effect for each in self.name_changes],
         )
@@ -286,7 +290,11 @@ class SyncRun:
         if not PROFILES[integration.esp].names.lists_fields_in_use_only:
             removed = _unreported(stored, matches, refused_names)
         updates = [
-            FieldUpdate(before, before.updated_from(each, by=channel, at=self._at))
+            Change(
+                RecordedOperation.UPDATED,
+                before,
+                before.updated_from(each, by=channel, at=self._at),
+            )
             for each, before in matches
             if before is not None
         ]
@@ -297,7 +305,7 @@ class SyncRun:
         created, not_created = _with_free_keys(new, taken, integration.id)
         accepted_now = {esp_identity(each) for each, before in matches if before is not None}
         accepted_now.update(map(esp_identity, created))
-        changes = CatalogChanges(deleted=removed, updated=updated, created=tuple(created))
+        changes = CatalogChanges.of(deleted=removed, updated=updated, created=created)
         if size_limit is not None:
             size = sum(each.size for each in fields)
             require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)

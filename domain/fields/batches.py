@@ -14,7 +14,7 @@ from attrs import fields, frozen
 from ..arguments import require_type
 from ..errors import InvalidInput, RecipientFieldsError
 from ..identity import FieldId, OrganizationId
-from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable, require_room
+from .catalog_changes import CatalogChanges, CatalogView, require_addable, require_room
 from .errors import CatalogChanged, FieldNotFound, KeyRepeated
 from .field import (
     Catalog,
@@ -24,6 +24,7 @@ from .field import (
     FieldReference,
     RecipientField,
 )
+from .history import Change, RecordedOperation
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import id_size
@@ -201,6 +202,7 @@ class StagedBatch:
         # By id and by key, None if deleted. A provisional id is absent: nothing may refer to it.
         self._changed: dict[FieldReference, RecipientField | None] = {}
         self._created: dict[FieldId, RecipientField] = {}
+        self._updates: dict[FieldId, Change[RecipientField]] = {}
         self._added: Counter[Source] = Counter()
         self._added_size = 0  # Not counted without a limit.
         self._provisional_ids = map(FieldId, count(-1, -1))
@@ -274,18 +276,18 @@ class StagedBatch:
         self._added[field.origin.source] -= 1
         return field
 
-    def changes(self) -> CatalogChanges:
+    def changes(self) -> CatalogChanges[FieldDefinition]:
         """Return the changes to the stored catalog. One field has at most one of them."""
         stored = [self._stored[field_id] for field_id in sorted(self._stored)]
         results = [(before, self._changed[before.id]) for before in stored]
-        return CatalogChanges(
-            deleted=tuple(before for before, after in results if after is None),
-            updated=tuple(
-                FieldUpdate(before, after)
+        return CatalogChanges.of(
+            deleted=[before for before, after in results if after is None],
+            updated=[
+                self._update_of(before, after)
                 for before, after in results
                 if after is not None and after is not before
-            ),
-            created=tuple(map(_definition, self._created.values())),
+            ],
+            created=map(_definition, self._created.values()),
         )
 
     def fields(self) -> tuple[RecipientField, ...]:
@@ -327,9 +329,17 @@ class StagedBatch:
     ) -> RecipientField:
         changed = field.with_changes(changes, by=self._by, at=self._at, precondition=precondition)
         if changed is not field:
-            self._resize(lambda: FieldUpdate(field, changed).added_size)
+            self._updates[field.id] = update = Change(RecordedOperation.UPDATED, field, changed)
+            self._resize(lambda: update.added_size)
         self._change(field, changed)
         return changed
+
+    def _update_of(self, before: RecipientField, after: RecipientField) -> Change[RecipientField]:
+        """Return the change, whose size may be known if it is the only one of the field."""
+        last = self._updates.get(before.id)
+        if last is not None and last.before is before and last.after is after:
+            return last
+        return Change(RecordedOperation.UPDATED, before, after)
 
     def _change(self, field: RecipientField, changed: RecipientField | None) -> None:
         self._changed[field.key] = changed

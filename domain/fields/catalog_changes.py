@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Protocol
+from typing import Generic, Protocol, cast
 
 from attrs import frozen
 
 from ..identity import FieldId
 from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .field import Catalog, FieldDefinition, FieldReference, RecipientField
-from .history import RecordedChange, RecordedOperation
+from .history import Change, F, RecordedOperation
 from .origins import Channel, Source
-from .sizes import id_size, list_size, size_difference
+from .sizes import id_size, list_size
 from .values import MAX_SAFE_INTEGER
 
 __all__ = [
-    "AppliedChanges",
     "CatalogChanges",
     "CatalogView",
-    "FieldUpdate",
     "plan_creation",
     "plan_restoration",
     "require_addable",
@@ -29,93 +27,101 @@ __all__ = [
 
 
 @frozen
-class FieldUpdate:
-    """A field before and after a change."""
+class CatalogChanges(Generic[F]):
+    """The changes to the fields of an organization, in the order in which they are stored.
 
-    before: RecipientField
-    after: RecipientField
-
-    @property
-    def added_size(self) -> int:
-        """The bytes that the change adds to the list of the fields. It can be negative."""
-        return size_difference(self.before, self.after)
-
-
-@frozen(kw_only=True)
-class CatalogChanges:
-    """The deleted, updated, restored and created fields of an organization.
-
-    They are stored and recorded in this order, so that a new field can have the key of a deleted
-    field. A restored field was deleted before, and keeps its id.
+    Deletions come first, then updates, restorations and creations, so that a new field can have the
+    key of a deleted field. A restored field was deleted before, and keeps its id. Those that a plan
+    returns have a FieldDefinition for each new field, and those that a storage returns the field.
     """
 
-    deleted: tuple[RecipientField, ...] = ()
-    updated: tuple[FieldUpdate, ...] = ()
-    restored: tuple[RecipientField, ...] = ()
-    created: tuple[FieldDefinition, ...] = ()
+    changes: tuple[Change[F], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        deleted: Iterable[RecipientField] = (),
+        updated: Iterable[Change[RecipientField]] = (),
+        restored: Iterable[RecipientField] = (),
+        created: Iterable[FieldDefinition] = (),
+    ) -> CatalogChanges[FieldDefinition]:
+        """Return the changes that do this, in their order."""
+        return CatalogChanges(
+            (
+                *(Change(RecordedOperation.DELETED, each, None) for each in deleted),
+                *updated,
+                *(Change(RecordedOperation.RESTORED, None, each) for each in restored),
+                *(Change(RecordedOperation.CREATED, None, each) for each in created),
+            )
+        )
+
+    @property
+    def deleted(self) -> tuple[RecipientField, ...]:
+        """The deleted fields."""
+        return cast(tuple[RecipientField, ...], self._fields(RecordedOperation.DELETED))
+
+    @property
+    def updated(self) -> tuple[Change[RecipientField], ...]:
+        """The updates."""
+        found = (each for each in self.changes if each.operation is RecordedOperation.UPDATED)
+        return cast(tuple[Change[RecipientField], ...], tuple(found))
+
+    @property
+    def restored(self) -> tuple[RecipientField, ...]:
+        """The restored fields."""
+        return cast(tuple[RecipientField, ...], self._fields(RecordedOperation.RESTORED))
+
+    @property
+    def created(self) -> tuple[F, ...]:
+        """The new fields."""
+        return self._fields(RecordedOperation.CREATED)
+
+    def with_ids(self, created: Iterable[RecipientField]) -> CatalogChanges[RecipientField]:
+        """Return the changes with these new fields, which have the ids that a storage assigned."""
+        others = [each for each in self.changes if each.operation is not RecordedOperation.CREATED]
+        stored = [Change(RecordedOperation.CREATED, None, each) for each in created]
+        return CatalogChanges((*cast(list[Change[RecipientField]], others), *stored))
 
     def added_size(self) -> int:
-        """Return the bytes that the changes add to the list, without those of created fields.
+        """Return the bytes that the changes add to the list of the fields. It can be negative.
 
-        It can be negative.
+        The digits of ids that are not assigned yet are not counted.
         """
-        return (
-            sum(each.size for each in self.restored)
-            + sum(each.added_size for each in self.updated)
-            - sum(each.size for each in self.deleted)
-        )
+        return sum(each.added_size for each in self.changes)
 
     def max_added_size(self) -> int:
         """Return the bytes that the changes add to the list at most.
 
         The created fields have no ids yet, so the greatest id is counted for each.
         """
-        id_digits = id_size(MAX_SAFE_INTEGER)
-        return self.added_size() + sum(each.size_without_id + id_digits for each in self.created)
+        return self.added_size() + len(self.created) * id_size(MAX_SAFE_INTEGER)
 
     def recorded_at(self, at: datetime) -> datetime:
         """Return the earliest time of the records of these changes, which are made at this time.
 
         A field can have a later time: each change of a field moves its `updated_at` forward.
         """
-        changed = (*(each.after for each in self.updated), *self.restored)
+        changed = (*(each.field for each in self.updated), *self.restored)
         return max([at, *(field.updated_at for field in changed)])
 
-
-@frozen
-class AppliedChanges:
-    """Changes that a storage has stored, and the created fields with the ids that it assigned."""
-
-    changes: CatalogChanges
-    created: tuple[RecipientField, ...]
-
-    def recorded(self) -> Iterator[RecordedChange]:
-        """Yield the change of each field, in the order of their records."""
-        for field in self.changes.deleted:
-            yield RecordedChange(RecordedOperation.DELETED, field, None)
-        for update in self.changes.updated:
-            yield RecordedChange(RecordedOperation.UPDATED, update.before, update.after)
-        for field in self.changes.restored:
-            yield RecordedChange(RecordedOperation.RESTORED, None, field)
-        for field in self.created:
-            yield RecordedChange(RecordedOperation.CREATED, None, field)
-
-    def added_size(self) -> int:
-        """Return the bytes that the changes add to the list of the fields. It can be negative."""
-        return self.changes.added_size() + sum(each.size for each in self.created)
-
-    def apply_to(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
+    def apply_to(
+        self: CatalogChanges[RecipientField], fields: Iterable[RecipientField]
+    ) -> tuple[RecipientField, ...]:
         """Return the fields of the organization after the changes, by ascending id.
 
         `fields` are all its fields before the changes.
         """
         by_id = {each.id: each for each in fields}
-        for change in self.recorded():
+        for change in self.changes:
             if change.after is None:
-                del by_id[change.field_id]
+                del by_id[change.field.id]
             else:
-                by_id[change.field_id] = change.after
+                by_id[change.after.id] = change.after
         return tuple(by_id[each] for each in sorted(by_id))
+
+    def _fields(self, operation: RecordedOperation) -> tuple[F, ...]:
+        return tuple(each.field for each in self.changes if each.operation is operation)
 
 
 class CatalogView(Protocol):
@@ -163,7 +169,7 @@ def plan_creation(
     *,
     limit: int | None = None,
     size_limit: int | None = None,
-) -> CatalogChanges:
+) -> CatalogChanges[FieldDefinition]:
     """Return the changes that create this field.
 
     `limit` is the maximum of fields of its source, `size_limit` that of the bytes of the list.
@@ -174,7 +180,7 @@ def plan_creation(
     if size_limit is not None:
         added = definition.size_without_id + id_size(catalog.next_id())
         require_room(catalog.fields_size, added=added, limit=size_limit)
-    return CatalogChanges(created=(definition,))
+    return CatalogChanges.of(created=[definition])
 
 
 def plan_restoration(
@@ -185,7 +191,7 @@ def plan_restoration(
     at: datetime,
     limit: int | None = None,
     size_limit: int | None = None,
-) -> CatalogChanges:
+) -> CatalogChanges[FieldDefinition]:
     """Return the changes that store a deleted field again, as it was before its last deletion.
 
     If the field is not deleted, it has its own key, so KeyTaken is raised.
@@ -203,7 +209,7 @@ def plan_restoration(
     require_addable(restored, holder=None, count=catalog.count, limit=limit)
     if size_limit is not None:
         require_room(catalog.fields_size, added=restored.size, limit=size_limit)
-    return CatalogChanges(restored=(restored,))
+    return CatalogChanges.of(restored=[restored])
 
 
 def require_key_free(restored: RecipientField, holder: RecipientField | None) -> None:

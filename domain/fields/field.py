@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from attrs import Factory, asdict, evolve, field, frozen
@@ -276,7 +277,7 @@ class FieldDefinition:
             version=1,
         )
 
-    @property
+    @cached_property
     def size_without_id(self) -> int:
         """The bytes that the field adds to a list, without the digits of its id."""
         return definition_size(self)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from itertools import takewhile
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
@@ -21,7 +22,7 @@ from ..identity import FieldId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import replace_unstorable
 from .errors import BeforeHistory
-from .field import FieldReference, RecipientField
+from .field import FieldDefinition, FieldReference, RecipientField
 from .member_changes import MemberChange, changed_members
 from .origins import Channel, Source
 from .query_members import (
@@ -33,23 +34,26 @@ from .query_members import (
     require_member_type,
     require_safe_integer,
 )
+from .sizes import size_difference
 from .values import FieldKey
 
 __all__ = [
     "MAX_HISTORY_PAGE",
     "Author",
+    "Change",
     "HistoryLimit",
     "HistoryPage",
     "HistoryQuery",
     "HistoryRecord",
     "HistorySize",
     "OldRecord",
-    "RecordedChange",
     "RecordedOperation",
     "records_before",
     "records_to_free",
     "undo",
 ]
+
+F = TypeVar("F", bound=FieldDefinition, covariant=True)
 
 MAX_HISTORY_PAGE = 1_000
 """The maximum number of records on a page of the history."""
@@ -105,42 +109,61 @@ class Author:
 
 
 @frozen
-class RecordedChange:
+class Change(Generic[F]):
     """A change of one field: the field before and after it.
 
-    `before` is None if the change created or restored the field, `after` if it deleted the field.
+    `before` is None if the change creates or restores the field, `after` if it deletes the field.
+    `after` is a FieldDefinition if the change creates a field that is not stored yet.
 
     Raises: ValueError if one of them contradicts the operation.
     """
 
     operation: RecordedOperation
     before: RecipientField | None
-    after: RecipientField | None
+    after: F | None
 
     def __attrs_post_init__(self) -> None:
         require_type(RecordedOperation, operation=self.operation)
-        require_type(RecipientField | None, before=self.before, after=self.after)
+        require_type(RecipientField | None, before=self.before)
+        require_type(FieldDefinition | None, after=self.after)
         if (self.before is not None, self.after is not None) != _HAS_STATES[self.operation]:
             raise ValueError(f"{self.operation.value}: wrong states of the field")
 
     @property
-    def field(self) -> RecipientField:
+    def field(self) -> F:
         """The field after the change, or before it if it was deleted."""
         # Not None, because __attrs_post_init__ has checked the states.
-        return cast(RecipientField, self.before if self.after is None else self.after)
+        return cast(F, self.before if self.after is None else self.after)
 
     @property
-    def member_changes(self) -> tuple[MemberChange, ...]:
+    def states(self) -> tuple[RecipientField, F]:
+        """The field before and after an update."""
+        return cast(tuple[RecipientField, F], (self.before, self.after))
+
+    @property
+    def member_changes(self: Change[RecipientField]) -> tuple[MemberChange, ...]:
         """The members that differ, in a fixed order."""
         return changed_members(self.before, self.after)
 
+    @cached_property
+    def added_size(self) -> int:
+        """The bytes that the change adds to the list of the fields. It can be negative.
+
+        The digits of an id that is not assigned yet are not counted.
+        """
+        if self.before is not None and self.after is not None:
+            return size_difference(self.before, self.after)
+        field: FieldDefinition = self.field
+        size = field.size if isinstance(field, RecipientField) else field.size_without_id
+        return size if self.before is None else -size
+
     @property
-    def organization_id(self) -> OrganizationId:
+    def organization_id(self: Change[RecipientField]) -> OrganizationId:
         """The id of the field's organization."""
         return self.field.organization_id
 
     @property
-    def field_id(self) -> FieldId:
+    def field_id(self: Change[RecipientField]) -> FieldId:
         """The id of the field."""
         return self.field.id
 
@@ -162,7 +185,7 @@ class RecordedChange:
 
 
 @frozen
-class HistoryRecord(RecordedChange):
+class HistoryRecord(Change[RecipientField]):
     """A stored record of a change.
 
     `sequence` is 1 for an organization's first record, and greater by 1 for each further record.

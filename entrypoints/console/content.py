@@ -16,7 +16,7 @@ from recipient_fields.application.content.content import (
     SampledPreview,
 )
 from recipient_fields.application.content.documents import (
-    MAX_EXPORTED_CONTENT,
+    MAX_CONTENT_LENGTH,
     MAX_EXPORTS_LENGTH,
 )
 from recipient_fields.application.documents.conversion import with_suggestion
@@ -86,7 +86,7 @@ class ContentView(Page):
         """Show the content for the chosen ESP or for each integration, and its preview."""
         inputs, targets = _Inputs.of(visit(req).form), self._targets(req)
         chosen = _chosen(targets, inputs.target)
-        most = MAX_EXPORTED_CONTENT // max(1, len(inputs.content))
+        most = MAX_CONTENT_LENGTH // max(1, len(inputs.content))
         if not chosen or len(chosen) > most:
             message = "Choose an integration or an email service provider."
             if chosen:

@@ -43,7 +43,8 @@ class Form:
 
     def text(self, name: str) -> str:
         """Return the value of the first input with this name, or an empty text."""
-        return next(iter(self.texts(name)), "")
+        values = self.inputs.get(name)
+        return values[0] if values else ""
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the values of all inputs with this name, in order."""

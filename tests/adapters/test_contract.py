@@ -23,10 +23,10 @@ from recipient_fields.application import (
     SessionRepository,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Catalog,
     CatalogChanges,
     CatalogView,
+    FieldDefinition,
     FoundKey,
     OrganizationId,
     RecipientField,
@@ -146,10 +146,10 @@ class Faulty:
 class PlansBeforeItChanges(Faulty):
     """Reads and plans, and stores in a second transaction."""
 
-    def change(self, organization_id, plan, /, **recorded) -> AppliedChanges:
-        planned: list[CatalogChanges] = []
+    def change(self, organization_id, plan, /, **recorded) -> CatalogChanges[RecipientField]:
+        planned: list[CatalogChanges[FieldDefinition]] = []
 
-        def look(view: CatalogView) -> CatalogChanges:
+        def look(view: CatalogView) -> CatalogChanges[FieldDefinition]:
             planned.append(plan(view))
             return CatalogChanges()
 
@@ -203,7 +203,7 @@ class ForgetsTheOrganization(Faulty):
         super().__init__(correct)
         self.owners: dict[object, OrganizationId] = {}
 
-    def change(self, organization_id, plan, /, **recorded) -> AppliedChanges:
+    def change(self, organization_id, plan, /, **recorded) -> CatalogChanges[RecipientField]:
         applied = self.correct.change(organization_id, plan, **recorded)
         self.owners.update({field.id: organization_id for field in applied.created})
         return applied
@@ -324,7 +324,7 @@ class StoresInSteps(FaultyIntegrations):
     def sync(self, organization_id, integration_id, planner, /, **recorded) -> SyncPlan:
         def remove(*state) -> SyncPlan:
             plan = planner(*state)
-            return evolve(plan, changes=evolve(plan.changes, created=(), updated=()))
+            return evolve(plan, changes=CatalogChanges.of(deleted=plan.changes.deleted))
 
         self.correct.sync(organization_id, integration_id, remove, **recorded)
         return self.correct.sync(organization_id, integration_id, planner, **recorded)

@@ -12,12 +12,12 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
 from recipient_fields.domain import (
     CatalogChanges,
+    Change,
     FieldId,
     FieldKey,
     HistoryRecord,
     OrganizationId,
     OrganizationNotFound,
-    RecordedChange,
 )
 from recipient_fields.domain.esp import SetName
 from recipient_fields.testing import StorageContract, machine_for
@@ -52,15 +52,15 @@ def test_interrupted_changes_leave_nothing_behind(
     for key in ("city", "age", "zip"):
         add_field(storage.fields, ours, a_definition(key), author=AUTHOR)
     before = storage.fields.all(ours), records_of(storage.history, ours)
-    with_sequence = RecordedChange.with_sequence
+    with_sequence = Change.with_sequence
     calls = count()
 
-    def interrupted(change: RecordedChange, *values: Any, **named: Any) -> HistoryRecord:
+    def interrupted(change: Change[Any], *values: Any, **named: Any) -> HistoryRecord:
         if next(calls) == completed:
             raise KeyboardInterrupt
         return with_sequence(change, *values, **named)
 
-    monkeypatch.setattr(RecordedChange, "with_sequence", interrupted)
+    monkeypatch.setattr(Change, "with_sequence", interrupted)
     with pytest.raises(KeyboardInterrupt):
         storage.fields.change(ours, change_everything, author=AUTHOR, at=LATER)
     monkeypatch.undo()
@@ -76,7 +76,7 @@ def test_names_can_not_be_changed_at_an_integration_of_another_organization() ->
     ours, theirs = (storage.organizations.add(name, NOW).id for name in ("Ours", "Theirs"))
     integration = storage.integrations.add(theirs, an_integration_draft())
     renamed = evolve(integration, names={FieldId(1): SetName("TIER")})
-    changes = CatalogChanges(created=(a_definition(),))
+    changes = CatalogChanges.of(created=(a_definition(),))
     with pytest.raises(KeyError):
         storage.integrations.change_with_names(
             ours, lambda _: changes, lambda _, __: [renamed], author=AUTHOR, at=LATER
@@ -87,7 +87,7 @@ def test_names_can_not_be_changed_at_an_integration_of_another_organization() ->
 
 def test_changes_of_an_organization_that_does_not_exist_use_no_id() -> None:
     storage = MemoryStorage()
-    changes = CatalogChanges(created=(a_definition(),))
+    changes = CatalogChanges.of(created=(a_definition(),))
     with pytest.raises(OrganizationNotFound):
         storage.fields.change(OrganizationId(99), lambda _: changes, author=AUTHOR, at=NOW)
     ours = storage.organizations.add("Ours", NOW).id

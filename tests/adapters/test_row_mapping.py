@@ -27,13 +27,13 @@ from recipient_fields.adapters.storage_errors import unavailable_on
 from recipient_fields.domain import (
     API,
     Author,
+    Change,
     FieldDefinition,
     FieldId,
     HistoryRecord,
     IntegrationId,
     OrganizationId,
     RecipientField,
-    RecordedChange,
     RecordedOperation,
     StorageUnavailable,
     sync_channel,
@@ -79,7 +79,7 @@ def test_a_record_can_be_read_from_its_row(
     before: RecipientField, after: RecipientField, operation: RecordedOperation
 ) -> None:
     after = evolve(after, id=before.id, organization_id=before.organization_id)
-    change = RecordedChange(
+    change = Change(
         operation,
         before if operation in {RecordedOperation.UPDATED, RecordedOperation.DELETED} else None,
         None if operation is RecordedOperation.DELETED else after,
@@ -113,7 +113,7 @@ def test_a_record_that_breaks_a_rule_is_unreadable_and_reported(
     column: str, damaged: object
 ) -> None:
     field = a_definition().with_id(FieldId(7), OrganizationId(1))
-    change = RecordedChange(RecordedOperation.CREATED, None, field)
+    change = Change(RecordedOperation.CREATED, None, field)
     row = record_row(change.with_sequence(5, occurred_at=NOW, author=AUTHOR))
     with pytest.raises(UnreadableRow, match=r"^recipient_field_changes \(1, 5\)$"):
         read_record([*{**row, column: damaged}.values()])

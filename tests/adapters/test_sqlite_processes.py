@@ -90,7 +90,7 @@ def store(change, *arguments, **options):
 
 def create(numbers):
     drafts = [FieldDraft(name="City", key=f"{name}_{n}", data_type=DataType.TEXT) for n in numbers]
-    return CatalogChanges(created=tuple(draft.define(by=API, at=NOW) for draft in drafts))
+    return CatalogChanges.of(created=tuple(draft.define(by=API, at=NOW) for draft in drafts))
 
 database, name, rounds = sys.argv[1:]
 author = Author(API, name=name)

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     ApiKeyId,
     Catalog,
     CatalogChanges,
+    Change,
     Channel,
     DataType,
     FieldChanges,
@@ -34,11 +35,9 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldUpdate,
     FoundKey,
     HistoryPage,
     HistoryQuery,
-    HistoryRecord,
     IntegrationId,
     KeyTaken,
     Organization,
@@ -363,8 +362,8 @@ class _Side:
         if isinstance(result, EspName):
             return self._with_numbered(result, "counterpart")
         if isinstance(result, CatalogChanges):
-            return self._with_numbered(result, "deleted", "updated", "created")
-        if isinstance(result, FieldUpdate | HistoryRecord):
+            return self._with_numbered(result, "changes")
+        if isinstance(result, Change):
             return self._with_numbered(result, "before", "after")
         if isinstance(result, HistoryPage):
             return self._with_numbered(result, "records")

@@ -18,7 +18,6 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     AllowedValues,
-    AppliedChanges,
     Batch,
     BatchRejected,
     CatalogChanges,
@@ -61,12 +60,12 @@ from .examples import (
     permit,
 )
 from .field_changes import add_field, add_with_plan, delete_field, update_field
-from .field_limits import CHANGES, SYNCED_CHANGES, Change, SyncedChange
+from .field_limits import CHANGES, SYNCED_CHANGES, StorageChange, SyncedChange
 
 _CITY: Final = FieldKey("city")
 _LONG: Final = AllowedValues(DataType.TEXT, ["ä" * 200, '"', "b"])
 
-SIZE_CHANGES: Final[dict[str, Change]] = {
+SIZE_CHANGES: Final[dict[str, StorageChange]] = {
     **CHANGES,
     "larger values": lambda storage, ours: update_field(
         storage.fields, ours, _CITY, changing(allowed_values=_LONG.values), author=AUTHOR
@@ -113,7 +112,7 @@ def _update(
 ) -> None:
     """Change a field as the service does, with this limit of bytes."""
 
-    def plan(view: CatalogView) -> CatalogChanges:
+    def plan(view: CatalogView) -> CatalogChanges[FieldDefinition]:
         staged = StagedBatch(view, organization_id, by=API, at=LATER, limit=None, size_limit=limit)
         staged.update(field_id, changes)
         return staged.changes()
@@ -143,7 +142,7 @@ def _size_after(fields: FieldRepository, organization_id: OrganizationId, batch:
             each.with_id(FieldId(first_id + number), organization_id)
             for number, each in enumerate(changes.created)
         )
-        return list_size(view.fields_size() + AppliedChanges(changes, created).added_size())
+        return list_size(view.fields_size() + changes.with_ids(created).added_size())
 
     return look(fields, organization_id, size)
 
@@ -158,7 +157,7 @@ class CatalogSizeCases:
         fields: FieldRepository,
         ours: OrganizationId,
         theirs: OrganizationId,
-        change: Change,
+        change: StorageChange,
     ) -> None:
         _add_sized(fields, ours, theirs)
         change(storage, ours)

@@ -14,11 +14,13 @@ from recipient_fields.domain import (
     Catalog,
     CatalogChanges,
     CatalogView,
+    Change,
+    FieldDefinition,
     FieldId,
     FieldKey,
-    FieldUpdate,
     OrganizationId,
     OrganizationNotFound,
+    RecordedOperation,
     Source,
 )
 
@@ -35,7 +37,7 @@ def look(
     """Return what `read` reads in a plan that changes nothing."""
     seen: T
 
-    def plan(view: CatalogView) -> CatalogChanges:
+    def plan(view: CatalogView) -> CatalogChanges[FieldDefinition]:
         nonlocal seen
         seen = read(view)
         return CatalogChanges()
@@ -156,10 +158,12 @@ class CatalogViewCases:
     ) -> None:
         city = catalogs[0].fields[0]
         for changes in (
-            CatalogChanges(created=(a_definition(),)),
-            CatalogChanges(updated=(FieldUpdate(city, renaming("City 2")(city)),)),
-            CatalogChanges(deleted=(city,)),
-            CatalogChanges(restored=(city,)),
+            CatalogChanges.of(created=(a_definition(),)),
+            CatalogChanges.of(
+                updated=(Change(RecordedOperation.UPDATED, city, renaming("City 2")(city)),)
+            ),
+            CatalogChanges.of(deleted=(city,)),
+            CatalogChanges.of(restored=(city,)),
         ):
             with pytest.raises(OrganizationNotFound):
                 fields.change(

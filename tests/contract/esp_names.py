@@ -10,7 +10,6 @@ from attrs import evolve
 
 from recipient_fields.application import FieldRepository, HistoryRepository, IntegrationRepository
 from recipient_fields.domain import (
-    AppliedChanges,
     Catalog,
     CatalogChanges,
     CatalogView,
@@ -275,7 +274,7 @@ class EspNameCases(ConcurrentLoad):
 
         applied = integrations.change_with_names(
             ours,
-            lambda _: CatalogChanges(deleted=(tier,), created=(a_definition("tier"),)),
+            lambda _: CatalogChanges.of(deleted=(tier,), created=(a_definition("tier"),)),
             name,
             author=AUTHOR,
             at=LATER,
@@ -313,7 +312,7 @@ class EspNameCases(ConcurrentLoad):
         with pytest.raises(type(refusal)) as raised:
             integrations.change_with_names(
                 ours,
-                lambda _: CatalogChanges(created=(a_definition("city"),)),
+                lambda _: CatalogChanges.of(created=(a_definition("city"),)),
                 name,
                 author=AUTHOR,
                 at=LATER,
@@ -325,7 +324,7 @@ class EspNameCases(ConcurrentLoad):
     def test_no_name_changes_if_the_planner_of_fields_raises(
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
-        def plan(_: CatalogView) -> CatalogChanges:
+        def plan(_: CatalogView) -> CatalogChanges[FieldDefinition]:
             raise FieldNotFound
 
         with pytest.raises(FieldNotFound):
@@ -355,7 +354,7 @@ class EspNameCases(ConcurrentLoad):
             with pytest.raises(OrganizationNotFound):
                 integrations.change_with_names(
                     OrganizationId(unknown),
-                    lambda _: CatalogChanges(created=created),
+                    lambda _: CatalogChanges.of(created=created),
                     must_not_be_called,
                     author=AUTHOR,
                     at=LATER,
@@ -386,7 +385,7 @@ class EspNameCases(ConcurrentLoad):
         outcome = attempt(
             lambda: integrations.change_with_names(
                 ours,
-                lambda _: CatalogChanges(created=(a_definition("tier"),)),
+                lambda _: CatalogChanges.of(created=(a_definition("tier"),)),
                 name,
                 author=AUTHOR,
                 at=LATER,
@@ -395,8 +394,8 @@ class EspNameCases(ConcurrentLoad):
         results = sorted(type(each).__name__ for each in (outcome, other_call.result()))
         keys = [str(field.key) for field in fields.all(ours).fields]
         (named,) = integrations.get(ours, connected.id).names
-        if isinstance(outcome, AppliedChanges):
-            assert results == ["AppliedChanges", "InvalidNames"]
+        if isinstance(outcome, CatalogChanges):
+            assert results == ["CatalogChanges", "InvalidNames"]
             assert (keys, named) == (["city", "tier"], outcome.created[0].id)
         else:
             assert results == ["Integration", "InvalidNames"]

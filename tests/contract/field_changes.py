@@ -11,13 +11,14 @@ from recipient_fields.domain import (
     Author,
     CatalogChanges,
     CatalogView,
+    Change,
     FieldDefinition,
     FieldId,
     FieldNotFound,
     FieldReference,
-    FieldUpdate,
     OrganizationId,
     RecipientField,
+    RecordedOperation,
     plan_creation,
     require_addable,
 )
@@ -81,12 +82,12 @@ def update_field(
     """
     changed: RecipientField
 
-    def plan(catalog: CatalogView) -> CatalogChanges:
+    def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
         nonlocal changed
         field = _get(catalog, reference)
         changed = change(field)
-        updates = () if changed == field else (FieldUpdate(field, changed),)
-        return CatalogChanges(updated=updates)
+        updates = () if changed == field else (Change(RecordedOperation.UPDATED, field, changed),)
+        return CatalogChanges.of(updated=updates)
 
     fields.change(organization_id, plan, author=author, at=at)
     return changed
@@ -106,10 +107,10 @@ def delete_field(
     Raises: FieldNotFound if the organization has no such field.
     """
 
-    def plan(catalog: CatalogView) -> CatalogChanges:
+    def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
         field = _get(catalog, reference)
         check(field)
-        return CatalogChanges(deleted=(field,))
+        return CatalogChanges.of(deleted=(field,))
 
     fields.change(organization_id, plan, author=author, at=at)
 
@@ -132,14 +133,14 @@ def restore_field(
     `require_addable`.
     """
 
-    def plan(catalog: CatalogView) -> CatalogChanges:
+    def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
         restored = restoration(catalog.last_deletion(field_id) or _get(catalog, field_id))
         holder = catalog.find(restored.key)
         require_addable(restored, holder=holder, count=catalog.count, limit=limit)
-        return CatalogChanges(restored=(restored,))
+        return CatalogChanges.of(restored=(restored,))
 
     applied = fields.change(organization_id, plan, author=author, at=at)
-    return applied.changes.restored[0]
+    return applied.restored[0]
 
 
 def _get(catalog: CatalogView, reference: FieldReference) -> RecipientField:

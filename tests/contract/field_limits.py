@@ -12,10 +12,11 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     CatalogChanges,
+    Change,
     FieldKey,
     FieldLimitReached,
-    FieldUpdate,
     OrganizationId,
+    RecordedOperation,
 )
 
 from .examples import (
@@ -34,7 +35,7 @@ from .examples import (
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
 
-Change: TypeAlias = Callable[[Storage, OrganizationId], object]
+StorageChange: TypeAlias = Callable[[Storage, OrganizationId], object]
 SyncedChange: TypeAlias = Callable[[IntegrationStorage, OrganizationId], object]
 
 S = TypeVar("S", bound=Storage)
@@ -50,9 +51,9 @@ def _restore(storage: Storage, ours: OrganizationId) -> None:
 
 def _apply(storage: Storage, ours: OrganizationId) -> None:
     city, age = (storage.fields.get(ours, FieldKey(key)) for key in ("city", "age"))
-    changes = CatalogChanges(
+    changes = CatalogChanges.of(
         deleted=(city,),
-        updated=(FieldUpdate(age, renaming("Years")(age)),),
+        updated=(Change(RecordedOperation.UPDATED, age, renaming("Years")(age)),),
         created=(
             *(a_definition(key) for key in ("street", "house", "floor")),
             a_definition("village", by=ADMINISTRATOR),
@@ -74,7 +75,7 @@ def _delete_other_organization(storage: Storage, _: OrganizationId) -> None:
     storage.organizations.delete(theirs.id, permit_organization)
 
 
-CHANGES: Final[dict[str, Change]] = {
+CHANGES: Final[dict[str, StorageChange]] = {
     "no change": lambda *_: None,
     "an addition": lambda storage, ours: add_field(
         storage.fields, ours, a_definition("street"), author=AUTHOR
@@ -105,7 +106,7 @@ class FieldLimitCases:
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_after_every_change_the_limit_counts_exactly_the_fields_of_the_source(
-        self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: Change
+        self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: StorageChange
     ) -> None:
         _assert_exact_limit(storage, fields, ours, change)
 

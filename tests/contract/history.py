@@ -29,6 +29,7 @@ from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
     CatalogChanges,
+    Change,
     FieldDefinition,
     FieldId,
     FieldKey,
@@ -36,7 +37,6 @@ from recipient_fields.domain import (
     FieldName,
     FieldNotFound,
     FieldQuery,
-    FieldUpdate,
     HistoryQuery,
     HistoryRecord,
     IntegrationId,
@@ -232,11 +232,11 @@ class HistoryCases:
     ) -> None:
         field = add_field(fields, ours, a_definition(), author=AUTHOR)
         later = evolve(field, name=FieldName("Town"), version=2, updated_at=LATER)
-        updates = CatalogChanges(updated=(FieldUpdate(field, later),))
+        updates = CatalogChanges.of(updated=(Change(RecordedOperation.UPDATED, field, later),))
         fields.change(ours, lambda _: updates, author=AUTHOR, at=NOW)
-        fields.change(ours, lambda _: CatalogChanges(deleted=(later,)), author=AUTHOR, at=NOW)
+        fields.change(ours, lambda _: CatalogChanges.of(deleted=(later,)), author=AUTHOR, at=NOW)
         latest = evolve(later, version=3, updated_at=LATER + 5 * MILLISECOND)
-        fields.change(ours, lambda _: CatalogChanges(restored=(latest,)), author=AUTHOR, at=NOW)
+        fields.change(ours, lambda _: CatalogChanges.of(restored=(latest,)), author=AUTHOR, at=NOW)
 
         times = [record.occurred_at for record in records_of(history, ours)]
         assert times[1:] == [LATER, LATER + MILLISECOND, LATER + 5 * MILLISECOND]

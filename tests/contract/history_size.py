@@ -23,18 +23,19 @@ from recipient_fields.domain import (
     BeforeHistory,
     CatalogChanges,
     CatalogView,
+    Change,
     DataType,
     FieldDefinition,
     FieldId,
     FieldKey,
     FieldNotFound,
-    FieldUpdate,
     HistoryQuery,
     HistoryRecord,
     HistoryRemoved,
     InsertionCode,
     OrganizationId,
     RecipientField,
+    RecordedOperation,
     ValueExpression,
     plan_restoration,
 )
@@ -140,14 +141,16 @@ class HistorySizeCases:
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         definitions = [large_definition(f"field_{number}") for number in range(5)]
-        changes = CatalogChanges(created=tuple(definitions))
+        changes = CatalogChanges.of(created=tuple(definitions))
         fields.change(ours, lambda _: changes, author=AUTHOR, at=NOW)
         size = history.size(ours).bytes
         assert size < 2 * LARGE
 
-        def toggle_all(view: CatalogView) -> CatalogChanges:
+        def toggle_all(view: CatalogView) -> CatalogChanges[FieldDefinition]:
             catalog = view.all().fields
-            return CatalogChanges(updated=tuple(FieldUpdate(f, toggled(f)) for f in catalog))
+            return CatalogChanges.of(
+                updated=tuple(Change(RecordedOperation.UPDATED, f, toggled(f)) for f in catalog)
+            )
 
         fields.change(ours, toggle_all, author=AUTHOR, at=LATER)
         assert history.size(ours).bytes - size < 5 * MAX_SMALL
@@ -285,7 +288,7 @@ class RemovedRecordsCases:
         self.removed(fields, history, ours)
         seen: list[int] = []
 
-        def look(view: CatalogView) -> CatalogChanges:
+        def look(view: CatalogView) -> CatalogChanges[FieldDefinition]:
             seen.append(view.removed_records())
             return CatalogChanges()
 

@@ -133,7 +133,7 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "fields.change at once": lambda storage: storage.fields.change(
         _OURS,
-        lambda _: CatalogChanges(created=(a_definition("village"),)),
+        lambda _: CatalogChanges.of(created=(a_definition("village"),)),
         author=AUTHOR,
         at=LATER,
     ),
@@ -154,7 +154,7 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "integrations.change_with_names": lambda storage: storage.integrations.change_with_names(
         _OURS,
-        lambda _: CatalogChanges(created=(a_definition("hamlet"),)),
+        lambda _: CatalogChanges.of(created=(a_definition("hamlet"),)),
         naming_created({_INTEGRATION: SetName("HAMLET")}),
         author=AUTHOR,
         at=LATER,

@@ -99,7 +99,7 @@ class RestorationCases:
     ) -> None:
         other = add_field(fields, ours, a_definition(), author=AUTHOR)
         restored = restoring()(deleted)
-        changes = CatalogChanges(
+        changes = CatalogChanges.of(
             deleted=(other,), restored=(restored,), created=(a_definition("age"),)
         )
         applied = fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)

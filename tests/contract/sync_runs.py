@@ -19,7 +19,9 @@ from recipient_fields.domain import (
     API,
     MAX_SAFE_INTEGER,
     AllowedValues,
+    CatalogChanges,
     DataType,
+    FieldDefinition,
     FieldKey,
     FieldName,
     HistoryQuery,
@@ -65,14 +67,32 @@ CHANGES: dict[str, Report] = {
 """Reports that change the fields of an integration which reported `CITY` and `AGE`."""
 
 
-class Interrupted(tuple[Any, ...]):
-    """A tuple of a plan that raises KeyboardInterrupt at the end of the iteration."""
+_MAX_READS = 100
+"""No storage reads the changes as often."""
 
-    __slots__ = ()
+
+class Interrupted(tuple[Any, ...]):
+    """A tuple of a plan that raises KeyboardInterrupt at the end of the iteration.
+
+    `remaining` iterations are complete before.
+    """
+
+    remaining: int = 0
 
     def __iter__(self) -> Iterator[Any]:
         yield from super().__iter__()
-        raise KeyboardInterrupt
+        if self.remaining == 0:
+            raise KeyboardInterrupt
+        self.remaining -= 1
+
+
+def interrupted(
+    changes: CatalogChanges[FieldDefinition], remaining: int
+) -> CatalogChanges[FieldDefinition]:
+    """Return the changes, which can be read completely so often."""
+    parts = Interrupted(changes.changes)
+    parts.remaining = remaining
+    return evolve(changes, changes=parts)
 
 
 class SyncCases:
@@ -295,15 +315,14 @@ class SyncCases:
         )
         assert_holds(fields.all(ours).fields, before.fields, plan)
 
-    @pytest.mark.parametrize("member", ["deleted", "updated", "created"])
     def test_a_sync_run_that_is_interrupted_stores_nothing(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
         our_integration: Integration,
-        member: str,
     ) -> None:
+        """Each read of the changes is interrupted once, until none is."""
         before, others = fields.all(ours), integrations.all(ours)
 
         def planner(
@@ -312,13 +331,19 @@ class SyncCases:
             others: tuple[Integration, ...],
         ) -> SyncPlan:
             plan = reporting(*CHANGES["does all three"])(integration, catalog, others)
-            interrupted: dict[str, Any] = {member: Interrupted(getattr(plan.changes, member))}
-            return evolve(plan, changes=evolve(plan.changes, **interrupted))
+            return evolve(plan, changes=interrupted(plan.changes, reads))
 
-        with pytest.raises(KeyboardInterrupt):
-            integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
-        assert fields.all(ours) == before
-        assert integrations.all(ours) == others
+        reads = 0
+        while reads < _MAX_READS:
+            try:
+                integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+            except KeyboardInterrupt:
+                assert fields.all(ours) == before
+                assert integrations.all(ours) == others
+                reads += 1
+            else:
+                break
+        assert 1 < reads < _MAX_READS
 
     def test_fields_that_a_sync_run_has_removed_are_restored_with_their_ids(
         self,

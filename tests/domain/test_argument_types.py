@@ -161,7 +161,7 @@ OTHER_SAMPLES: Mapping[str, object] = {
     "Administrator.memberships": MEMBERSHIPS,
     "HistoryRecord.after": FIELD,
     "RecipientSchema.fields": {"tier": FIELD},
-    "RecordedChange.after": FIELD,
+    "Change.after": FIELD,
     "date_literal.text": "2026-11-20",
     "grant_key.lifetime": timedelta(days=1),
     "member_reader.members": domain.FIELD_MEMBERS,

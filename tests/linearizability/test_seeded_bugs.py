@@ -12,13 +12,14 @@ from attrs import evolve
 
 from recipient_fields.application import Core, FieldRepository, KeyValidator
 from recipient_fields.domain import (
-    AppliedChanges,
     Catalog,
     CatalogChanges,
     CatalogView,
     Credential,
+    FieldDefinition,
     FieldNotFound,
     OrganizationId,
+    RecipientField,
     Rejection,
 )
 from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCache
@@ -43,10 +44,12 @@ class PlansBeforeItChanges(Faulty):
     delay: float
     """Seconds for a concurrent change."""
 
-    def change(self, organization_id: Any, plan: Any, /, **recorded: Any) -> AppliedChanges:
-        planned = CatalogChanges()
+    def change(
+        self, organization_id: Any, plan: Any, /, **recorded: Any
+    ) -> CatalogChanges[RecipientField]:
+        planned: CatalogChanges[FieldDefinition] = CatalogChanges()
 
-        def look(view: CatalogView) -> CatalogChanges:
+        def look(view: CatalogView) -> CatalogChanges[FieldDefinition]:
             nonlocal planned
             planned = plan(view)
             return CatalogChanges() if getattr(planned, self.kind) else planned
@@ -56,7 +59,7 @@ class PlansBeforeItChanges(Faulty):
             return applied
         sleep(self.delay)
 
-        def store(view: CatalogView) -> CatalogChanges:
+        def store(view: CatalogView) -> CatalogChanges[FieldDefinition]:
             if any(view.find(field.id) is None for field in planned.deleted):
                 raise FieldNotFound
             return planned

@@ -57,8 +57,8 @@ from recipient_fields.domain import (
     API,
     Allowed,
     AllowedValues,
-    AppliedChanges,
     Catalog,
+    CatalogChanges,
     Channel,
     Decision,
     Denied,
@@ -118,7 +118,7 @@ class WatchedFields:
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         self.writes += 1
         return self._fields.change(organization_id, plan, author=author, at=at)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
+from decimal import Decimal
 from operator import ge, gt, le, lt
 from typing import assert_never
 
@@ -16,13 +17,12 @@ from attrs import Factory, evolve, frozen
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
 from ...fields.values import DataType
 from ...instants import epoch_milliseconds, format_instant
-from ..derived_codes import is_reference
-from ..errors import NotExpressible, NotInsertable
+from ..derived_codes import is_reference, string_literal
+from ..errors import NoSafeForm, NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
-from ..languages.conditions.flags import assign
 from ..languages.conditions.formulas import Atom, Formula, conjunction, disjunction, negation
+from ..languages.conditions.writers import assign
 from ..profiles.profile import Profile
-from .literals import write_literal
 from .operands import Operand
 
 _SET = {
@@ -48,6 +48,8 @@ _COMPARED_DATES = {
 }
 _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 """The values that are set, but that many languages treat like a missing value."""
+_BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
+"""Texts that can't be confused with an operator, and that have no white space at the ends."""
 
 
 @frozen
@@ -177,7 +179,7 @@ class Translation:
         if isinstance(value, _DateCode):
             equal = self._test(self._reading(operand, value), self._language.equal, value.code)
             return self._guarded(operand, equal)
-        literal = write_literal(self.profile, value)
+        literal = _write_literal(self.profile, value)
         if isinstance(value, str):
             self._require(Feature.TEXT_EQUALITY)
             if _is_number(value):
@@ -209,7 +211,7 @@ class Translation:
 
     def _contains(self, operand: Operand, value: object) -> Formula:
         self._require(Feature.CONTAINS)
-        literal = write_literal(self.profile, value)
+        literal = _write_literal(self.profile, value)
         contains = self._test(self._term(operand), self._language.contains, literal)
         return self._guarded(operand, contains) if self._language.guards_contains else contains
 
@@ -222,7 +224,7 @@ class Translation:
 
     def _in_order(self, operand: Operand, operator: Operator, value: object) -> Formula:
         """Return the test of the order, with the guard that a missing value requires."""
-        literal = write_literal(self.profile, value)
+        literal = _write_literal(self.profile, value)
         order = self._order(self._reading(operand), operator, literal)
         holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
         match self._language.missing_number:
@@ -251,7 +253,7 @@ class Translation:
             return self._test(self._reading(operand), self._language.false)
         if operand.data_type is DataType.NUMBER:
             self._warn(self._language.zero_caveat)
-        literal = write_literal(self.profile, _ZERO[operand.data_type])
+        literal = _write_literal(self.profile, _ZERO[operand.data_type])
         if operand.data_type is DataType.NUMBER and self._language.zero is not None:
             literal = self._language.zero
         return self._test(self._reading(operand), self._language.equal, literal)
@@ -337,3 +339,34 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _write_literal(profile: Profile, value: object) -> str:
+    """Return the literal. Raises: NotExpressible if there is no safe one."""
+    language = profile.conditions
+    match value:
+        case bool():
+            return language.booleans[value]
+        case int() | float():
+            number = _number(value, decimal=language.decimal_literals)
+            return f"'{number}'" if language.quotes_numbers else number
+        case str() if language.quote is not None:
+            return _quoted(profile, value, language.quote)
+        case str() if _BARE_TEXT.fullmatch(value):
+            return value
+        case str():
+            raise NotExpressible(f"{profile.title} has no safe way to write this text.")
+    raise TypeError(f"not a text, a number or a boolean: {value!r}")
+
+
+def _quoted(profile: Profile, text: str, quote: str) -> str:
+    try:
+        return string_literal(profile, text, quote)
+    except NoSafeForm as error:
+        raise NotExpressible(str(error)) from None
+
+
+def _number(value: float, *, decimal: bool) -> str:
+    """Return the number without an exponent: 3, or 3.0 if it must be a decimal."""
+    number = format(Decimal(repr(value)), "f")
+    return f"{number}.0" if decimal and "." not in number else number

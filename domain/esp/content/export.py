@@ -15,15 +15,14 @@ from ..names.esp_names import Target
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
+from .links import find_missing_link, with_email_only_links
 from .markup import Markup
 from .options import ExportOptions
 from .places import find_between_rows
 from .rendering import Rendering
 from .report import Report
 from .resolver import CodeResolver
-from .unsubscribing import find_missing_link
 from .used_fields import UsedFields
-from .web_version import with_email_only_links
 
 
 @frozen(kw_only=True)

@@ -20,26 +20,27 @@ from ...content import (
 from ...content.resolution import EMAIL_KEY
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..profiles.profile import Strength
+from ..profiles.profile import Profile, Quoting, Strength
 from .adjacent_text import (
     find_refused_end,
     find_unestablished,
     separate_end_of_block,
     separate_start,
 )
-from .compiled_conditions import OTHERWISE, THEN, CompiledConditions
 from .html_in_values import HtmlInValues
 from .insertions import Insertion, Insertions
 from .markup import Markup, is_in_query
 from .native_tags import NativeTags
 from .places import find_guarded, find_links
-from .quotes import with_other_quotes
 from .report import Report
-from .resolver import CodeResolver
+from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
 from .used_fields import UsedFields
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
+_LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
+"""Code in which string literals don't contain doubled quotes."""
+_LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 
 
 class Rendering:
@@ -229,7 +230,7 @@ class Rendering:
     def _quoted(self, code: str, offset: int) -> str:
         """Return the code in the quotes that are possible at this place."""
         quote = self._markup.quote_at(offset)
-        quoted = with_other_quotes(self._profile, code, quote) if quote else code
+        quoted = _with_other_quotes(self._profile, code, quote) if quote else code
         if quoted is None:
             name = {'"': "double", "'": "single"}[quote]
             message = (
@@ -288,3 +289,20 @@ def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
     if neighbour is None:
         return in_block
     return not (isinstance(neighbour, Reference) and neighbour.is_expression)
+
+
+def _with_other_quotes(profile: Profile, code: str, quote: str) -> str | None:
+    """Return the code without this type of quotes, or None if the dialect has no such form."""
+    if quote not in code:
+        return code
+    if profile.insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+        return None
+    other_quote = {'"': "'", "'": '"'}[quote]
+
+    def in_other_quotes(literal: re.Match[str]) -> str:
+        text = literal["text"]
+        has_quotes = quote in text or other_quote in text
+        return literal[0] if has_quotes else f"{other_quote}{text}{other_quote}"
+
+    changed = _LITERAL.sub(in_other_quotes, code)
+    return None if quote in changed else changed

@@ -1,17 +1,21 @@
-"""The fields and codes that the keys in content mean at one target."""
+"""The fields, codes and conditions that the keys in content mean at one target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...conditions import Condition
-from ...conditions.tree import condition_keys
+from ...conditions import Comparison, Condition
+from ...conditions.tree import comparisons, condition_keys
 from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...fields.errors import FieldNotFound
 from ...fields.field import RecipientField
+from ..conditions import ConditionCode
+from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
+from ..errors import NotExpressible
 from ..names.codes import FieldCode, FieldCodes
 from ..names.esp_names import Target
+from ..profiles.profile import Profile
 
 
 class CodeResolver(FieldResolver):
@@ -60,3 +64,43 @@ class CodeResolver(FieldResolver):
             codes = {key: self.get_code(key) for key in condition_keys(condition)}
             self._readings[condition] = find_readings(condition, codes)
         return self._readings[condition]
+
+
+THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
+"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
+
+
+class CompiledConditions:
+    """The codes of conditions for one ESP. Equal conditions are compiled once."""
+
+    def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
+        self._profile, self._resolver = profile, resolver
+        self._found: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
+
+    def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
+        """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
+        key = condition, has_otherwise
+        if key not in self._found:
+            try:
+                self._found[key] = compile_readings(
+                    condition,
+                    self._resolver.read(condition),
+                    self._profile,
+                    then=THEN,
+                    otherwise=OTHERWISE if has_otherwise else "",
+                )
+            except NotExpressible as error:
+                self._found[key] = error
+        found = self._found[key]
+        if isinstance(found, NotExpressible):
+            raise found
+        return found
+
+    def find_refused(self, condition: Condition) -> Comparison | None:
+        """Return the first comparison of the condition that is refused by itself, or None."""
+        for comparison in comparisons(condition):
+            try:
+                self.get(comparison, has_otherwise=False)
+            except NotExpressible:
+                return comparison
+        return None

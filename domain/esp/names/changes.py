@@ -43,7 +43,10 @@ class Link:
 
 
 def plan_name_changes(
-    before: EspNames, after: EspNames, integration_id: IntegrationId, changes: CatalogChanges
+    before: EspNames,
+    after: EspNames,
+    integration_id: IntegrationId,
+    changes: CatalogChanges[FieldDefinition],
 ) -> tuple[NameChange, ...]:
     """Return the changes that a sync of the integration makes to ESP names, by field and id.
 
@@ -65,13 +68,15 @@ def find_links(after: EspNames, created: Iterable[FieldDefinition]) -> Iterator[
             yield Link(definition, each)
 
 
-def names_after(names: EspNames, integration: Integration, changes: CatalogChanges) -> EspNames:
+def names_after(
+    names: EspNames, integration: Integration, changes: CatalogChanges[FieldDefinition]
+) -> EspNames:
     """Return the names after these changes, with the integration as it is then.
 
     The ids of created fields are provisional.
     """
     gone = {field.id for field in changes.deleted}
-    updated = {update.after.id: update.after for update in changes.updated}
+    updated = {update.field.id: update.field for update in changes.updated}
     kept = [updated.get(field.id, field) for field in names.fields if field.id not in gone]
     # An id for which no name was set, also not for a field that has been deleted.
     used = chain.from_iterable(each.names for each in names.integrations.values())

@@ -7,9 +7,9 @@ import re
 from ...content import FilterName, Surface, WarningCode
 from ...content.system_values import SystemValue
 from ..esps import Esp
-from ..languages.conditions.blocks import write_nested_blocks
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
 from ..languages.conditions.formulas import Atom
+from ..languages.conditions.writers import write_nested_blocks
 from ..languages.percent_tags import read_percent_tags
 from . import shared
 from .profile import (

@@ -10,7 +10,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Missing
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.normal_form import write_alternatives
+from ..languages.conditions.writers import write_alternatives
 from ..languages.pongo2 import read_pongo2
 from . import django, shared
 from .profile import (
@@ -199,7 +199,6 @@ PROFILE = Profile(
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("contact"),
-        usual_field_pattern=r"[^a-z]+",
         events=words("event params"),
         nested=words("data feed feeds items product products recommendations"),
         system=words(

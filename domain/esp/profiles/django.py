@@ -8,7 +8,7 @@ from ...content import WarningCode
 from ...fields.values import DataType
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing, Reading
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.normal_form import write_normal_form
+from ..languages.conditions.writers import write_normal_form
 from . import shared
 from .profile import AdjacentText, Engine, words
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ...content import WarningCode
-from ..languages.conditions.blocks import write_nested_blocks
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage
 from ..languages.conditions.formulas import Atom
+from ..languages.conditions.writers import write_nested_blocks
 from .profile import AdjacentText, Delimiters, Engine, words
 
 HELPERS = words("and each else if or unless")

@@ -8,7 +8,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.inline import write_inline
+from ..languages.conditions.writers import write_inline
 from ..languages.hubl import read_hubl
 from . import django, shared
 from .profile import (

@@ -7,8 +7,8 @@ import re
 from ...content import FilterName
 from ...fields.values import DataType
 from ..languages.conditions.code_parts import ConditionLanguage, Missing, Reading
-from ..languages.conditions.flags import write_with_flags
 from ..languages.conditions.formulas import Atom
+from ..languages.conditions.writers import write_with_flags
 from . import shared
 from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, words
 

@@ -8,9 +8,9 @@ from ...conditions import Operator
 from ...content import FilterName, Surface, WarningCode
 from ...content.system_values import SystemValue
 from ..esps import Esp
-from ..languages.conditions.blocks import write_nested_blocks
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
 from ..languages.conditions.formulas import Atom
+from ..languages.conditions.writers import write_nested_blocks
 from ..languages.merge_tags import read_merge_tags
 from . import shared
 from .profile import (

@@ -443,8 +443,6 @@ class Vocabulary:
     """Fields that are written without a root."""
     field_pattern: str = r"(?s:.+)"
     """The names that fields can have."""
-    usual_field_pattern: str = r"(?s:.+)"
-    """The names that fields usually have."""
     member_filters: frozenset[str] = _NONE
     """Filters that read a member of a value: `person|lookup:'City'`."""
     path_functions: frozenset[str] = _NONE

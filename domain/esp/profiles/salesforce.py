@@ -13,7 +13,7 @@ from ..esps import Esp
 from ..languages.ampscript import read_ampscript
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Reading
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.inline import write_inline
+from ..languages.conditions.writers import write_inline
 from . import shared
 from .profile import (
     AdjacentText,

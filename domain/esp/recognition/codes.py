@@ -6,12 +6,10 @@ import re
 
 from ..esps import Esp
 from ..profiles import PROFILES
+from .judging import WITH_BRACES
 from .recognizing import recognize_dialects
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
-_WITH_VARIABLES = frozenset(
-    esp for esp in Esp if esp not in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
-)
 
 
 _ENDS = {
@@ -53,7 +51,7 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     """
     if not is_foreign(esp, code):
         return False
-    variable = _VARIABLE.fullmatch(code.strip()) if esp in _WITH_VARIABLES else None
+    variable = _VARIABLE.fullmatch(code.strip()) if PROFILES[esp] in WITH_BRACES else None
     if variable is None:
         return True
     return variable["path"] is not None and not all(

@@ -44,7 +44,7 @@ class Finding:
 
 _PIPED = frozenset({Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL})
 _HANDLEBARS = frozenset({Syntax.HANDLEBARS})
-_WITH_BRACES = tuple(each for each in BUILT_IN if each.vocabulary.syntax not in NAMED_BY_USERS)
+WITH_BRACES = tuple(each for each in BUILT_IN if each.vocabulary.syntax not in NAMED_BY_USERS)
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(
     r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
@@ -85,7 +85,7 @@ def judge_tag(
         first = Finding(Reason.SYNTAX, tag.unread.reason, is_mistake=is_mistake)
         if is_mistake:
             return first
-    if profile not in _WITH_BRACES or tag.certainty is not Certainty.CODE:
+    if profile not in WITH_BRACES or tag.certainty is not Certainty.CODE:
         return first
     words = words or Words.of(tag, profile.vocabulary)
     for finding in _Judge(profile, words, local_names).findings():
@@ -129,9 +129,9 @@ def _judge_foreign(tag: TextTag) -> Finding | None:
     if not tag.readings:
         return Finding(Reason.POSSIBLY_FOREIGN, tag.text)
     dialects = tuple(
-        esp
-        for esp in Esp
-        if esp in tag.readings and _can_be_read(judge_tag(PROFILES[esp], tag.readings[esp]))
+        each.esp
+        for each in BUILT_IN
+        if each.esp in tag.readings and _can_be_read(judge_tag(each, tag.readings[each.esp]))
     )
     if dialects:
         reading, vocabulary = tag.readings[dialects[0]], PROFILES[dialects[0]].vocabulary
@@ -166,7 +166,7 @@ def _names(vocabulary: Vocabulary, root: str, *, is_member: bool) -> bool:
 @cache
 def _roots() -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the roots and words of all dialects, and the beginnings of others."""
-    vocabularies = [each.vocabulary for each in _WITH_BRACES]
+    vocabularies = [each.vocabulary for each in WITH_BRACES]
     words = {word for each in vocabularies for word in each.roots | each.system | each.local}
     roots = {word.partition(".")[0] for word in words}
     return frozenset(roots), tuple(each[:-1] for each in roots if each.endswith("*"))
@@ -289,11 +289,11 @@ class _Judge:
         )
         if re.fullmatch(vocabulary.field_pattern, name) is None:
             yield Finding(Reason.WORD, f"{root}.{name}", owners, is_mistake=True)
-        elif re.fullmatch(vocabulary.usual_field_pattern, name) is None:
+        elif self.profile.names.capitals and name != name.upper():
             yield Finding(Reason.POSSIBLY_FOREIGN, f"{root}.{name}", owners)
 
     def _owners(self, has: Callable[[Vocabulary], bool]) -> tuple[Esp, ...]:
         """Return the other ESPs that have a word."""
         return tuple(
-            each.esp for each in _WITH_BRACES if each is not self.profile and has(each.vocabulary)
+            each.esp for each in WITH_BRACES if each is not self.profile and has(each.vocabulary)
         )

@@ -12,20 +12,20 @@ from attrs import frozen
 from ..esps import Esp
 from ..languages.blocks import Tag
 from ..languages.sender_tags import read_sender_tags
-from ..profiles import PROFILES
+from ..profiles import BUILT_IN, PROFILES
+from ..profiles.profile import Profile, Syntax
 
-LIKELY = (
-    Esp.SALESFORCE,
-    Esp.MAILCHIMP,
-    Esp.BRAZE,
-    Esp.KLAVIYO,
-    Esp.CUSTOMER_IO,
-    Esp.HUBSPOT,
-    Esp.BREVO,
-    Esp.SENDGRID,
-    Esp.ITERABLE,
-    Esp.ACTIVECAMPAIGN,
-)
+_CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syntax.PERCENT_TAGS: 5}
+"""The order in which the signs of languages are clear. Those with filters are in the middle."""
+
+
+def _clarity(profile: Profile) -> int:
+    """Return the place of a dialect in that order. `${…}` is a clear sign."""
+    vocabulary = profile.vocabulary
+    return 2 if "$" in vocabulary.fields else _CLARITY.get(vocabulary.syntax, 3)
+
+
+LIKELY = tuple(each.esp for each in sorted(BUILT_IN, key=_clarity))
 """The dialects, those first whose tags have the clearest signs."""
 _ENDS = {"{{": "}}", "{%": "%}", "{#": "#}"}
 

@@ -524,7 +524,7 @@ class _Result:
         unconfirmed: _Unconfirmed | None,
     ) -> _Result:
         """Return the result of a run."""
-        updates = plan.changes.updated
+        updates = [each.states for each in plan.changes.updated]
         return cls(
             integration=plan.integration,
             esp=PROFILES[plan.integration.esp].title,
@@ -533,7 +533,7 @@ class _Result:
             digest=plan.digest,
             links=plan.links,
             created=tuple((each, each.data_type.value) for each in plan.standalone),
-            changed=tuple((each.after, differences(each.before, each.after)) for each in updates),
+            changed=tuple((after, differences(before, after)) for before, after in updates),
             removed=plan.removed,
             rejected=plan.refused,
             caveats=plan.caveats,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from attrs import frozen
 
 from recipient_fields.domain import (
+    Change,
     HistoryPage,
     HistoryRecord,
     MemberChange,
     RecipientField,
-    RecordedChange,
     RecordedOperation,
 )
 
@@ -55,14 +55,14 @@ class Difference:
 
 
 @frozen
-class Change:
+class ShownChange:
     """A record of the history."""
 
     record: HistoryRecord
     differences: tuple[Difference, ...]
 
     @classmethod
-    def of(cls, record: HistoryRecord) -> Change:
+    def of(cls, record: HistoryRecord) -> ShownChange:
         """Return the change that shows a record."""
         return cls(record, differences(record.before, record.after))
 
@@ -77,9 +77,9 @@ class Change:
         return _BADGES[self.record.operation]
 
 
-def changes_of(page: HistoryPage) -> list[Change]:
+def changes_of(page: HistoryPage) -> list[ShownChange]:
     """Return the changes on a page of the history."""
-    return [Change.of(record) for record in page.records]
+    return [ShownChange.of(record) for record in page.records]
 
 
 def differences(
@@ -88,5 +88,5 @@ def differences(
     """Return the members that differ, or none if there was no field before or after the change."""
     if before is None or after is None:
         return ()
-    update = RecordedChange(RecordedOperation.UPDATED, before, after)
+    update = Change(RecordedOperation.UPDATED, before, after)
     return tuple(map(Difference.of, update.member_changes))

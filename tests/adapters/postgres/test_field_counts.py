@@ -229,11 +229,11 @@ READ_ROWS = """
 def test_a_creation_does_not_read_the_other_fields(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    changes = CatalogChanges(created=tuple(a_definition(f"city_{n}") for n in range(500)))
+    changes = CatalogChanges.of(created=tuple(a_definition(f"city_{n}") for n in range(500)))
     storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=NOW)
     with psycopg.connect(database) as connection, connection.transaction():
         fields = PostgresConnectionStorage(lambda: connection).fields
-        town = PlannedChanges.of(CatalogChanges(created=(a_definition("town"),)), AUTHOR)
+        town = PlannedChanges.of(CatalogChanges.of(created=(a_definition("town"),)), AUTHOR)
         assert try_creation(PostgresConnection(connection), ours, town, limit=502)
         add_field(fields, ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):

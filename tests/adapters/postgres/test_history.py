@@ -22,6 +22,7 @@ from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import (
     CatalogChanges,
     CatalogView,
+    FieldDefinition,
     FieldDraft,
     FieldId,
     HistoryQuery,
@@ -69,7 +70,7 @@ with closing(PostgresStorage(url, pool_size=1)) as storage:
         delete_field(storage.fields, 1, field.id, lambda _: None, author=author, at=at)
         print("deleted", field.id, flush=True)
         keys = [f"{name}_{number}_{each}" for each in range(5)]
-        changes = CatalogChanges(created=tuple(map(define, keys)))
+        changes = CatalogChanges.of(created=tuple(map(define, keys)))
         applied = storage.fields.change(1, lambda _: changes, author=author, at=at)
         for each in applied.created:
             print("created", each.id, flush=True)
@@ -248,7 +249,7 @@ def changes_of(
     storage: PostgresStorage, organization_id: OrganizationId, field_id: FieldId
 ) -> Iterator[Callable[[], object]]:
     """Yield one change of each kind."""
-    fields, changes = storage.fields, CatalogChanges(created=(a_definition("village"),))
+    fields, changes = storage.fields, CatalogChanges.of(created=(a_definition("village"),))
     yield lambda: add_field(fields, organization_id, a_definition("town"), author=AUTHOR)
     yield lambda: update_field(fields, organization_id, field_id, renaming("Town"), author=AUTHOR)
     yield lambda: delete_field(fields, organization_id, field_id, permit, author=AUTHOR, at=LATER)
@@ -263,12 +264,12 @@ def test_all_batches_of_a_transaction_occur_at_one_time(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     definitions = tuple(a_definition(f"field_{number}") for number in range(COUNT))
-    changes = CatalogChanges(created=definitions)
+    changes = CatalogChanges.of(created=definitions)
     applied = storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
     assert tuple(field.key for field in applied.created) == tuple(d.key for d in definitions)
 
-    def delete_all(catalog: CatalogView) -> CatalogChanges:
-        return CatalogChanges(deleted=catalog.all().fields)
+    def delete_all(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
+        return CatalogChanges.of(deleted=catalog.all().fields)
 
     storage.fields.change(ours, delete_all, author=AUTHOR, at=NOW)
     first = storage.history.select(ours, HistoryQuery(limit=1_000))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.domain import (
     Catalog,
+    Change,
     FieldDefinition,
-    FieldUpdate,
     OrganizationId,
+    RecordedOperation,
     id_size,
     list_size,
 )
@@ -42,4 +43,4 @@ def test_a_definition_has_the_size_of_the_field_without_the_digits_of_its_id(fie
 @given(stored_fields(), stored_fields())
 def test_an_update_adds_the_difference_of_the_sizes(before, after):
     after = evolve(after, id=before.id)
-    assert FieldUpdate(before, after).added_size == after.size - before.size
+    assert Change(RecordedOperation.UPDATED, before, after).added_size == after.size - before.size

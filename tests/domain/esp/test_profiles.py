@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
+from recipient_fields import domain
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.esp.profiles import shared
 from recipient_fields.domain.esp.profiles.profile import Strength
@@ -66,3 +69,15 @@ def test_names_and_codes_have_a_source_or_none_is_known(profile):
     for part in (profile.names, profile.insertion):
         assert (part.source == shared.NOTHING) is (part.strength is Strength.NONE)
         assert part.strength is not Strength.ENGINE
+
+
+def test_no_other_module_of_the_domain_names_an_esp():
+    (folder,) = map(Path, domain.__path__)
+    named = [
+        f"{path.relative_to(folder)}:{node.lineno}"
+        for path in sorted(folder.rglob("*.py"))
+        if path.parent.name != "profiles"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in Esp.__members__
+    ]
+    assert named == []

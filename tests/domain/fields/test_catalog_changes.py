@@ -75,7 +75,7 @@ def view(make_field):
 class TestACreation:
     def test_creates_the_field(self, view, make_field):
         zip_code = make_field(name="Zip")
-        assert plan_creation(view, zip_code) == CatalogChanges(created=(zip_code,))
+        assert plan_creation(view, zip_code) == CatalogChanges.of(created=(zip_code,))
 
     @pytest.mark.parametrize("holder", [0, 1])
     def test_requires_a_key_that_no_field_of_any_origin_has(self, view, make_field, holder):
@@ -106,7 +106,7 @@ class TestARestoration:
         at = noon + MILLISECOND
         changes = plan_restoration(view, DELETED, by=API, at=at, limit=2)
         restored = evolve(view.deleted, updated_at=at, version=3)
-        assert changes == CatalogChanges(restored=(restored,))
+        assert changes == CatalogChanges.of(restored=(restored,))
 
     def test_requires_a_field_of_the_history_or_of_the_catalog(self, view, noon):
         with pytest.raises(FieldNotFound):

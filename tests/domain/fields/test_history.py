@@ -14,19 +14,17 @@ from recipient_fields.domain import (
     API,
     MAX_SAFE_INTEGER,
     MILLISECOND,
-    AppliedChanges,
     Author,
     CatalogChanges,
+    Change,
     FieldChanges,
     FieldId,
     FieldKey,
-    FieldUpdate,
     HistoryQuery,
     HistoryRecord,
     IntegrationId,
     OperationForbidden,
     RecipientField,
-    RecordedChange,
     RecordedOperation,
     Source,
     sync_channel,
@@ -47,7 +45,7 @@ def town(city, noon) -> RecipientField:
     return city.with_changes(FieldChanges(name="Town"), by=API, at=noon + timedelta(hours=1))
 
 
-def numbered(noon: datetime, *changes: RecordedChange) -> tuple[HistoryRecord, ...]:
+def numbered(noon: datetime, *changes: Change[RecipientField]) -> tuple[HistoryRecord, ...]:
     """Return the records of these changes, one per millisecond."""
     return tuple(
         each.with_sequence(number, occurred_at=noon + number * MILLISECOND, author=Author(API))
@@ -81,32 +79,34 @@ class TestARecord:
         for has_before, has_after in ((0, 0), (0, 1), (1, 0), (1, 1)):
             states = (city if has_before else None, city if has_after else None)
             if (has_before, has_after) == (before, after):
-                assert RecordedChange(operation, *states).field == city
+                assert Change(operation, *states).field == city
             else:
                 with pytest.raises(ValueError, match=operation.value):
-                    RecordedChange(operation, *states)
+                    Change(operation, *states)
 
     def test_is_of_the_organization_the_id_and_the_key_of_the_field(self, city, town):
-        change = RecordedChange(UPDATED, city, town)
+        change = Change(UPDATED, city, town)
         assert (change.organization_id, change.field_id, change.key) == (1, 1, "city")
         assert change.field == town
 
     def test_has_a_time_in_whole_milliseconds(self, city, noon):
-        (record,) = numbered(noon, RecordedChange(CREATED, None, city))
+        (record,) = numbered(noon, Change(CREATED, None, city))
         later = evolve(record, occurred_at=noon + timedelta(microseconds=1_999))
         assert later.occurred_at == noon + MILLISECOND
 
 
 def test_several_changes_are_recorded_in_the_order_in_which_they_are_stored(city, town, make_field):
     age = evolve(make_field(name="Age"), id=FieldId(2))
-    changes = CatalogChanges(
-        deleted=(age,), updated=(FieldUpdate(city, town),), created=(make_field(name="Age"),)
+    changes = CatalogChanges.of(
+        deleted=(age,),
+        updated=(Change(RecordedOperation.UPDATED, city, town),),
+        created=(make_field(name="Age"),),
     )
     created = evolve(age, id=FieldId(3))
-    assert list(AppliedChanges(changes, (created,)).recorded()) == [
-        RecordedChange(DELETED, age, None),
-        RecordedChange(UPDATED, city, town),
-        RecordedChange(CREATED, None, created),
+    assert list(changes.with_ids([created]).changes) == [
+        Change(DELETED, age, None),
+        Change(UPDATED, city, town),
+        Change(CREATED, None, created),
     ]
 
 
@@ -128,10 +128,10 @@ class TestUndo:
     def test_returns_the_fields_before_each_record(self, city, town, noon):
         records = numbered(
             noon,
-            RecordedChange(CREATED, None, city),
-            RecordedChange(UPDATED, city, town),
-            RecordedChange(DELETED, town, None),
-            RecordedChange(RESTORED, None, city),
+            Change(CREATED, None, city),
+            Change(UPDATED, city, town),
+            Change(DELETED, town, None),
+            Change(RESTORED, None, city),
         )
         states = [(), (city,), (town,), (), (city,)]
         for number, state in enumerate(states):
@@ -141,7 +141,7 @@ class TestUndo:
 
     def test_orders_the_fields_by_id_and_keeps_others(self, city, noon):
         fields = tuple(evolve(city, id=FieldId(n), key=f"city_{n}") for n in (1, 2, 3))
-        records = numbered(noon, RecordedChange(DELETED, fields[1], None))
+        records = numbered(noon, Change(DELETED, fields[1], None))
         assert undo(records, (fields[0], fields[2])) == fields
 
 
@@ -152,12 +152,12 @@ def records(make_field, noon) -> tuple[HistoryRecord, ...]:
     synced = evolve(make_field(sync_channel(SEVEN), name="Age"), id=FieldId(3))
     return numbered(
         noon,
-        RecordedChange(CREATED, None, city),
-        RecordedChange(CREATED, None, shop),
-        RecordedChange(CREATED, None, synced),
-        RecordedChange(UPDATED, city, evolve(city, version=2)),
-        RecordedChange(DELETED, shop, None),
-        RecordedChange(RESTORED, None, shop),
+        Change(CREATED, None, city),
+        Change(CREATED, None, shop),
+        Change(CREATED, None, synced),
+        Change(UPDATED, city, evolve(city, version=2)),
+        Change(DELETED, shop, None),
+        Change(RESTORED, None, shop),
     )
 
 

@@ -108,7 +108,7 @@ def large_fields(harness: Harness, organization: OrganizationId) -> None:
         for number in range(FIELD_COUNT)
     ]
     definitions = tuple(each.define(by=API, at=harness.clock()) for each in drafts)
-    changes = CatalogChanges(created=definitions)
+    changes = CatalogChanges.of(created=definitions)
     author = Author(API)
     harness.storage.fields.change(
         organization, lambda _: changes, author=author, at=harness.clock()

@@ -13,7 +13,6 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -67,7 +66,7 @@ class DuckdbFieldRepository:
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         with self._database.writing() as connection:
             return change_fields(connection, organization_id, plan, author=author, at=at)
 
@@ -118,10 +117,10 @@ def change_fields(
     *,
     author: Author,
     at: datetime,
-) -> AppliedChanges:
+) -> CatalogChanges[RecipientField]:
     """Store and record the changes that `plan` returns, as `FieldRepository.change` does."""
     changes = plan(_CatalogView(connection, organization_id))
-    if changes != CatalogChanges():
+    if changes.changes:
         current_revision(connection, organization_id)  # Requires the organization.
     return apply_changes(connection, organization_id, changes, author=author, at=at)
 
@@ -129,11 +128,11 @@ def change_fields(
 def apply_changes(
     connection: Connection,
     organization_id: OrganizationId,
-    changes: CatalogChanges,
+    changes: CatalogChanges[FieldDefinition],
     *,
     author: Author,
     at: datetime,
-) -> AppliedChanges:
+) -> CatalogChanges[RecipientField]:
     """Delete, update, restore and create fields, in this order: new fields can take deleted keys.
 
     Record the changes, and return them with the created fields.
@@ -141,14 +140,13 @@ def apply_changes(
     for field in changes.deleted:
         connection.execute("DELETE FROM recipient_fields WHERE id = ?", [field.id])
     for each in changes.updated:
-        update(connection, "recipient_fields", each.after.id, field_values(each.after))
+        update(connection, "recipient_fields", each.field.id, field_values(each.field))
     for field in changes.restored:
         insert(connection, "recipient_fields", field_values(field))
-    created = tuple(_insert(connection, organization_id, new) for new in changes.created)
-    applied = AppliedChanges(changes, created)
+    stored = changes.with_ids(_insert(connection, organization_id, new) for new in changes.created)
     recorded_at = changes.recorded_at(at)
-    record_changes(connection, organization_id, applied, author=author, at=recorded_at)
-    return applied
+    record_changes(connection, organization_id, stored, author=author, at=recorded_at)
+    return stored
 
 
 def _find(

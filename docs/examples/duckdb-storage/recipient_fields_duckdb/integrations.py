@@ -21,7 +21,6 @@ from recipient_fields.application import (
     SyncPlanner,
 )
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
     Catalog,
     CatalogChanges,
@@ -136,7 +135,7 @@ class DuckdbIntegrationRepository:
         *,
         author: Author,
         at: datetime,
-    ) -> AppliedChanges:
+    ) -> CatalogChanges[RecipientField]:
         with self._database.writing() as connection:
             applied = change_fields(connection, organization_id, plan, author=author, at=at)
             fields = catalog(connection, organization_id).fields
@@ -163,7 +162,7 @@ class DuckdbIntegrationRepository:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(catalog(connection, organization_id).fields)
             check(fields)
-            changes = CatalogChanges(deleted=fields)
+            changes = CatalogChanges.of(deleted=fields)
             apply_changes(connection, organization_id, changes, author=author, at=at)
             connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])
             advance_revision(connection, organization_id)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from recipient_fields.adapters.row_mapping import read_record, record_values
 from recipient_fields.domain import (
-    AppliedChanges,
     Author,
+    CatalogChanges,
     FieldId,
     HistoryRecord,
     OrganizationId,
@@ -27,20 +27,20 @@ _SELECT = """
 def record_changes(
     connection: Connection,
     organization_id: OrganizationId,
-    applied: AppliedChanges,
+    stored: CatalogChanges[RecipientField],
     *,
     author: Author,
     at: datetime,
 ) -> None:
     """Record the changes of one transaction, and update the catalog's revision and size."""
-    changes = tuple(applied.recorded())
+    changes = stored.changes
     if not changes:
         return
     last_sequence, occurred_at = advance_catalog(
         connection,
         organization_id,
         records=len(changes),
-        added_size=applied.added_size(),
+        added_size=stored.added_size(),
         at=at,
     )
     first_sequence = last_sequence - len(changes) + 1

@@ -1,0 +1,232 @@
+"""Four ways to write a condition: in one tag, with variables, in nested blocks, in normal form.
+
+A language without parentheses and precedence sets a variable for each group that does not fit into
+one chain of `and` or `or`. Chains never mix both operators, so the order of evaluation does not
+matter. A language without `and`, `or` and variables has nested blocks with copies of the texts:
+`a or b` is a block for `a` and, in its else part, a block for `b`. The disjunctive normal form of
+`a and (b or c)` is `a and b or a and c`. If the engines of an ESP differ in how tightly `and`
+binds, each alternative has a tag of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from attrs import Factory, frozen
+
+from ...errors import NotExpressible
+from .code_parts import ConditionLanguage
+from .formulas import Atom, Conjunction, Disjunction, Formula, atoms, negation
+
+MAX_COPIES = 32
+"""The number of copies of the two texts in one condition."""
+MAX_TERMS = 60
+"""The number of alternatives in one tag. A normal form can be exponentially large."""
+
+
+def write_inline(language: ConditionLanguage, formula: Formula, then: str, otherwise: str) -> str:
+    """Return one block, whose test has the structure of the formula."""
+    return language.block(_expression(language, formula), then, otherwise)
+
+
+def _expression(language: ConditionLanguage, formula: Formula) -> str:
+    if isinstance(formula, Atom):
+        return language.code(formula)
+    both, either = language.joiners
+    joiner = both if isinstance(formula, Conjunction) else either
+    return joiner.join(
+        _expression(language, part)
+        if isinstance(part, Atom)
+        else f"({_expression(language, part)})"
+        for part in formula.parts
+    )
+
+
+def write_with_flags(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
+    """Return the assignments of the variables, and one block that tests them."""
+    variables = "".join(dict.fromkeys(atom.assignment for atom in atoms(formula)))
+    if isinstance(formula, Atom) and formula.negated and formula.opposite is None:
+        formula, then, otherwise = negation(formula), otherwise, then
+    flags = _Flags(language)
+    test = flags.test(formula)
+    return variables + "".join(flags.assignments) + language.block(test, then, otherwise)
+
+
+def assign(name: str, value: str) -> str:
+    """Return the tag that sets the variable with this name."""
+    return f"{{% assign {name} = {value} %}}"
+
+
+@frozen
+class _Flags:
+    """The assignments that precede a block."""
+
+    language: ConditionLanguage
+    assignments: list[str] = Factory(list)
+
+    def test(self, formula: Formula) -> str:
+        """Return the test of the formula: one comparison, or one chain."""
+        if isinstance(formula, Atom):
+            return self._operand(formula)
+        both, either = self.language.joiners
+        joiner = both if isinstance(formula, Conjunction) else either
+        return joiner.join([self._operand(part) for part in formula.parts])
+
+    def _operand(self, formula: Formula) -> str:
+        """Return a part of a chain. Groups and negations become variables."""
+        if not isinstance(formula, Atom):
+            return self._assign(self.test(formula), held=True)
+        if formula.negated and formula.opposite is None:
+            return self._assign(formula.code, held=False)
+        return self.language.code(formula)
+
+    def _assign(self, test: str, *, held: bool) -> str:
+        """Assign a new variable, whose value is `held` if the test holds, and return its name."""
+        name = f"condition_{len(self.assignments) + 1}"
+        then, otherwise = ("true", "false") if held else ("false", "true")
+        block = self.language.block(test, assign(name, then), "")
+        self.assignments.append(assign(name, otherwise) + block)
+        return name
+
+
+def write_nested_blocks(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
+    """Return a tree of blocks. Raises: NotExpressible if it has too many copies of the texts."""
+    thens, otherwises = _count_copies(formula)
+    if thens + (otherwises if otherwise else 0) > MAX_COPIES:
+        raise NotExpressible(
+            f"Nested blocks would contain more than {MAX_COPIES} copies of the texts."
+            " Simplify the condition."
+        )
+    return _blocks(language, formula, then, otherwise)
+
+
+def _blocks(language: ConditionLanguage, formula: Formula, then: str, otherwise: str) -> str:
+    if isinstance(formula, Atom):
+        if formula.negated:
+            then, otherwise = otherwise, then
+        return language.block(formula.code, then, otherwise)
+    code = _blocks(language, formula.parts[-1], then, otherwise)
+    for part in reversed(formula.parts[:-1]):
+        if isinstance(formula, Conjunction):
+            code = _blocks(language, part, code, otherwise)
+        else:
+            code = _blocks(language, part, then, code)
+    return code
+
+
+def _count_copies(formula: Formula) -> tuple[int, int]:
+    """Return how often the code contains `then` and `otherwise`."""
+    if isinstance(formula, Atom):
+        return 1, 1
+    thens, otherwises = _count_copies(formula.parts[-1])
+    for part in reversed(formula.parts[:-1]):
+        part_thens, part_otherwises = _count_copies(part)
+        if isinstance(formula, Conjunction):
+            thens, otherwises = part_thens * thens, part_thens * otherwises + part_otherwises
+        else:
+            thens, otherwises = part_thens + part_otherwises * thens, part_otherwises * otherwises
+    return thens, otherwises
+
+
+def write_normal_form(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
+    """Return one block, whose test is the normal form of the formula or of its negation.
+
+    The shorter one is used. Raises: NotExpressible if both are too long.
+    """
+    return _write(language, formula, then, otherwise, in_one_tag=True)
+
+
+def write_alternatives(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str
+) -> str:
+    """Return one block with a tag per alternative, which contain copies of one of the texts.
+
+    Each tag joins its tests by one kind of operator: `{% if a or b %}…{% elif c and d %}…`. Raises:
+    NotExpressible if there are too many copies.
+    """
+    return _write(language, formula, then, otherwise, in_one_tag=False)
+
+
+def _write(
+    language: ConditionLanguage, formula: Formula, then: str, otherwise: str, *, in_one_tag: bool
+) -> str:
+    def tests(formula: Formula) -> list[str] | None:
+        if _count_terms(formula) > MAX_TERMS:
+            return None
+        tests = list(_tests(language, _terms(formula), in_one_tag=in_one_tag))
+        return tests if len(tests) <= MAX_COPIES else None
+
+    positive, negative = tests(formula), tests(negation(formula))
+    if negative is not None and (positive is None or _length(negative) < _length(positive)):
+        positive, then, otherwise = negative, otherwise, then
+    if positive is None:
+        raise NotExpressible(
+            f"Without parentheses, this condition has more than"
+            f" {MAX_TERMS if in_one_tag else MAX_COPIES} alternatives. Simplify it."
+        )
+    return language.chain(positive, then, otherwise)
+
+
+def _tests(
+    language: ConditionLanguage, terms: list[tuple[Atom, ...]], *, in_one_tag: bool
+) -> Iterator[str]:
+    """Yield the test of each tag."""
+    both, either = language.joiners
+    alternatives = [both.join(map(language.code, term)) for term in terms]
+    if in_one_tag:
+        yield either.join(alternatives)
+        return
+    single = [test for test, term in zip(alternatives, terms, strict=True) if len(term) == 1]
+    if single:
+        yield either.join(single)
+    yield from (test for test, term in zip(alternatives, terms, strict=True) if len(term) > 1)
+
+
+def _length(tests: list[str]) -> int:
+    return sum(map(len, tests))
+
+
+def _count_terms(formula: Formula) -> int:
+    if isinstance(formula, Atom):
+        return 1
+    counts = [_count_terms(part) for part in formula.parts]
+    return sum(counts) if isinstance(formula, Disjunction) else prod(counts)
+
+
+def _terms(formula: Formula) -> list[tuple[Atom, ...]]:
+    """Return the alternatives, each of which is a conjunction of different tests.
+
+    An alternative that contains all tests of another one is left out.
+    """
+    terms = list(dict.fromkeys(map(_without_implied, _combinations(formula))))
+    tests = list(map(set, terms))
+    return [
+        term
+        for term, these in zip(terms, tests, strict=True)
+        if not any(others < these for others in tests)
+    ]
+
+
+def _without_implied(term: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    implied = {atom.implied for atom in term if not atom.negated}
+    return tuple(atom for atom in term if atom.negated or atom.code not in implied)
+
+
+def _combinations(formula: Formula) -> list[tuple[Atom, ...]]:
+    if isinstance(formula, Atom):
+        return [(formula,)]
+    parts = [_combinations(part) for part in formula.parts]
+    if isinstance(formula, Disjunction):
+        return [term for terms in parts for term in terms]
+    return [
+        tuple(dict.fromkeys(atom for term in combination for atom in term))
+        for combination in product(*parts)
+    ]

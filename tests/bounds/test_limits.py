@@ -1,0 +1,182 @@
+"""A request up to the documented limits costs at most 2 s of CPU and 100 MiB of memory.
+
+The memory is that above the idle process.
+
+Each request is measured in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import TypeAlias
+
+import pytest
+
+from recipient_fields.domain.esp import Esp
+
+from ..http.api import CONDITION_COMPILATIONS, CONTENT_EXPORTS, FIELDS, RECIPIENT_CHECKS
+from .entries import ESPS, Surfaces
+from .shapes import BRANCH, LONGEST_TAG, Shape
+
+pytestmark = pytest.mark.slow
+_log = logging.getLogger(__name__)
+
+Request: TypeAlias = Callable[[], object]
+
+MAX_SECONDS = 2.0
+MAX_MEBIBYTES = 100
+LENGTH = 1_000_000
+"""The number of characters of content over HTTP, counted once per integration."""
+
+
+def tags(piece: str) -> Shape:
+    """Return the shape of the longest tags with these pieces."""
+    return Shape("", Shape("{{ a ", piece, " }} ").text(LONGEST_TAG))
+
+
+SHAPES = (
+    *(tags(piece) for piece in ("x№.y ", "contact.a№ ", "(upper№ a) ", "|f№:a ")),
+    *(
+        Shape("", piece)
+        for piece in ("{{a№}}", "{% if a№ %}", "*|A№|*", "%A№%", "%%a№%%", "[[a№]]")
+    ),
+    *(
+        Shape("", piece)
+        for piece in ("%%[ SET @a№ = 1 ]%%", "{{recipient.tier}} a ", "{{recipient.a№}}")
+    ),
+    *(Shape("", piece) for piece in ("\n", "{", "a ", "é", "{{link.unsubscribe}}", "{{!a}}")),
+    Shape("%%[ ", "v(a№) ", "]%%"),
+    Shape('<a href="http://a?', "{{recipient.tier}}x", '">'),
+    Shape("<a ", "='\"' ", ">"),
+    Shape("", '{{recipient.tier | upper | default: "№"}}'),
+    Shape("", "{{recipient.tier" + "|upper|lower" * 3 + "|truncate: 1|url}}"),
+    Shape("", "{{#if " + 'recipient.tier = "№" or ' * 199 + "recipient.tier is set}}a{{/if}}"),
+    Shape('{{#if recipient.tier = "a"}}', BRANCH * 2, "{{/if}}"),
+)
+"""Content that needs much time or memory."""
+
+
+@pytest.fixture(scope="module")
+def surfaces() -> Iterator[Surfaces]:
+    with TemporaryDirectory() as folder:
+        surfaces = Surfaces.open(Path(folder))
+        for esp in ESPS:  # Import everything before the first measurement.
+            surfaces.export(esp, "{{recipient.tier}}{{a}}")
+        surfaces.preview("{{recipient.tier}}")
+        yield surfaces
+        surfaces.console.core.storage.close()
+
+
+def measure(request: Request) -> tuple[float, float]:
+    """Return the seconds and the MiB that a request costs in a process of its own."""
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.close(reader)
+            Path("/proc/self/clear_refs").write_text("5")  # Measure the peak from now on.
+            before, started = _kibibytes("VmRSS"), process_time()
+            request()
+            seconds = process_time() - started
+            os.write(writer, json.dumps([seconds, (_kibibytes("VmHWM") - before) / 1024]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as measured:
+        result = measured.read()
+    os.waitpid(process, 0)
+    assert result, "The request failed."
+    seconds, mebibytes = json.loads(result)
+    return seconds, mebibytes
+
+
+def _kibibytes(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(each.split()[1]) for each in lines if each.startswith(f"{name}:"))
+
+
+def require_bounds(requests: Iterator[tuple[str, Request]]) -> None:
+    """Fail if one of the requests costs too much."""
+    above = []
+    for name, request in requests:
+        seconds, mebibytes = measure(request)
+        cost = f"{name}: {seconds:.2f} s, {mebibytes:.0f} MiB"
+        _log.info(cost)
+        if seconds > MAX_SECONDS or mebibytes > MAX_MEBIBYTES:
+            above.append(cost)
+    assert above == []
+
+
+def test_content_has_a_bound(surfaces: Surfaces):
+    def requests() -> Iterator[tuple[str, Request]]:
+        for number, shape in enumerate(SHAPES):
+            content = shape.text(LENGTH)
+            yield f"preview of {shape}", partial(surfaces.preview, content)
+            for esp in ESPS[number % 3 :: 3]:
+                yield f"{esp}: {shape}", partial(surfaces.export, esp, content)
+
+    require_bounds(requests())
+
+
+def test_exports_for_several_integrations_have_a_bound(surfaces: Surfaces):
+    integrations, acme = surfaces.console.core.integrations, surfaces.console.acme.id
+    ids = [
+        integrations.create_integration(acme, esp=esp, name=f"Emails {number}").id
+        for esp, number in product(Esp, range(2))
+    ]
+
+    def requests() -> Iterator[tuple[str, Request]]:
+        for shape, number in product(SHAPES[::4], (2, 20)):
+            content = shape.text(LENGTH // number)
+            document = {"content": content, "integration_ids": ids[:number], "strict": False}
+            yield f"{number} of {shape}", partial(surfaces.post, CONTENT_EXPORTS, document)
+
+    require_bounds(requests())
+
+
+def test_previewed_values_have_a_bound(surfaces: Surfaces):
+    value = "é" * 100_000
+    filters = "".join(
+        f"{{{{recipient.tier|{'|'.join(each)}|truncate: 1}}}}"
+        for each in product(("upper", "lower", "title", "url"), repeat=3)
+    )
+    search = '{{#if recipient.tier contains "' + "é" * 49 + "a" + "é" * 49 + '"}}a{{/if}}'
+    previews = {
+        "filters": (filters, value),
+        "conditions": (search * 999, value),
+        "escapes": ("{{recipient.tier}}<b>" * 900, "&" * 1_000),
+        "long": ("{{recipient.tier}}<b>" * 900, "\U0001f680" * 4_000),
+    }
+    require_bounds((name, partial(surfaces.preview, *each)) for name, each in previews.items())
+
+
+def test_other_documents_have_a_bound(surfaces: Surfaces):
+    condition = " or ".join(f'tier = "{number}"' for number in range(3_500))
+    literals = ["a" * 500 + "b" * 499 + chr(0x100 + number) for number in range(100)]
+    values = [f"{'é' * 20}{number}" for number in range(1_000)]
+
+    def requests() -> Iterator[tuple[str, Request]]:
+        for esp in ESPS:
+            compiled = {"condition": condition, "esp": esp, "then": "a", "else": "b"}
+            yield f"condition for {esp}", partial(surfaces.post, CONDITION_COMPILATIONS, compiled)
+            text = {**compiled, "condition": "visits > 1", "then": "{% a %}" * 9_000}
+            yield f"text for {esp}", partial(surfaces.post, CONDITION_COMPILATIONS, text)
+        yield "literals", partial(surfaces.export, "sfmc", "a" * LENGTH, literals=literals)
+        for name, recipient in (
+            ("long values", {"tier": "é" * 500}),
+            ("unknown keys", {f"key_{key}": key for key in range(60)}),
+        ):
+            checked = {"recipients": [recipient] * 1_000}
+            yield name, partial(surfaces.post, RECIPIENT_CHECKS, checked)
+        yield "escapes", partial(surfaces.send_text, FIELDS, '{"a": "' + "\\n" * 500_000)
+        yield "allowed values", partial(surfaces.create_field, "allowed_values", values)
+
+    require_bounds(requests())
