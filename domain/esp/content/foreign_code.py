@@ -24,7 +24,7 @@ from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
 from ..profiles import PROFILES
 from ..profiles.profile import SystemCode
 from ..recognition.judging import Finding, Reason, judge
-from ..recognition.roles import Reading, read_tag
+from ..recognition.roles import Reading, read_tag, read_words
 from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
 from ..recognition.words import Words
 from ..tags import titles
@@ -308,8 +308,8 @@ def _only_name(tag: TextTag) -> str | None:
 def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
     """Return what the tag shows in these dialects."""
     found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
-    words = [Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()]
-    readings = {esp: read_tag(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
+    words = {esp: Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
+    readings = {esp: read_words(each) for esp, each in words.items()}
     keys: dict[str, None] = {}
     for esp, reading in readings.items():
         # The address of the recipient is a system name of Salesforce.
@@ -324,7 +324,7 @@ def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
         value=_find_system_value(found, readings),
         keys=tuple(keys),
         has_field=any(reading.names for reading in readings.values()),
-        is_condition=any(each.is_condition for each in words),
+        is_condition=any(each.is_condition for each in words.values()),
         is_output=is_output,
     )
 

@@ -58,9 +58,14 @@ def read_starts(text: str) -> Iterator[Start]:
     """Yield the places at which tags begin, in order. Each ESP reads the text once."""
     found = merge(*(_tags(text, esp) for esp in LIKELY), _other_tags(text), key=_offset)
     for start, group in groupby(found, key=_offset):
-        tags = {esp: tag for _, esp, tag in sorted(group, key=_likelihood)}
-        other = tags.pop(None, None)
-        yield Start(start, {esp: tag for esp, tag in tags.items() if esp is not None}, other)
+        readings: dict[Esp, Tag] = {}
+        other = None
+        for _, esp, tag in group:  # `merge` keeps the order of the dialects.
+            if esp is None:
+                other = tag
+            else:
+                readings[esp] = tag
+        yield Start(start, readings, other)
 
 
 def find_text_tags(
@@ -94,10 +99,6 @@ def _other_tags(text: str) -> Iterator[_Found]:
 
 def _offset(found: _Found) -> int:
     return found[0]
-
-
-def _likelihood(found: _Found) -> int:
-    return -1 if found[1] is None else LIKELY.index(found[1])
 
 
 def _end(text: str, start: Start, target: Esp | None) -> int | None:
