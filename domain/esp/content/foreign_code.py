@@ -24,7 +24,7 @@ from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
 from ..profiles import PROFILES
 from ..profiles.profile import SystemCode
 from ..recognition.judging import Finding, Reason, judge
-from ..recognition.roles import Reading, read_tag, read_words
+from ..recognition.roles import Reading, read_tag
 from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
 from ..recognition.words import Words
 from ..tags import titles
@@ -32,7 +32,7 @@ from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = 2_000
+_MAX_TAGS = 1_000
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_OPENINGS = 10_000
@@ -95,7 +95,7 @@ class ContentTags:
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
-        Up to 2,000 tags are examined. A warning is at the first other one. Refuse tags in braces
+        Up to 1,000 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
         lookalikes = set[int]()
@@ -308,8 +308,8 @@ def _only_name(tag: TextTag) -> str | None:
 def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
     """Return what the tag shows in these dialects."""
     found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
-    words = {esp: Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
-    readings = {esp: read_words(each) for esp, each in words.items()}
+    words = [Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()]
+    readings = {esp: read_tag(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
     keys: dict[str, None] = {}
     for esp, reading in readings.items():
         # The address of the recipient is a system name of Salesforce.
@@ -324,7 +324,7 @@ def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
         value=_find_system_value(found, readings),
         keys=tuple(keys),
         has_field=any(reading.names for reading in readings.values()),
-        is_condition=any(each.is_condition for each in words.values()),
+        is_condition=any(each.is_condition for each in words),
         is_output=is_output,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -80,6 +80,8 @@ class Tag:
     end: int
     parts: tuple[Statement, ...]
     certainty: Certainty = Certainty.CODE
+    derived: dict[object, Any] = field(factory=dict, init=False, eq=False, repr=False)
+    """What is derived from the tag, such as its words: several rules ask for it."""
 
     @property
     def is_code(self) -> bool:

@@ -13,7 +13,7 @@ from ..esps import Esp
 from ..languages.blocks import Certainty, Tag
 from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Profile, Syntax, Vocabulary
-from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag, read_words
+from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag
 from .tags import TextTag
 from .words import Path, Words
 
@@ -75,9 +75,7 @@ def judge(tag: TextTag, esp: Esp | None, local_names: Container[str] = ()) -> Fi
     return evolve(finding, dialects=tuple(dialects))
 
 
-def judge_tag(
-    profile: Profile, tag: Tag, local_names: Container[str] = (), words: Words | None = None
-) -> Finding | None:
+def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> Finding | None:
     """Return what is most certainly wrong with a tag of the ESP's language, or None."""
     first = None
     if tag.unread is not None:
@@ -87,8 +85,7 @@ def judge_tag(
             return first
     if profile not in WITH_BRACES or tag.certainty is not Certainty.CODE:
         return first
-    words = words or Words.of(tag, profile.vocabulary)
-    for finding in _Judge(profile, words, local_names).findings():
+    for finding in _Judge(profile, Words.of(tag, profile.vocabulary), local_names).findings():
         if finding.is_mistake:
             return finding
         first = first or finding
@@ -100,8 +97,7 @@ def has_sign(profile: Profile, tag: Tag) -> bool:
     if tag.unread is not None and tag.unread.meant is None:
         return False
     vocabulary = profile.vocabulary
-    words = Words.of(tag, vocabulary)
-    finding = judge_tag(profile, tag, words=words)
+    finding = judge_tag(profile, tag)
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)
@@ -109,7 +105,7 @@ def has_sign(profile: Profile, tag: Tag) -> bool:
         return False
     if vocabulary.syntax in NAMED_BY_USERS:
         return True
-    reading = read_words(words)
+    words, reading = Words.of(tag, vocabulary), read_tag(tag, vocabulary)
     is_meaningful = reading.role in _MEANINGFUL
     if vocabulary.syntax is Syntax.HANDLEBARS:
         helpers = {each.removeprefix("/") for each in (*words.tags, *words.functions)}

@@ -57,11 +57,7 @@ class Reading:
 
 def read_tag(tag: Tag, vocabulary: Vocabulary) -> Reading:
     """Return what the tag shows. Fields come first, then system values."""
-    return read_words(Words.of(tag, vocabulary))
-
-
-def read_words(words: Words) -> Reading:
-    """Return what a tag with these words shows."""
+    words = Words.of(tag, vocabulary)
     found = list(_values(words))
     roles = {role for role, _ in found} | ({TagRole.ASSIGNED} if words.sets else set())
     role = next((each for each in _BY_IMPORTANCE if each in roles), TagRole.NONE)

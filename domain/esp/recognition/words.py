@@ -70,11 +70,14 @@ class Words:
 
     @classmethod
     def of(cls, tag: Tag, vocabulary: Vocabulary) -> Words:
-        """Return the words of a tag."""
-        words = cls(vocabulary)
-        for part in tag.parts:
-            words._read(part)
-        return words
+        """Return the words of a tag, which is read once."""
+        if cls not in tag.derived:
+            words = cls(vocabulary)
+            for part in tag.parts:
+                words._read(part)
+            tag.derived[cls] = words
+        found: Words = tag.derived[cls]
+        return found
 
     def _read(self, part: Statement) -> None:
         match part:
