@@ -1,4 +1,4 @@
-"""Literal places: scripts, styles, templates and comments in HTML, and statements around text."""
+"""Places of literal text in HTML, and the statements of template languages around such text."""
 
 from __future__ import annotations
 
