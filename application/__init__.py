@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .fields.documents import *
     from .fields.history_limits import *
     from .fields.plan_documents import *
-    from .fields.publication import *
     from .ports.accounts import *
     from .ports.driving import *
     from .ports.fields import *
@@ -52,7 +51,6 @@ else:
         "accounts.administrators",
         "documents.conversion",
         "fields.documents",
-        "fields.publication",
         "fields.plan_documents",
         "esp.integrations",
         "content.content",

@@ -1,7 +1,8 @@
-"""The documents of fields and of their history."""
+"""The documents of fields, of catalogs and of their history."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import ClassVar
@@ -12,6 +13,7 @@ from recipient_fields.domain import (
     ORIGIN_MEMBERS,
     AllowedValues,
     Author,
+    Catalog,
     Channel,
     DataType,
     FieldChanges,
@@ -19,6 +21,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
+    HistoryPage,
     HistoryRecord,
     InsertionCode,
     IntegrationId,
@@ -34,8 +37,16 @@ from recipient_fields.domain import (
 
 from ..documents.schemas import NamedSchema, Schema, described
 from ..documents.value_schemas import ID, REPLACEMENT, STORED_FIELD
+from ..ports.fields import PublishedCatalog, PublishedHistoryPage
 
-__all__ = ["ActorDocument", "FieldDocument", "HistoryRecordDocument", "render_field"]
+__all__ = [
+    "ActorDocument",
+    "FieldDocument",
+    "HistoryRecordDocument",
+    "published",
+    "published_page",
+    "render_field",
+]
 
 
 @frozen(kw_only=True)
@@ -226,3 +237,29 @@ def render_record(record: HistoryRecord) -> dict[str, object]:
 def render_records(records: Iterable[HistoryRecord]) -> dict[str, object]:
     """Return the document of a page of the history, in the given order."""
     return {"recipient_field_changes": [render_record(record) for record in records]}
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def published(catalog: Catalog) -> PublishedCatalog:
+    """Return the catalog as JSON.
+
+    A storage that can read the documents directly from its rows need not call this function.
+    """
+    documents = [render_field(field) for field in catalog.fields]
+    return PublishedCatalog(
+        catalog.organization_id,
+        catalog.revision,
+        len(documents),
+        _encode(documents),
+    )
+
+
+def published_page(page: HistoryPage) -> PublishedHistoryPage:
+    """Return the page of the history as JSON.
+
+    A storage that can read the documents directly from its rows need not call this function.
+    """
+    records = {each.sequence: _encode(render_record(each)) for each in page.records}
+    return PublishedHistoryPage(records, page.next)

@@ -189,8 +189,10 @@ def _parse(
     values = {}
     for name in names:
         if name in members and (name,) not in invalid:
-            with violations.collect(name):
+            try:
                 values[name] = _PARSERS[name](members[name])
+            except InvalidField as error:
+                violations += [each.prefixed(name) for each in error.violations]
     return values
 
 

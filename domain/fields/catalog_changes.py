@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Generic, Protocol, cast
 
 from attrs import frozen
@@ -59,23 +60,25 @@ class CatalogChanges(Generic[F]):
     @property
     def deleted(self) -> tuple[RecipientField, ...]:
         """The deleted fields."""
-        return cast(tuple[RecipientField, ...], self._fields(RecordedOperation.DELETED))
+        found = self._by_operation[RecordedOperation.DELETED]
+        return cast(tuple[RecipientField, ...], tuple(each.field for each in found))
 
     @property
     def updated(self) -> tuple[Change[RecipientField], ...]:
         """The updates."""
-        found = (each for each in self.changes if each.operation is RecordedOperation.UPDATED)
+        found = self._by_operation[RecordedOperation.UPDATED]
         return cast(tuple[Change[RecipientField], ...], tuple(found))
 
     @property
     def restored(self) -> tuple[RecipientField, ...]:
         """The restored fields."""
-        return cast(tuple[RecipientField, ...], self._fields(RecordedOperation.RESTORED))
+        found = self._by_operation[RecordedOperation.RESTORED]
+        return cast(tuple[RecipientField, ...], tuple(each.field for each in found))
 
     @property
     def created(self) -> tuple[F, ...]:
         """The new fields."""
-        return self._fields(RecordedOperation.CREATED)
+        return tuple(each.field for each in self._by_operation[RecordedOperation.CREATED])
 
     def with_ids(self, created: Iterable[RecipientField]) -> CatalogChanges[RecipientField]:
         """Return the changes with these new fields, which have the ids that a storage assigned."""
@@ -120,8 +123,12 @@ class CatalogChanges(Generic[F]):
                 by_id[change.after.id] = change.after
         return tuple(by_id[each] for each in sorted(by_id))
 
-    def _fields(self, operation: RecordedOperation) -> tuple[F, ...]:
-        return tuple(each.field for each in self.changes if each.operation is operation)
+    @cached_property
+    def _by_operation(self) -> Mapping[RecordedOperation, list[Change[F]]]:
+        grouped: dict[RecordedOperation, list[Change[F]]] = {each: [] for each in RecordedOperation}
+        for change in self.changes:
+            grouped[change.operation].append(change)
+        return grouped
 
 
 class CatalogView(Protocol):

@@ -123,9 +123,12 @@ class Change(Generic[F]):
     after: F | None
 
     def __attrs_post_init__(self) -> None:
-        require_type(RecordedOperation, operation=self.operation)
-        require_type(RecipientField | None, before=self.before)
-        require_type(FieldDefinition | None, after=self.after)
+        if not isinstance(self.operation, RecordedOperation):
+            require_type(RecordedOperation, operation=self.operation)
+        if self.before is not None and not isinstance(self.before, RecipientField):
+            require_type(RecipientField | None, before=self.before)
+        if self.after is not None and not isinstance(self.after, FieldDefinition):
+            require_type(FieldDefinition | None, after=self.after)
         if (self.before is not None, self.after is not None) != _HAS_STATES[self.operation]:
             raise ValueError(f"{self.operation.value}: wrong states of the field")
 

@@ -21,7 +21,7 @@ from .output import note, one_line
 
 
 class LazyCommand(click.Command):
-    """A command that is imported when it is used, from a place such as `.fields.listing:codes`.
+    """A command that is imported when it is used, from a place such as `.fields.codes:codes`.
 
     `--help` of its group shows the `summary` without the import. It is the first paragraph of the
     help of the command.

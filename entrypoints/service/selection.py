@@ -354,6 +354,7 @@ def _entry_point(
     raise unknown(f"{_ALTERNATIVES[group].format(scheme)}, or install its adapter.")
 
 
+# Advice about the storage that the log and commands share, as formats of the log.
 SMALL_POOL = (
     "The storage has %d connections for %d threads, so requests can wait for a connection."
     " Add pool_size=%d to the storage URL, or lower --threads."

@@ -18,6 +18,7 @@ import pytest
 from recipient_fields.entrypoints.console import MAX_FORM_SIZE
 from recipient_fields.entrypoints.server.limits import MAX_HEAD_SIZE
 
+from ..support.command_line import environment_with
 from ..support.postgres import NewDatabase
 from ..support.redaction import log_lines_with_secrets
 from ..support.service import StreamReader
@@ -35,6 +36,7 @@ class RunningService:
         self.process = subprocess.Popen(
             [PROGRAM, "--storage", storage, "serve", "--demo", "--listen", "127.0.0.1:0"],
             stderr=subprocess.PIPE,
+            env=environment_with({}),  # Those of `make test-citus` are no settings.
         )
         self.host, self.port = "", 0
         url = urlsplit(self._wait_for_line(r"listening on (http://\S+)"))

@@ -13,7 +13,7 @@ from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
 
 from ..commands import Command
-from ..fields.listing import must_be_created, name_cells, note_advice
+from ..fields.codes import must_be_created, name_cells, note_advice
 from ..options import json_option, option
 from ..output import note, print_json, print_table
 from ..targets import open_for_organization, organization_option

@@ -13,7 +13,7 @@ from ..commands import CommandGroup, LazyCommand
         LazyCommand("list", ".fields.listing:list_", "List the fields of all sources."),
         LazyCommand(
             "show",
-            ".fields.listing:show",
+            ".fields.codes:show",
             "Show all members of a field, and its codes at each integration.",
         ),
         LazyCommand("create", ".fields.manual:create", "Create a manual field."),
@@ -35,17 +35,17 @@ from ..commands import CommandGroup, LazyCommand
         ),
         LazyCommand(
             "codes",
-            ".fields.listing:codes",
+            ".fields.codes:codes",
             "Show what a field is called at each integration, and its codes there.",
         ),
         LazyCommand(
             "export",
-            ".fields.listing:export",
+            ".fields.codes:export",
             "Print the document that defines the API-managed fields, in YAML.",
         ),
         LazyCommand(
             "schema",
-            ".fields.listing:schema",
+            ".fields.codes:schema",
             "Print the JSON Schema of the documents of fields, for editors.",
         ),
     ),

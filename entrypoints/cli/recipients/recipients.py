@@ -41,7 +41,7 @@ from recipient_fields.domain import (
 
 from ...service.selection import open_recipients
 from ..commands import Command, CommandGroup
-from ..fields.listing import print_document
+from ..fields.codes import print_document
 from ..options import json_option, option
 from ..output import (
     OutputFiles,
