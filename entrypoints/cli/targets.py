@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import frozen
 
 from recipient_fields.application import OPERATOR, Core, MissingCredentials, RecipientFields
 from recipient_fields.application.environment import read_variables
-from recipient_fields.application.fields.plan_documents import SavedPlan
 from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     API,
@@ -31,6 +30,9 @@ from ..service.selection import existing_storage, open_core, open_service
 from .commands import API_KEY_VARIABLE
 from .options import F, Option, option, selects_service
 from .output import one_line, printable
+
+if TYPE_CHECKING:  # Only `apply` needs the documents of plans.
+    from recipient_fields.application.fields.plan_documents import SavedPlan
 
 
 @contextmanager

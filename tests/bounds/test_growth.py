@@ -45,7 +45,7 @@ def surfaces() -> Iterator[Surfaces]:
     [
         pytest.param(CONTENT, 499, id="content"),
         pytest.param(TEXTS, 67, id="texts"),
-        pytest.param(CONTENT, 61, id="more content", marks=pytest.mark.slow),
+        pytest.param(CONTENT, 79, id="more content", marks=pytest.mark.slow),
         pytest.param(TEXTS, 11, id="more texts", marks=pytest.mark.slow),
     ],
 )

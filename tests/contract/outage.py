@@ -35,7 +35,7 @@ from recipient_fields.domain import (
     SessionId,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import SetName
+from recipient_fields.domain.esp import NamesQuery, SetName
 
 from .examples import (
     AUTHOR,
@@ -90,6 +90,7 @@ READS: Final[dict[str, Call]] = {
     "fields.select": lambda storage: storage.fields.select(_OURS, FieldQuery()),
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
     "history.select": lambda storage: storage.history.select(_OURS, HistoryQuery()),
+    "history.publish": lambda storage: storage.history.publish(_OURS, HistoryQuery()),
     "history.catalog_at": lambda storage: storage.history.catalog_at(_OURS, LATER),
     "history.select_at": lambda storage: storage.history.select_at(
         _OURS, LATER, FieldQuery(limit=1)
@@ -102,6 +103,9 @@ READS: Final[dict[str, Call]] = {
     "integrations.all": lambda storage: storage.integrations.all(_OURS),
     "integrations.count_fields": lambda storage: storage.integrations.count_fields(_OURS),
     "integrations.read_catalog": lambda storage: storage.integrations.read_catalog(_OURS),
+    "integrations.select": lambda storage: storage.integrations.select(
+        _OURS, NamesQuery(keys=["city"])
+    ),
     "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
     "administrators.all": lambda storage: storage.administrators.all(_OURS),
     "administrators.get": lambda storage: storage.administrators.get(_OURS, _DANA),

@@ -116,7 +116,7 @@ def test_only_the_commands_that_need_the_http_service_import_it(storage: str) ->
         RECIPIENT_FIELDS_LISTN="127.0.0.1:0",  # To suggest another, it imports all commands.
     )
 
-    assert {"service.serve", "service.openapi"} <= rooms(modules)
+    assert {"service.serve", "service.storages"} <= rooms(modules)
     assert not {"falcon", "waitress", "prometheus_client"} & modules
 
 
