@@ -34,7 +34,9 @@ __all__ = [
     "Names",
     "Profile",
     "Quoting",
+    "Strength",
     "SurfaceRules",
+    "SystemCode",
     "Templates",
     "ValueForm",
 ]
