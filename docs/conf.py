@@ -45,7 +45,7 @@ nitpicky = True
 # The build requires no network, so names of other packages have no links.
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!recipient_fields\b).*"),
-    (r"py:class", r"recipient_fields\.adapters\.row_mapping\.(Row|T)"),  # type variables
+    (r"py:class", r"recipient_fields\.adapters\.row_mapping\.Row|.+\.[A-Z]"),  # type variables
     (r"py:class", r"recipient_fields\.entrypoints\.http\.request_log\.RequestLog"),  # private
 ]
 

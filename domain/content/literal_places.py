@@ -1,4 +1,4 @@
-"""The places in HTML whose text is not shown as such: scripts, styles, templates and comments."""
+"""Places of literal text in HTML, and the statements of template languages around such text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ _ENDS = {
 def find_literal_places(text: str) -> Spans:
     """Return the places in a text at which code of any language can be meant as it is."""
     return Spans(_literal_places(text))
+
+
+def statement(name: str) -> str:
+    """Return the pattern of `{% NAME %}`, also with `-` and with a text after the name."""
+    return rf"\{{%[+-]?\s*+{name}\b[^{{}}%]*+%\}}"
 
 
 def _literal_places(text: str) -> Iterator[tuple[int, int]]:

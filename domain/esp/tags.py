@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .esps import Esp
 from .profiles import PROFILES
-from .profiles.profile import Delimiters, Profile
+from .profiles.profile import Profile
 
 
 class Openings:
@@ -46,11 +46,6 @@ def find_tags(profile: Profile, text: str) -> Iterator[Tag]:
         yield tag
         if tag.end == len(text):
             return
-
-
-def unread_parts(profile: Profile) -> tuple[Delimiters, ...]:
-    """Return the delimiters of the parts in which the ESP reads no code."""
-    return tuple(each for each in profile.tags if not each.is_read)
 
 
 def titles(esps: tuple[Esp, ...]) -> str:

@@ -6,7 +6,7 @@ Without an ESP, content must have a meaning at each of them, so no tag is code o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 
@@ -18,31 +18,30 @@ from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
-from ...spans import Spans
 from ..esps import Esp
-from ..languages.tree import Unread, find_unread
+from ..languages.blocks import Tag, build_tree
+from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
 from ..profiles import PROFILES
-from ..profiles.profile import Delimiter, SystemCode
-from ..recognition.delimiters import CODE_IN_BRACES, RawTag, find_raw_tags
-from ..recognition.foreign import Finding, Reason, judge_tag, names_set_by
-from ..recognition.reading import has_delimiter, read_tag
-from ..recognition.roles import Reading
+from ..profiles.profile import SystemCode
+from ..recognition.judging import Finding, Reason, judge
+from ..recognition.roles import Reading, read_tag
+from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
+from ..recognition.words import Words
 from ..tags import titles
 from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = 2_000
+_MAX_TAGS = 1_000
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_OPENINGS = 10_000
 """The number of openings of tags after which no text is examined. Most tags have no end then."""
-_OPENING = re.compile(r"\{[{%#]|%%|%[A-Z]|\*\||\[\[")
+_OPENING = re.compile(r"\{[{%#]|%%|\*\||\[\[")
 _MAX_NAMES = 5
 """The names in a tag that are compared with the fields. A tag of another dialect has a few."""
-_NAME = re.compile(r"(?:\{\{\{?|\[\[)[~-]?\s*+(\w++)\s*+[~-]?(?:\}\}\}?|\]\])")
-_STATEMENT = re.compile(r"\{%[+-]?\s*+(\w++)")
-_CONDITION = re.compile(r"\W*+(?:(?:else\s*+)?if|elif|elsif|unless)\b", re.IGNORECASE)
+_BRACES = re.compile(r"\{[{%]")
+_ENDS = {"{{": "}}", "{%": "%}"}
 _LITERAL = "If this text must stay as it is, add it to the literals."
 _NOT_EXAMINED = "The tags from here on are not examined for code of other ESPs."
 _TOO_LONG = (
@@ -56,26 +55,23 @@ class _Meaning:
     """What a tag shows in its dialects: a system value, or fields.
 
     `keys` are what may be their keys, and `has_field` whether there is a field with any key.
+    `is_condition` is whether the tag begins or divides a condition.
     """
 
     value: SystemValue | None
     keys: tuple[str, ...]
     has_field: bool
+    is_condition: bool
+    is_output: bool
 
 
 @frozen(kw_only=True)
 class _Examined:
-    """The tags of content for one ESP with what is wrong with them, and what it does not read.
+    """The tags of content for one ESP with what is wrong with them, and those without a block."""
 
-    `too_long` are the offsets of tags that are too long, and `rest` is that of the first tag or
-    text that is not examined.
-    """
-
-    tags: tuple[tuple[RawTag, Finding | None], ...]
+    tags: tuple[tuple[TextTag, Finding | None], ...]
     local_names: Collection[str]
-    unread: tuple[Unread, ...]
-    too_long: tuple[int, ...]
-    rest: int | None
+    blocks: tuple[Unread, ...]
 
 
 class ContentTags:
@@ -87,20 +83,22 @@ class ContentTags:
     def __init__(self, content: Content, literals: Collection[str]) -> None:
         self._content = content
         self._kept = _without_literals(content.masked, literals)
-        openings = (each.start() for each in _OPENING.finditer(self._kept))
-        self._end = next(islice(openings, _MAX_OPENINGS, None), len(self._kept))
+        self._too_long = tuple(_find_too_long(self._kept))
+        for start, end in self._too_long:
+            self._kept = self._kept[:start] + " " * (end - start) + self._kept[end:]
+        self._starts, self._rest = _read(self._kept)
         self._literal_places = find_literal_places(content.masked)
         self._examined: dict[Esp | None, _Examined] = {}
-        self._foreign: dict[tuple[Delimiter, str], Finding | None] = {}
-        self._meanings: dict[tuple[str, tuple[Esp, ...]], _Meaning] = {}
+        self._foreign: dict[int, Finding | None] = {}
+        self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
 
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
-        Up to 2,000 tags are examined. A warning is at the first other one. Refuse tags in braces
+        Up to 1,000 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
-        lookalikes, wrong = set(), list[tuple[int, int]]()
+        lookalikes = set[int]()
         for warning in self._content.warnings:
             offset = self._content.lines.offset_of(warning.position)
             if self._kept[offset] == self._content.masked[offset]:
@@ -109,115 +107,84 @@ class ContentTags:
         if esp not in self._examined:
             self._examined[esp] = self._examine(esp)
         examined = self._examined[esp]
-        for offset in examined.too_long:
+        for offset, _ in self._too_long:
             report.refuse(offset, _TOO_LONG, rule=Rule.TOO_LONG)
-        if examined.rest is not None:
-            report.warn(examined.rest, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
-        unread_places = {each.start for each in examined.unread if not each.is_alone}
+        if self._rest is not None:
+            report.warn(self._rest, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+        is_complete = not self._too_long and self._rest is None
         for tag, finding in examined.tags:
             found = self._find_warning(esp, tag, finding, examined.local_names, resolver)
             is_mistake = found is not None and found[0].kind is WarningKind.MISTAKE
-            if tag.start in lookalikes or is_mistake:
-                wrong.append((tag.start, tag.end))
-            is_unread = tag.start in unread_places and not is_mistake
-            if found is not None and tag.start not in lookalikes and not is_unread:
+            own = None if esp is None else tag.readings.get(esp)
+            is_unread = own is not None and own.unread is not None
+            if tag.start in lookalikes or is_mistake or is_unread:
+                is_complete = False
+            if found is not None and tag.start not in lookalikes:
                 report.warn(tag.start, *found)
-        if esp is not None:
-            is_complete = not (wrong or examined.too_long) and examined.rest is None
-            self._warn_of_syntax(
-                esp, examined.unread, Spans(wrong), report, is_complete=is_complete
-            )
-
-    def _warn_of_syntax(
-        self,
-        esp: Esp,
-        found: Sequence[Unread],
-        wrong: Spans,
-        report: Report,
-        *,
-        is_complete: bool,
-    ) -> None:
-        """Warn of code that the language of the ESP does not read, apart from the wrong tags.
-
-        A tag with a reference is code of both languages. If a tag is not read, those of its block
-        are not examined.
-        """
-        is_complete = is_complete and all(each.is_alone for each in found)
-        for each in found:
-            place = slice(each.start, each.end)
-            has_reference = self._content.source[place] != self._content.masked[place]
-            is_known = has_reference or wrong.contain(each.start)
-            if not is_known and (is_complete or not each.is_alone):
-                self._warn_of_unread(esp, each, report)
-
-    def _warn_of_unread(self, esp: Esp, unread: Unread, report: Report) -> None:
-        profile = PROFILES[esp]
-        is_caveat = unread.reason in profile.unestablished
-        message = f"{profile.title} does not read this. {unread.reason}"
-        if is_caveat:
-            message = f"{unread.reason} No source establishes that {profile.title} does."
-        if self._literal_places.contain(unread.start):
-            is_caveat, message = True, f"{message} {_LITERAL}"
-        code = WarningCode.POSSIBLY_FOREIGN_CODE if is_caveat else WarningCode.UNREADABLE_CODE
-        report.warn(unread.start, code, message)
+        if is_complete:
+            for each in examined.blocks:
+                finding = Finding(Reason.SYNTAX, each.reason, is_mistake=True)
+                report.warn(each.start, *self._warning(esp, each.start, finding))
 
     def _examine(self, esp: Esp | None) -> _Examined:
-        """Return the tags that are examined, with what is wrong with them."""
-        tags: list[RawTag] = []
-        too_long: list[int] = []
-        text, characters = self._kept[: self._end], 0
-        rest = self._end if self._end < len(self._kept) else None
-        for tag in find_raw_tags(text, esp):
-            if tag.delimiter in CODE_IN_BRACES and len(tag.text) > MAX_TAG_LENGTH:
-                too_long.append(tag.start)
-                text = text[: tag.start] + " " * len(tag.text) + text[tag.end :]
-                continue
-            is_own = esp is not None and has_delimiter(esp, tag)
-            before, characters = characters, characters + len(tag.text)
-            if len(tags) >= _MAX_TAGS or (characters if is_own else before) > _MAX_CHARACTERS:
-                rest, text = tag.start, text[: tag.start]
-                break
-            tags.append(tag)
-        local_names = set[str]()
-        if esp is not None:
-            local_names.update(name for tag in tags for name in names_set_by(esp, tag))
+        """Return the tags with what is wrong with them at the ESP."""
+        tags = tuple(find_text_tags(self._kept, esp, self._starts))
+        if esp is None:
+            found = tuple((tag, self._judge(None, tag, ())) for tag in tags)
+            return _Examined(tags=found, local_names=(), blocks=())
+        own = [tag.readings[esp] for tag in tags if esp in tag.readings]
+        local_names = {name for tag in tags for name in _names_set_by(tag, esp)}
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
-            unread=() if esp is None else tuple(find_unread(PROFILES[esp].read(text))),
-            too_long=tuple(too_long),
-            rest=rest,
+            blocks=tuple(each for each in find_unread(build_tree(own)) if each.is_alone),
         )
 
     def _find_warning(
         self,
         esp: Esp | None,
-        tag: RawTag,
+        tag: TextTag,
         finding: Finding | None,
         local_names: Collection[str],
         resolver: FieldResolver,
     ) -> tuple[WarningCode, str] | None:
-        """Return the warning that the words of the tag need, or None."""
+        """Return the warning that the tag needs, or None."""
         warning = _lookalike(esp, tag, finding, resolver, local_names)
-        if warning is None and finding is not None:
-            form = self._own_form(tag, finding, resolver)
-            message = " ".join(filter(None, (_describe(esp, finding), form)))
-            warning = _code(finding), message
-        if warning is not None and self._literal_places.contain(tag.start):
-            return WarningCode.POSSIBLY_FOREIGN_CODE, f"{warning[1]} {_LITERAL}"
-        return warning
+        if warning is not None:
+            return self._at(tag.start, *warning)
+        if finding is None:
+            return None
+        return self._warning(esp, tag.start, finding, self._own_form(tag, finding, resolver))
 
-    def _judge(self, esp: Esp | None, tag: RawTag, local_names: Collection[str]) -> Finding | None:
-        if esp is not None and has_delimiter(esp, tag):
-            return judge_tag(esp, tag, local_names)
-        key = tag.delimiter, tag.text
-        if key not in self._foreign:
-            self._foreign[key] = judge_tag(None, tag)
-        return self._foreign[key]
+    def _warning(
+        self, esp: Esp | None, offset: int, finding: Finding, form: str = ""
+    ) -> tuple[WarningCode, str]:
+        message = " ".join(filter(None, (_describe(esp, finding), form)))
+        return self._at(offset, _code(finding), message)
 
-    def _own_form(self, tag: RawTag, finding: Finding, resolver: FieldResolver) -> str:
+    def _at(self, offset: int, code: WarningCode, message: str) -> tuple[WarningCode, str]:
+        """Return the warning, which is a caveat at a place where any code can be meant."""
+        if self._literal_places.contain(offset):
+            return WarningCode.POSSIBLY_FOREIGN_CODE, f"{message} {_LITERAL}"
+        return code, message
+
+    def _judge(self, esp: Esp | None, tag: TextTag, local_names: Collection[str]) -> Finding | None:
+        if esp is None or esp not in tag.readings:
+            if tag.start not in self._foreign:
+                self._foreign[tag.start] = judge(tag, None)
+            return self._foreign[tag.start]
+        own = tag.readings[esp]
+        place = slice(own.start, own.end)
+        has_reference = self._content.source[place] != self._content.masked[place]
+        if has_reference and own.unread is not None:
+            return None  # A tag with a reference is code of both languages.
+        return judge(tag, esp, local_names)
+
+    def _own_form(self, tag: TextTag, finding: Finding, resolver: FieldResolver) -> str:
         """Return how content refers to what the tag shows, or an empty text."""
-        place = tag.text, finding.dialects
+        if not finding.dialects:
+            return ""
+        place = tag.start, finding.dialects
         if place not in self._meanings:
             self._meanings[place] = _find_meaning(tag, finding.dialects)
         meaning = self._meanings[place]
@@ -227,11 +194,9 @@ class ContentTags:
         key = next(keys, "KEY" if meaning.has_field else None)
         if key is None:
             return ""
-        if _CONDITION.match(tag.text) is not None:
+        if meaning.is_condition:
             return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
-        if tag.delimiter in {Delimiter.STATEMENT, Delimiter.AMPSCRIPT_BLOCK, Delimiter.BLOCK}:
-            return ""
-        return f"Write `{{{{recipient.{key}}}}}`."
+        return f"Write `{{{{recipient.{key}}}}}`." if meaning.is_output else ""
 
 
 def _without_literals(text: str, literals: Collection[str]) -> str:
@@ -241,26 +206,63 @@ def _without_literals(text: str, literals: Collection[str]) -> str:
     return text
 
 
+def _names_set_by(tag: TextTag, esp: Esp) -> Iterator[str]:
+    """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
+    for reader, reading in tag.readings.items() if esp in tag.readings else ():
+        if reader is esp or tag.text.startswith("{%"):
+            yield from Words.of(reading, PROFILES[reader].vocabulary).sets
+
+
+def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of tags in braces that are too long."""
+    offset, unclosed = 0, set[str]()
+    while len(unclosed) < len(_ENDS) and (opening := _BRACES.search(text, offset)) is not None:
+        offset, last = opening.end(), _ENDS[opening[0]]
+        end = -1 if last in unclosed else text.find(last, offset)
+        if end < 0:
+            unclosed.add(last)
+            continue
+        offset = end + len(last)
+        if offset - opening.start() > MAX_TAG_LENGTH:
+            yield opening.start(), offset
+
+
+def _read(text: str) -> tuple[tuple[Start, ...], int | None]:
+    """Return the places at which tags begin, and the first one that is not examined, or None."""
+    openings = (each.start() for each in _OPENING.finditer(text))
+    end = next(islice(openings, _MAX_OPENINGS, None), None)
+    starts: list[Start] = []
+    characters = 0
+    for start in read_starts(text[:end]):
+        if len(starts) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+            return tuple(starts), start.offset
+        starts.append(start)
+        ends = (each.end for each in start.readings.values())
+        characters += min(ends, default=start.offset) - start.offset
+    return tuple(starts), end
+
+
 def _code(finding: Finding) -> WarningCode:
     if finding.is_mistake:
-        return WarningCode.FOREIGN_CODE
+        is_foreign = finding.reason is not Reason.SYNTAX or finding.dialects
+        return WarningCode.FOREIGN_CODE if is_foreign else WarningCode.UNREADABLE_CODE
     is_unknown = finding.reason is Reason.UNKNOWN
     return WarningCode.UNKNOWN_WORD if is_unknown else WarningCode.POSSIBLY_FOREIGN_CODE
 
 
 def _lookalike(
     esp: Esp | None,
-    tag: RawTag,
+    tag: TextTag,
     finding: Finding | None,
     resolver: FieldResolver,
     local_names: Collection[str],
 ) -> tuple[WarningCode, str] | None:
     """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
-    name = _NAME.fullmatch(tag.text)
-    if name is None or name[1] in local_names:
+    name = _only_name(tag)
+    if name is None or name in local_names:
         return None
-    key = resolver.find_key(name[1])
-    if key is None or (esp is not None and name[1] in PROFILES[esp].vocabulary.roots):
+    key = resolver.find_key(name)
+    if key is None or (esp is not None and name in PROFILES[esp].vocabulary.roots):
         return None
     code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
     if esp is not None and PROFILES[esp].vocabulary.any_name and finding is None:
@@ -271,6 +273,8 @@ def _lookalike(
 
 def _describe(esp: Esp | None, finding: Finding) -> str:
     others = titles(finding.dialects)
+    if finding.reason is Reason.POSSIBLY_FOREIGN and not finding.dialects:
+        return f"`{finding.word}` may be a tag of another sender."
     if finding.reason is Reason.POSSIBLY_FOREIGN:
         return f"`{finding.word}` may be code of {others}."
     if esp is None:
@@ -278,6 +282,11 @@ def _describe(esp: Esp | None, finding: Finding) -> str:
             return f"This is code of {others}. Other ESPs do not read it."
         return f"Content has no tag like this in `{finding.word}`. {_LITERAL}"
     title = PROFILES[esp].title
+    if finding.reason is Reason.SYNTAX:
+        if not finding.is_mistake:
+            return f"{finding.word} No source establishes that {title} does."
+        code = f"this code of {others}" if others else "this"
+        return f"{title} does not read {code}. {finding.word}"
     if finding.reason is Reason.DELIMITER:
         if others:
             return f"{title} does not read this code of {others}."
@@ -287,12 +296,22 @@ def _describe(esp: Esp | None, finding: Finding) -> str:
     return f"{title} shows nothing for `{finding.word}`, unless your account or other code sets it."
 
 
-def _find_meaning(tag: RawTag, dialects: Iterable[Esp]) -> _Meaning:
+def _only_name(tag: TextTag) -> str | None:
+    """Return the name if the tag is only a name in braces or brackets, such as `{{tier}}`."""
+    for reading in tag.readings.values() if tag.text.startswith(("{{", "[[")) else ():
+        match reading.parts:
+            case [Output(value=Path([str() as name] | ["[[]]", str() as name]))]:
+                return None if tag.text.startswith("{{[") else name
+    return None
+
+
+def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
     """Return what the tag shows in these dialects."""
-    read = [(esp, read_tag(esp, tag)) for esp in dialects]
-    readings = [(esp, reading) for esp, reading in read if reading is not None]
+    found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
+    words = [Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()]
+    readings = {esp: read_tag(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
     keys: dict[str, None] = {}
-    for esp, reading in readings:
+    for esp, reading in readings.items():
         # The address of the recipient is a system name of Salesforce.
         names = reading.names[:_MAX_NAMES]
         for name in (*names, *reading.system_names[:_MAX_NAMES]):
@@ -300,10 +319,13 @@ def _find_meaning(tag: RawTag, dialects: Iterable[Esp]) -> _Meaning:
             if standard is not None:
                 keys[standard] = None
         keys.update(dict.fromkeys(names))
+    is_output = any(isinstance(part, Output) for each in found.values() for part in each.parts)
     return _Meaning(
-        value=_find_system_value(tag, readings),
+        value=_find_system_value(found, readings),
         keys=tuple(keys),
-        has_field=any(reading.names for _, reading in readings),
+        has_field=any(reading.names for reading in readings.values()),
+        is_condition=any(each.is_condition for each in words),
+        is_output=is_output,
     )
 
 
@@ -313,34 +335,42 @@ def _standard_keys(esp: Esp) -> Mapping[str, str]:
     return {name.casefold(): key for key, name in PROFILES[esp].names.standard_fields.items()}
 
 
-def _find_system_value(tag: RawTag, readings: Sequence[tuple[Esp, Reading]]) -> SystemValue | None:
+def _find_system_value(
+    tags: Mapping[Esp, Tag], readings: Mapping[Esp, Reading]
+) -> SystemValue | None:
     """Return what the tag shows by itself in one of the dialects, or None."""
-    if _CONDITION.match(tag.text) is not None:
-        return None
-    statement = _STATEMENT.match(tag.text)
-    for esp, reading in readings:
-        for name in reading.system_names:
-            if statement is None or statement[1] == name:
-                value = _values_by_name(esp).get(name.casefold())
-                if value is not None:
-                    return value
+    for esp, tag in tags.items():
+        names: tuple[str, ...] = ()
+        match tag.parts:
+            case [Output()]:
+                names = readings[esp].system_names
+            case [Opaque(name=name)]:
+                names = (name,)
+        values = _values_by_name(esp)
+        for name in names:
+            if name.casefold() in values:
+                return values[name.casefold()]
     return None
 
 
 @cache
 def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
     """Return the system values by their names in the dialect, in small letters."""
+    profile = PROFILES[esp]
     values: dict[str, SystemValue] = {}
-    for value, code in PROFILES[esp].system_codes.items():
+    for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):
             # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
-            tags = (each for each in find_raw_tags(code.code) if not _has_filter(each))
-            readings = (read_tag(esp, tag) for tag in tags)
-            names = (name for each in readings if each is not None for name in each.system_names)
+            tags = (each for each in profile.find_tags(code.code) if not _has_filter(each))
+            readings = (read_tag(tag, profile.vocabulary) for tag in tags)
+            names = (name for each in readings for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values
 
 
-def _has_filter(tag: RawTag) -> bool:
-    return tag.delimiter is Delimiter.EXPRESSION and "|" in tag.text
+def _has_filter(tag: Tag) -> bool:
+    match tag.parts:
+        case [Output(value=Filtered())]:
+            return True
+    return False

@@ -11,8 +11,6 @@ from ...content import Block, Content, Node, SystemReference, SystemValue, Text
 from ...content.literal_places import find_literal_places
 from ...spans import Spans
 from ..profiles.profile import EmailOnly, Profile, SystemCode
-from ..recognition.delimiters import find_raw_tags
-from ..recognition.reading import has_delimiter
 from .markup import Markup
 from .places import find_open_tag
 
@@ -44,9 +42,9 @@ def _has_link(profile: Profile, content: Content) -> bool:
     if any(isinstance(code, SystemCode) and _names_link(code.code) for code in codes):
         return True
     return _names_link(content.masked) and any(
-        _names_link(tag.text)
-        for tag in find_raw_tags(content.masked, profile.esp)
-        if has_delimiter(profile.esp, tag)
+        _names_link(content.masked[tag.start : tag.end])
+        for tag in profile.find_tags(content.masked)
+        if tag.is_code
     )
 
 

@@ -9,12 +9,12 @@ in another.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
-from .blocks import Closing, Divider, Opening, Part, as_condition, build_tree, loop_builder
+from .blocks import Closing, Divider, Opening, Part, Statement, Tag, as_condition, loop_builder
 from .expressions import NotRead, Token, Tokens
 from .tree import (
     Assignment,
@@ -31,7 +31,15 @@ from .tree import (
     Unread,
 )
 
-_OPENING = re.compile(r"%%(?:\[|=|(?P<name>[A-Za-z_][\w .:-]{0,127})%%)", re.ASCII)
+_OPENING = re.compile(
+    r"""%%(?:\[|=|(?P<name>[A-Za-z_]\w{0,127}(?>(?:[ .:-]\w{1,128}+){0,10}))%%)
+      | \{\{(?P<binding>(?:Contact|Context|Event|Interaction(?:Defaults)?)
+        (?>(?:\.(?:[\w-]{1,128}+|"[^"{}\n]{1,128}+")){1,20}))\}\}
+    """,
+    re.ASCII | re.VERBOSE,
+)
+"""A binding is data of Journey Builder: `{{Contact.Attribute.SET.NAME}}`."""
+_MEMBER = re.compile(r'"([^"]*)"|([\w-]+)', re.ASCII)
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<comment>/\*(?>(?:[^*]++|\*(?!/))*)\*/)
@@ -50,14 +58,19 @@ _SHOWING = {"v", "output", "outputline"}
 """Functions that show their argument."""
 
 
-def read_ampscript(text: str) -> tuple[Node, ...]:
-    """Return the tree of the text. A variable is a path with one part, which begins with `@`."""
-    return build_tree(_Reader(text).parts())
+def read_ampscript(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order.
+
+    A variable is a path with one part, which begins with `@`. `%%NAME%%` is a path, too.
+    """
+    return _Reader(text).parts()
 
 
 @define
 class _Reader:
     _text: str
+    _ends: dict[str, int] = field(factory=dict)
+    """By delimiter, its first place after the last tag that can't be read."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the text, in order."""
@@ -67,15 +80,19 @@ class _Reader:
             if start > offset:
                 yield Text(offset, start)
             if opening["name"] is not None:
-                yield Output(start, end, Path((opening["name"].strip(),)))
-                offset = end
+                yield Output(start, end, Path((opening["name"],)))
+            elif opening["binding"] is not None:
+                members = _MEMBER.findall(opening["binding"])
+                yield Output(start, end, Path(tuple(text or word for text, word in members)))
             else:
-                offset = yield from self._tag(start)
+                tag = self._tag(start)
+                end = tag.end
+                yield tag
+            offset = end
         if offset < len(text):
             yield Text(offset, len(text))
 
-    def _tag(self, start: int) -> Generator[Part, None, int]:
-        """Yield the parts of a tag, and return its end."""
+    def _tag(self, start: int) -> Tag:
         tokens: list[Token] = []
         places: list[tuple[int, int]] = []
         offset, closing = start + 3, "=%%" if self._text[start + 2] == "=" else "]%%"
@@ -86,17 +103,28 @@ class _Reader:
             if kind != "comment":
                 tokens.append(Token(kind, match[kind]))
                 places.append(match.span(kind))
+        parts: tuple[Statement, ...]
         if match is None:
-            yield Unread(start, offset, _unread(self._text[offset : offset + 40]))
+            reason, offset = _unread(self._text[offset : offset + 40]), self._end(closing, offset)
+            parts = (Unread(start, offset, reason),)
         elif match["end"] != closing:
-            yield Unread(start, offset, f"This tag ends with `{match['end']}`, not `{closing}`.")
+            reason = f"This tag ends with `{match['end']}`, not `{closing}`."
+            parts = (Unread(start, offset, reason),)
         elif closing == "=%%":
-            yield _output(start, offset, Tokens(tokens))
+            parts = (_output(start, offset, Tokens(tokens)),)
         elif not tokens:
-            yield Comment(start, offset)
+            parts = (Comment(start, offset),)
         else:
-            yield from _Statements(Tokens(tokens), places).parts()
-        return offset
+            parts = tuple(_Statements(Tokens(tokens), places).parts())
+        return Tag(start, offset, parts)
+
+    def _end(self, closing: str, offset: int) -> int:
+        """Return the end of a tag that can't be read from the offset on, or the offset."""
+        if self._ends.get(closing, 0) < offset:
+            found = self._text.find(closing, offset)
+            self._ends[closing] = len(self._text) if found < 0 else found
+        end = self._ends[closing]
+        return offset if end == len(self._text) else end + len(closing)
 
 
 def _unread(rest: str) -> str:
@@ -131,7 +159,7 @@ class _Statements:
     _tokens: Tokens
     _places: Sequence[tuple[int, int]]
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Statement]:
         """Yield the statements. What follows one that can't be read is not read, either."""
         while not self._tokens.accept_end():
             first = self._tokens.position
@@ -141,7 +169,7 @@ class _Statements:
                 yield Unread(self._places[first][0], self._places[-1][1], str(error))
                 return
 
-    def _statement(self, first: int) -> Iterator[Part]:
+    def _statement(self, first: int) -> Iterator[Statement]:
         word, start = self._tokens.take("word").text, self._places[first][0]
         read = _Expressions(self._tokens)
         statement = _STATEMENTS.get(word.lower())
@@ -162,7 +190,7 @@ class _Statements:
         return self._places[self._tokens.position - 1][1]
 
 
-_Maker: TypeAlias = Callable[[int, int], Part]
+_Maker: TypeAlias = Callable[[int, int], Statement]
 
 
 def _set(read: _Expressions) -> _Maker:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from .tree import Branch, Condition, Expression, Loop, Node, Opaque, Unread
+from .tree import (
+    Branch,
+    Comment,
+    Condition,
+    Expression,
+    Loop,
+    Node,
+    Opaque,
+    Raw,
+    Text,
+    Unread,
+)
 
 MAX_DEPTH = 100
 """Blocks in one another. Ruby's Liquid has the same limit."""
@@ -48,8 +60,45 @@ class Closing:
     word: str
 
 
-Part: TypeAlias = Node | Opening | Divider | Closing
-"""What a language reads one tag as."""
+class Certainty(Enum):
+    """Whether what looks like a tag can be text where another language is read."""
+
+    CODE = "it is code"
+    IF_KNOWN = "it is code if its name is known"
+    POSSIBLE = "it can be text"
+
+
+Statement: TypeAlias = Node | Opening | Divider | Closing
+"""What a language reads one statement as."""
+
+
+@frozen
+class Tag:
+    """A tag of a text, from `start` to `end`. It has several parts if it has several statements."""
+
+    start: int
+    end: int
+    parts: tuple[Statement, ...]
+    certainty: Certainty = Certainty.CODE
+    derived: dict[object, Any] = field(factory=dict, init=False, eq=False, repr=False)
+    """What is derived from the tag, such as its words: several rules ask for it."""
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the tag is neither a comment nor a part that is not read as code."""
+        return not all(isinstance(each, Comment | Raw) for each in self.parts)
+
+    @property
+    def unread(self) -> Unread | None:
+        """The part of the tag that the language does not read, also if it is in its block."""
+        for part in self.parts:
+            if isinstance(part, Unread) and not part.is_alone:
+                return part
+        return None
+
+
+Part: TypeAlias = Statement | Tag
+"""What a language reads a text as. The parts that are no `Text` are tags."""
 
 Builder: TypeAlias = Callable[[int, int, Sequence[Branch]], Node]
 """Returns the node of a block from its place and its branches. The first one has no test."""
@@ -87,6 +136,18 @@ class _Block:
         self.nodes = []
 
 
+def find_tags(parts: Iterable[Part]) -> Iterator[Tag]:
+    """Yield the tags among the parts of a text, before they are blocks."""
+    for part in parts:
+        match part:
+            case Tag():
+                yield part
+            case Text():
+                pass
+            case _:
+                yield Tag(part.start, part.end, (part,))
+
+
 def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
     """Return the nodes of the parts, with a node for each complete block.
 
@@ -94,7 +155,7 @@ def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
     """
     nodes: list[Node] = []
     blocks: list[_Block] = []
-    for part in parts:
+    for part in _statements(parts):
         current = blocks[-1].nodes if blocks else nodes
         match part:
             case Opening() if len(blocks) < MAX_DEPTH:
@@ -124,6 +185,15 @@ def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
         outer.append(Unread(opening.start, opening.end, reason, is_alone=True))
         outer += block.all_nodes()
     return tuple(nodes)
+
+
+def _statements(parts: Iterable[Part]) -> Iterator[Statement]:
+    for part in parts:
+        match part:
+            case Tag(parts=inner):
+                yield from inner
+            case _:
+                yield part
 
 
 def as_condition(test: Expression) -> Builder:

@@ -14,7 +14,6 @@ from .blocks import (
     Opening,
     Part,
     as_condition,
-    build_tree,
     loop_builder,
     opaque_block,
 )
@@ -41,6 +40,9 @@ _TEXT = r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')"""
 _OPERAND = rf"(?:_\({_TEXT}\)|{_TEXT}|[\w.]+|[-+.]?\d[\d.e]*)"
 _VALUE = re.compile(_OPERAND, re.DOTALL)
 _FILTER = re.compile(rf"\s*\|\s*(?P<name>\w+)(?::(?P<argument>{_OPERAND}))?", re.DOTALL)
+_FILTER_WITH_BLANK = re.compile(
+    rf"\s*\|\s*(?P<name>\w+)(?::\s*(?P<argument>{_OPERAND}))?", re.DOTALL
+)
 _WORD = re.compile(rf"""(?:[^\s'"]*(?:{_TEXT}[^\s'"]*)+|\S+)""", re.DOTALL)
 """A part of a tag: white space divides it, except in texts."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e\d+)?", re.ASCII)
@@ -60,9 +62,9 @@ class DjangoWords:
     blocks: frozenset[str] = frozenset()
 
 
-def read_django(text: str, words: DjangoWords = DjangoWords()) -> tuple[Node, ...]:
-    """Return the tree of the text."""
-    return build_tree(_Reader(text, words).parts())
+def read_django(text: str, words: DjangoWords = DjangoWords()) -> Iterator[Part]:
+    """Yield the parts of the text, in order."""
+    return _Reader(text, words).parts()
 
 
 @frozen
@@ -122,7 +124,7 @@ class _Reader:
         code = self._text[start + 2 : end - 2].strip()
         try:
             if opening == "{{":
-                return Output(start, end, read_value(code))
+                return _output(start, end, code)
             return self._statement(start, end, code)
         except NotRead as error:
             return Unread(start, end, str(error))
@@ -147,24 +149,37 @@ class _Reader:
         last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
         found = last.search(self._text, tag.end)
         if found is None:
-            return Unread(tag.start, len(self._text), f"This block has no `end{tag.code}`.")
+            reason = f"This block has no `end{tag.code}`."
+            return Unread(tag.start, len(self._text), reason, is_alone=True)
         return Raw(tag.start, found.end(), tag.end, found.start())
 
     def _comment(self, tag: _Tag) -> Node:
         for opening, start, end in self._tags(tag.end):
             if opening == "{%" and self._text[start + 2 : end - 2].strip() == "endcomment":
                 return Comment(tag.start, end)
-        return Unread(tag.start, len(self._text), "This block has no `endcomment`.")
+        reason = "This block has no `endcomment`."
+        return Unread(tag.start, len(self._text), reason, is_alone=True)
 
 
-def read_value(code: str) -> Expression:
+def _output(start: int, end: int, code: str) -> Node:
+    """Return what shows the value. A blank after a colon has only one possible meaning."""
+    try:
+        return Output(start, end, read_value(code))
+    except NotRead as error:
+        if str(error) != BLANK_AFTER_COLON:
+            raise
+    meant = Output(start, end, read_value(code, allows_blank=True))
+    return Unread(start, end, BLANK_AFTER_COLON, meant=meant)
+
+
+def read_value(code: str, *, allows_blank: bool = False) -> Expression:
     """Return a value with its filters. Raises: NotRead."""
     found = _VALUE.match(code)
     if found is None:
         raise NotRead(f"`{code[:_SHOWN]}` is no value." if code else "This tag is empty.")
     value, filters, offset = _operand(found[0]), [], found.end()
     while offset < len(code):
-        found = _FILTER.match(code, offset)
+        found = (_FILTER_WITH_BLANK if allows_blank else _FILTER).match(code, offset)
         if found is None and _BLANK.match(code, offset):
             raise NotRead(BLANK_AFTER_COLON)
         if found is None:

@@ -1,24 +1,26 @@
 """Handlebars, as handlebars.js reads it: https://handlebarsjs.com/guide/.
 
 The names of a path are the parts of a `Path`. Its first part can also be `this`, `..` (the data
-outside of a block), a name that begins with `@`, or `[[]]` for a feed of Iterable.
+outside of a block), `@` before the name of a variable, or `[[]]` for a feed of Iterable.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from attrs import define, field, frozen
 
 from .blocks import (
     Builder,
+    Certainty,
     Closing,
     Divider,
     Opening,
     Part,
+    Tag,
     as_condition,
-    build_tree,
     loop_builder,
 )
 from .expressions import NotRead, Token, Tokens
@@ -40,7 +42,17 @@ from .tree import (
     Unread,
 )
 
-_OPENING = re.compile(r"(?<!\\)(?P<backslashes>\\*+)\{\{")
+_OTHER = re.compile(
+    r"""(?P<feed>\[\[(?!\d)(?>(?:
+        [\#/^]?(?:[\w@$.\x20]|\{\{[^{}\n]{0,100}+\}\}|\[[^\[\]\n]{0,100}+\]){1,300})
+        |\{[^\[\]{}\n]{1,300}+\})\]\])
+    | (?P<substitution><%=?\s{0,9}+(?P<asm>asm_\w{1,60}+)\s{0,9}+%>
+        |\[%(?P<value>[A-Za-z_]\w{0,99}+)(?:\s{0,9}+\|[^%\]\n]{0,100}+)?%\]
+        |\[(?P<link>(?i:unsubscribe(?:_preferences)?|weblink|sender_[a-z]{3,7}))\](?![(:\[]))
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""A tag in other delimiters than braces."""
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
@@ -68,25 +80,31 @@ _LITERALS: Mapping[str, bool | None] = {
 }
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class HandlebarsWords:
     """What an ESP adds to Handlebars: `tests` are helpers of blocks, such as `ifEq`.
 
-    `has_feeds` is whether `[[name]]` is a value, as in Iterable, and `has_fallbacks` whether
-    `{{name | text}}` shows the text instead of a missing value, as in SendGrid's older templates.
+    `has_feeds` is whether `[[name]]` is a value, as in Iterable, and `has_substitutions` whether
+    SendGrid's older tags are read: `{{name | text}}`, `[%name | text%]`, `[Unsubscribe]` and
+    `<%asm_…%>`.
     """
 
     tests: frozenset[str] = frozenset()
     has_feeds: bool = False
-    has_fallbacks: bool = False
+    has_substitutions: bool = False
+
+    @cached_property
+    def opening(self) -> re.Pattern[str]:
+        """The pattern of the beginning of a tag."""
+        return re.compile(r"\{\{" + r"|\[\[" * self.has_feeds + r"|<%|\[" * self.has_substitutions)
 
 
 def read_handlebars(
     text: str,
     words: HandlebarsWords = HandlebarsWords(),
-) -> tuple[Node, ...]:
-    """Return the tree of the text."""
-    return build_tree(_Reader(text, words).parts())
+) -> Iterator[Part]:
+    """Yield the parts of the text, in order."""
+    return _Reader(text, words).parts()
 
 
 @frozen
@@ -109,18 +127,28 @@ class _Reader:
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the text, in order."""
         text, offset, shown = self._text, 0, 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            start = opening.end() - 2
-            if opening["backslashes"][-2:] == "\\":  # One backslash makes the tag text.
+        while (opening := self._words.opening.search(text, offset)) is not None:
+            start = opening.start()
+            part = self._find(opening)
+            if part is None:
                 offset = opening.end()
                 continue
             if start > shown:
                 yield Text(shown, start)
-            part = self._part(start)
             yield part
             offset = shown = part.end
         if shown < len(text):
             yield Text(shown, len(text))
+
+    def _find(self, opening: re.Match[str]) -> Part | None:
+        """Return what begins here, or None: one backslash before a tag makes it text."""
+        start = opening.start()
+        if opening[0] == "{{":
+            backslashes = self._text[max(0, start - 2) : start]
+            is_text = backslashes.endswith("\\") and backslashes != "\\\\"
+            return None if is_text else self._part(start)
+        tag = _OTHER.match(self._text, start)
+        return None if tag is None or (opening[0] == "[[") is not bool(tag["feed"]) else _other(tag)
 
     def _part(self, start: int) -> Part:
         tag = _TAG.match(self._text, start)
@@ -179,7 +207,7 @@ class _Reader:
         return tokens_of_tag, end.end(), end["end"].replace("~", "")
 
     def _tag(self, start: int, form: str, offset: int) -> Part:
-        fallback = _FALLBACK.match(self._text, start) if self._words.has_fallbacks else None
+        fallback = _FALLBACK.match(self._text, start) if self._words.has_substitutions else None
         if fallback is not None:
             value = Path(tuple(fallback["name"].split(".")))
             default = Filter("default", (Literal(fallback["text"]),))
@@ -245,6 +273,17 @@ class _Reader:
             case Call("unless", (test,)):
                 return Operation("not", (test,))
         return expression
+
+
+def _other(tag: re.Match[str]) -> Tag:
+    """Return a tag that has no braces."""
+    start, end = tag.span()
+    if tag["feed"]:
+        value = Path(("[[]]", *tag[0].strip("[]{} ").split(".")))
+        return Tag(start, end, (Output(start, end, value),))
+    certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
+    value = Path((tag["asm"] or tag["value"] or tag["link"],))
+    return Tag(start, end, (Output(start, end, value),), certainty)
 
 
 def _opaque_builder(expression: Expression) -> Builder:
@@ -367,9 +406,9 @@ class _Expressions:
         if self._has_feeds and (feed := tokens.accept("feed")):
             return Path(("[[]]", feed.text[2:-2].strip()))
         is_data = tokens.accept("mark", "@") is not None
-        return Path(self._path("@" if is_data else ""))
+        return Path(("@", *self._path()) if is_data else self._path())
 
-    def _path(self, prefix: str) -> tuple[str, ...]:
+    def _path(self) -> tuple[str, ...]:
         parts: list[str] = []
         has_names = False
         while True:
@@ -386,7 +425,6 @@ class _Expressions:
             parts.append(part)
             if not self.tokens.accept("mark", ".", "/"):
                 break
-        parts[0] = prefix + parts[0]
         return tuple(parts)
 
 

@@ -17,7 +17,6 @@ from .blocks import (
     Opening,
     Part,
     as_condition,
-    build_tree,
     loop_builder,
     opaque_block,
 )
@@ -69,9 +68,9 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _Arguments: TypeAlias = tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]
 
 
-def read_hubl(text: str, blocks: frozenset[str] = frozenset()) -> tuple[Node, ...]:
-    """Return the tree of the text. `blocks` are tags of HubSpot that have an end."""
-    return build_tree(_Reader(text, blocks).parts())
+def read_hubl(text: str, blocks: frozenset[str] = frozenset()) -> Iterator[Part]:
+    """Yield the parts of the text, in order. `blocks` are tags of HubSpot that have an end."""
+    return _Reader(text, blocks).parts()
 
 
 @frozen
@@ -116,7 +115,7 @@ class _Reader:
             return self._tag(start)
         end = self._find_end("endraw", raw.end())
         if end is None:
-            return Unread(start, raw.end(), "This block has no `endraw`.")
+            return Unread(start, raw.end(), "This block has no `endraw`.", is_alone=True)
         return Raw(start, end.end(), raw.end(), end.start())
 
     def _find_end(self, what: str, offset: int) -> re.Match[str] | None:
@@ -313,6 +312,9 @@ class _Expressions:
         """Return the values in a tag whose syntax is not known, as far as they can be read."""
         found: list[Expression] = []
         while not self.tokens.accept_end():
+            if self.tokens.peek(1) == Token("mark", "="):  # the name of an argument
+                self.tokens.skip()
+                self.tokens.skip()
             try:
                 found.append(self.any())
             except NotRead:

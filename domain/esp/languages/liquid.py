@@ -14,7 +14,6 @@ from .blocks import (
     Opening,
     Part,
     as_condition,
-    build_tree,
     loop_builder,
     opaque_block,
 )
@@ -73,6 +72,7 @@ _LITERALS: Mapping[str, bool | Special | None] = {
 _SIGNATURE = r"(?P<name>(?:\(?[\w.\[\]-]\)?)+)"
 _ASSIGNMENT = re.compile(_SIGNATURE + r"\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
 _CAPTURE = re.compile(_SIGNATURE, re.ASCII)
+_SAVED = re.compile(r":save\s++(\w++)")
 _BEGINNINGS = {"interpolation", "name", "nested", "number", "text"}
 """The tokens that can begin a value."""
 _MORE = "This tag has more than Liquid reads."
@@ -83,16 +83,23 @@ T = TypeVar("T")
 
 @frozen(kw_only=True)
 class LiquidWords:
-    """What an ESP adds to Liquid: `blocks` are tags that have an end."""
+    """What an ESP adds to Liquid: `blocks` are tags that have an end.
+
+    The arguments of `free_text` are no expressions, but `:save NAME` in them sets a name.
+    """
 
     blocks: frozenset[str] = frozenset()
+    free_text: frozenset[str] = frozenset()
     has_interpolation: bool = False
     """Whether `${name}` is a value, also in braces in a tag, as in Braze."""
 
 
-def read_liquid(text: str, words: LiquidWords = LiquidWords()) -> tuple[Node, ...]:
-    """Return the tree of the text. The path of `${name}` begins with the part `$`."""
-    return build_tree(_Reader(text, words).parts())
+def read_liquid(text: str, words: LiquidWords = LiquidWords()) -> Iterator[Part]:
+    """Yield the parts of the text, in order.
+
+    The path of `${name}` begins with the part `$`, and that of `space.${name}` with `space.$`.
+    """
+    return _Reader(text, words).parts()
 
 
 @frozen
@@ -172,7 +179,7 @@ class _Reader:
         last = f"end{tag.word}"
         match = self._find_end(last, lambda: _ENDS[tag.word].search(self._text, tag.end))
         if match is None:
-            return Unread(tag.start, tag.end, f"This block has no `{last}`.")
+            return Unread(tag.start, tag.end, f"This block has no `{last}`.", is_alone=True)
         if tag.word == "comment":
             return Comment(tag.start, match.end())
         return Raw(tag.start, match.end(), tag.end, match.start())
@@ -222,8 +229,9 @@ def _case(tag: _Tag) -> Opening:
     def build(start: int, end: int, branches: Sequence[Branch]) -> Condition:
         before, *others = branches
         tests = [_compared(subject, branch) for branch in others]
-        if not all(isinstance(node, Text | Comment) for node in before.nodes):
-            tests.insert(0, evolve(before, test=Literal(value=False)))  # It is not shown.
+        if not others or not all(isinstance(node, Text | Comment) for node in before.nodes):
+            never = Operation("and", (Literal(value=False), subject))
+            tests.insert(0, evolve(before, test=never))  # It is not shown.
         return Condition(start, end, tuple(tests))
 
     return Opening(tag.start, tag.end, "endcase", build, frozenset({"when", "else"}))
@@ -286,6 +294,9 @@ def _comment_line(tag: _Tag) -> Comment:
 
 
 def _opaque(tag: _Tag) -> Opaque:
+    if tag.word in tag.words.free_text:
+        saved = tuple(("save", Path((name,))) for name in _SAVED.findall(tag.rest))
+        return Opaque(tag.start, tag.end, tag.word, named=saved)
     return Opaque(tag.start, tag.end, tag.word, tag.values())
 
 
@@ -376,7 +387,10 @@ class _Expressions:
         """Return the expressions, whatever is between them."""
         found: list[Expression] = []
         while not self._tokens.accept_end():
-            if self._tokens.peek().kind in _BEGINNINGS:
+            if self._tokens.peek(1) == Token("mark", ":"):  # the name of an argument
+                self._tokens.skip()
+                self._tokens.skip()
+            elif self._tokens.peek().kind in _BEGINNINGS:
                 found.append(self._filtered())
             else:
                 self._tokens.skip()
@@ -450,6 +464,7 @@ class _Expressions:
                 tokens.leave()
             elif tokens.accept("mark", "."):
                 if self._has_interpolation and (found := tokens.accept("interpolation")):
+                    parts[-1] = f"{parts[-1]}.$"
                     parts.append(found.text[2:-1].strip())
                 else:
                     parts.append(tokens.take("name").text)

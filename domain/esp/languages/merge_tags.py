@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from .blocks import Closing, Divider, Opening, Part, as_condition, build_tree, opaque_block
-from .tree import Expression, Filter, Filtered, Literal, Node, Operation, Output, Path, Text
+from .blocks import Closing, Divider, Opening, Part, as_condition, opaque_block
+from .tree import Expression, Filter, Filtered, Literal, Operation, Output, Path, Text
 
 _TAG = re.compile(r"\*\|(?P<code>[^|*\n]{1,300})\|\*")
 _COMPARISON = re.compile(
     r"\s*(?P<name>[\w ]+?)\s*(?P<operator>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
 )
 _OPERATORS = {"=": "=="}
-_FILTERS = {"LOWER", "TITLE", "UPPER", "URL"}
+_FILTERS = {"HTML", "LOWER", "TITLE", "UPPER", "URL"}
 _BLOCKS = {
     "FEED": "END:FEED",
     "FEEDBLOCK": "END:FEEDBLOCK",
@@ -27,12 +27,8 @@ _BLOCKS = {
 }
 
 
-def read_merge_tags(text: str) -> tuple[Node, ...]:
-    """Return the tree of the text. A path has one part: the name of the tag."""
-    return build_tree(_parts(text))
-
-
-def _parts(text: str) -> Iterator[Part]:
+def read_merge_tags(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order. A path has one part: the name of the tag."""
     offset = 0
     for tag in _TAG.finditer(text):
         start, end = tag.span()

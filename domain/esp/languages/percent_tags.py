@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
-from .blocks import Closing, Divider, Opening, Part, as_condition, build_tree
+from ...spans import Spans
+from .blocks import Certainty, Closing, Divider, Opening, Part, Tag, as_condition
 from .expressions import NotRead, Token, Tokens, tokenize
 from .tree import (
     Call,
@@ -18,7 +19,6 @@ from .tree import (
     Filter,
     Filtered,
     Literal,
-    Node,
     Operation,
     Output,
     Path,
@@ -30,10 +30,18 @@ _TAG = re.compile(
     r"""%(?:
       (?P<condition>(?:ELSE\ ?)?IF)\s(?P<test>[^%\n]{1,500})
     | (?P<divider>ELSE|ENDIF|/IF)
-    | (?P<name>[A-Z0-9_][A-Z0-9_-]{0,99})(?:\|(?P<default>[^%\n<>"]{0,100}))?
+    | (?P<name>[A-Z0-9_][A-Z0-9_-]{0,99})
+      (?:\|(?P<default>[^%\n<>"]{0,100})|[*:+][^%\n<>"]{0,100})?
     )%""",
     re.VERBOSE | re.ASCII,
 )
+_IN_URL = re.compile(
+    r"""[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s"'<>]*+  # an URL
+    | (?>(?:%[0-9A-F]{2}[\w.~+-]*+){2,})(?P<tag>%?)  # percent-encoded text, if no % follows
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""The parts of a text in which a percent sign begins no tag."""
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<text>'[^']*+'|"[^"]*+")
@@ -47,14 +55,14 @@ _TOKEN = re.compile(
 _OPERATORS = {"&&": "and", "||": "or"}
 
 
-def read_percent_tags(text: str) -> tuple[Node, ...]:
-    """Return the tree of the text. A path has one part: the name of the tag."""
-    return build_tree(_parts(text))
-
-
-def _parts(text: str) -> Iterator[Part]:
+def read_percent_tags(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order. A path has one part: the name of the tag."""
     offset = 0
+    urls: Spans | None = None  # searched for the first tag
     for tag in _TAG.finditer(text):
+        urls = urls or Spans(each.span() for each in _IN_URL.finditer(text) if not each["tag"])
+        if urls.contain(tag.start()):
+            continue
         if tag.start() > offset:
             yield Text(offset, tag.start())
         try:
@@ -78,10 +86,10 @@ def _part(tag: re.Match[str]) -> Part:
         return Divider(start, end, "ELSE")
     if tag["divider"] is not None:
         return Closing(start, end, "/IF")
-    value = Path((tag["name"],))
-    if tag["default"] is None:
-        return Output(start, end, value)
-    return Output(start, end, Filtered(value, (Filter("default", (Literal(tag["default"]),)),)))
+    value: Expression = Path((tag["name"],))
+    if tag["default"] is not None:
+        value = Filtered(value, (Filter("default", (Literal(tag["default"]),)),))
+    return Tag(start, end, (Output(start, end, value),), Certainty.IF_KNOWN)
 
 
 @frozen

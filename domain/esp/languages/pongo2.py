@@ -16,7 +16,6 @@ from .blocks import (
     Opening,
     Part,
     as_condition,
-    build_tree,
     loop_builder,
     opaque_block,
 )
@@ -56,9 +55,9 @@ _TOKEN = re.compile(
 _OPERATORS = {"&&": "and", "||": "or", "<>": "!="}
 
 
-def read_pongo2(text: str) -> tuple[Node, ...]:
-    """Return the tree of the text."""
-    return build_tree(_Reader(text).parts())
+def read_pongo2(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order."""
+    return _Reader(text).parts()
 
 
 @frozen
@@ -98,7 +97,8 @@ class _Reader:
         text_start = start + len(_VERBATIM)
         text_end = self._text.find(_END_OF_VERBATIM, text_start)
         if text_end < 0:
-            return Unread(start, len(self._text), f"This block has no `{_END_OF_VERBATIM}`.")
+            reason = f"This block has no `{_END_OF_VERBATIM}`."
+            return Unread(start, len(self._text), reason, is_alone=True)
         return Raw(start, text_end + len(_END_OF_VERBATIM), text_start, text_end)
 
     def _comment(self, start: int) -> Node:
@@ -136,7 +136,8 @@ class _Reader:
     def _comment_block(self, start: int, end: int) -> Node:
         found = _END_OF_COMMENT.search(self._text, end)
         if found is None:
-            return Unread(start, len(self._text), "This block has no `endcomment`.")
+            reason = "This block has no `endcomment`."
+            return Unread(start, len(self._text), reason, is_alone=True)
         return Comment(start, found.end())
 
 
@@ -248,6 +249,9 @@ class _Expressions:
         """Return the values in a tag whose syntax is not known, as far as they can be read."""
         found: list[Expression] = []
         while not self.tokens.accept_end():
+            if self.tokens.peek(1) == Token("mark", "="):  # the name of an argument
+                self.tokens.skip()
+                self.tokens.skip()
             try:
                 found.append(self.any())
             except NotRead:

@@ -173,12 +173,14 @@ class Unread:
     """Code that the language does not read, and why.
 
     `is_alone` is whether the tag can be read, but not its block: another tag is missing or wrong.
+    `meant` is what the code means if the ESP reads it nevertheless.
     """
 
     start: int
     end: int
     reason: str
     is_alone: bool = False
+    meant: Output | None = None
 
 
 Node: TypeAlias = Text | Output | Condition | Loop | Assignment | Comment | Raw | Opaque | Unread

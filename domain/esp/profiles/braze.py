@@ -57,7 +57,16 @@ _TAGS = (
 PROFILE = Profile(
     esp=Esp.BRAZE,
     title="Braze",
-    read=partial(read_liquid, words=LiquidWords(has_interpolation=True)),
+    read=partial(
+        read_liquid,
+        words=LiquidWords(
+            has_interpolation=True,
+            free_text=words(
+                "abort_message catalog_items catalog_selection_items connected_content liquid"
+                " message_extras multi_language promotion shopping_cart translation"
+            ),
+        ),
+    ),
     engines={
         Engine.RUBY_LIQUID: "Braze documents Shopify's Liquid, which is Ruby's.",
         Engine.LIQUIDJS: "The engine is not public, and LiquidJS is the other common one.",
@@ -143,18 +152,19 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,
-        has_interpolation=True,
-        fields=words("custom_attribute"),
+        # `$` is a name in `${…}`.
+        fields=words("$ custom_attribute.$"),
         events=words(
-            "api_trigger_properties canvas_entry_properties context event_properties"
-            " purchase_properties"
+            "api_trigger_properties.$ canvas_entry_properties.$ context.$ event_properties.$"
+            " purchase_properties.$"
         ),
         system=words(
-            "app.* campaign.* canvas.* card.* content_blocks.* most_recently_used_device.*"
-            " preference_center.* preference_center_url set_user_to_* sms.* subscribed_state.*"
-            " subscription_group_id* targeted_device.* unsubscribe_url whats_app.*"
+            "$.preference_center_url $.set_user_to_* $.subscription_group_id* $.unsubscribe_url"
+            " app.$.* campaign.$.* canvas.$.* card.$.* content_blocks.$.*"
+            " most_recently_used_device.$.* preference_center.$.* sms.$.* subscribed_state.$.*"
+            " targeted_device.$.* whats_app.$.*"
         ),
-        common=words("app campaign canvas card context sms unsubscribe_url"),
+        common=words("app campaign canvas card context sms"),
         # `connected` and `items` are set by the tags for Connected Content and catalogs.
         local=liquid.LOCAL | words("connected items shopping_cart"),
         tags=liquid.TAGS

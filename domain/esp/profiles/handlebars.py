@@ -12,7 +12,7 @@ from .profile import AdjacentText, Delimiters, Engine, words
 
 HELPERS = words("and each else if or unless")
 
-LOCAL = words("as else false null this true undefined")
+LOCAL = words("@ as else false null this true undefined")
 
 RESERVED = "as else false if each log lookup null this true undefined unless with"
 

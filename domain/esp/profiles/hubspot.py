@@ -168,6 +168,7 @@ PROFILE = Profile(
         syntax=Syntax.HUBL,
         fields=words("contact"),
         field_pattern=r"[a-z0-9_]+",
+        path_functions=words("personalization_token"),
         events=words("custom"),
         nested=words("account company deal invoice line_item order quote ticket"),
         system=words(
@@ -183,7 +184,7 @@ PROFILE = Profile(
             " order owner preview_text quote request theme ticket year"
         ),
         local=words(
-            "and caller else eq false False gt gte if import in is loop lt lte module ne none None"
+            "and caller eq false False gt gte if import in is loop lt lte module ne none None"
             " not null or recursive self super true True varargs widget widget_data with without"
             " context kwargs"
         ),

@@ -17,7 +17,6 @@ from ..languages.handlebars import HandlebarsWords, read_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
-    Delimiter,
     Engine,
     Escaping,
     Evidence,
@@ -223,7 +222,6 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.HANDLEBARS,
-        delimiters=frozenset({Delimiter.FEED}),
         any_name=True,
         has_field_paths=True,
         fields=words("profile"),

@@ -171,6 +171,7 @@ PROFILE = Profile(
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("person"),
+        member_filters=words("lookup"),
         bare_fields=words("email first_name full_name last_name phone_number"),
         events=words("event"),
         nested=words("catalog_id catalog_item feeds object object_filter"),

@@ -11,7 +11,7 @@ Messages contain `{title}` for the title of the ESP.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -22,8 +22,8 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
+from ..languages.blocks import Part, Tag, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
-from ..languages.tree import Node
 
 __all__ = [
     "Engine",
@@ -34,7 +34,9 @@ __all__ = [
     "Names",
     "Profile",
     "Quoting",
+    "Strength",
     "SurfaceRules",
+    "SystemCode",
     "Templates",
     "ValueForm",
 ]
@@ -44,7 +46,7 @@ __all__ = [
 class Profile:
     """All facts about one ESP, except how its API is called.
 
-    `read` returns the tree of a text in the language of the ESP. For the reasons in
+    `read` yields the parts of a text in the language of the ESP. For the reasons in
     `unestablished`, it is not established that the ESP refuses the code, as its language does.
     `engines` contains the engines that the ESP is known or suspected to run, with the source of
     that knowledge. Derived code is right on all of them, or has a caveat. It is empty if nothing is
@@ -61,7 +63,7 @@ class Profile:
 
     esp: Esp
     title: str
-    read: Callable[[str], tuple[Node, ...]]
+    read: Callable[[str], Iterator[Part]]
     unestablished: frozenset[str] = frozenset()
     engines: Mapping[Engine, str] = {}
     names: Names
@@ -79,6 +81,10 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile({self.title!r})"
+
+    def find_tags(self, text: str) -> Iterator[Tag]:
+        """Yield the tags of a text in the language of the ESP."""
+        return find_tags(self.read(text))
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""
@@ -403,25 +409,6 @@ _INSTEAD = {
 # Texts that users have written
 
 
-class Delimiter(Enum):
-    """The types of tags by their delimiters. The value is how messages show them."""
-
-    AMPSCRIPT_BLOCK = "%%[…]%%"
-    AMPSCRIPT_INLINE = "%%=…=%%"
-    PERSONALIZATION_STRING = "%%NAME%%"
-    MERGE_TAG = "*|…|*"
-    PERCENT_CONDITION = "%IF …%"
-    PERCENT_TAG = "%NAME%"
-    SUBSTITUTION = "<%…%>"
-    LEGACY_TAG = "[…]"
-    FEED = "[[…]]"
-    STATEMENT = "{%…%}"
-    COMMENT = "{#…#}"
-    RAW_EXPRESSION = "{{{…}}}"
-    BLOCK = "{{#…}}"
-    EXPRESSION = "{{…}}"
-
-
 class Syntax(Enum):
     """The languages of tags. Several dialects share one, with different words."""
 
@@ -452,18 +439,16 @@ class Vocabulary:
     """
 
     syntax: Syntax
-    delimiters: frozenset[Delimiter] = frozenset()
-    """The delimiters of the dialect beside those of its language."""
-    has_interpolation: bool = False
-    """Whether the values of the ESP are in `${…}`, so that no path has a meaning."""
-    has_fallbacks: bool = False
-    """Whether a text after `|` is the default of a value: `{{name | Customer}}`."""
     fields: frozenset[str] = _NONE
     """Roots whose members are the recipient's fields."""
     bare_fields: frozenset[str] = _NONE
     """Fields that are written without a root."""
     field_pattern: str = r"(?s:.+)"
     """The names that fields can have."""
+    member_filters: frozenset[str] = _NONE
+    """Filters that read a member of a value: `person|lookup:'City'`."""
+    path_functions: frozenset[str] = _NONE
+    """Functions whose first argument is a path in quotes."""
     has_field_paths: bool = False
     """Whether a field without a root can be a member of an object."""
     events: frozenset[str] = _NONE
@@ -490,11 +475,14 @@ class Vocabulary:
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
-        return _is_among(name, self.system)
+        return _is_among(self._folded(name), self.system)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""
-        return _is_among(name, self.events)
+        return _is_among(self._folded(name), self.events)
+
+    def _folded(self, name: str) -> str:
+        return _FOLDED.get(self.syntax, str)(name)
 
     def is_function(self, name: str) -> bool:
         """Return whether the name is one of the functions."""
@@ -509,6 +497,13 @@ class Vocabulary:
     def roots(self) -> frozenset[str]:
         """All roots, and the names of fields and event data without a root."""
         return self.known_roots | {each.partition(".")[0] for each in self.system if "." in each}
+
+
+_FOLDED: Mapping[Syntax, Callable[[str], str]] = {
+    Syntax.AMPSCRIPT: str.lower,
+    Syntax.MERGE_TAGS: str.upper,
+}
+"""The languages whose names ignore case, and the case of their names in vocabularies."""
 
 
 def _is_among(name: str, words: frozenset[str]) -> bool:

@@ -17,7 +17,6 @@ from ..languages.handlebars import HandlebarsWords, read_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
-    Delimiter,
     Engine,
     Escaping,
     Evidence,
@@ -61,7 +60,7 @@ def _in_transactional(code: str) -> str:
 PROFILE = Profile(
     esp=Esp.SENDGRID,
     title="SendGrid",
-    read=partial(read_handlebars, words=HandlebarsWords(has_fallbacks=True)),
+    read=partial(read_handlebars, words=HandlebarsWords(has_substitutions=True)),
     engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},
     names=Names(
         source="github.com/sendgrid/docs/blob/develop/content/docs/ui/managing-contacts/custom-fields.md",
@@ -211,19 +210,19 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.HANDLEBARS,
-        delimiters=frozenset({Delimiter.SUBSTITUTION, Delimiter.LEGACY_TAG}),
-        has_fallbacks=True,
         any_name=True,
         field_pattern=r"[A-Za-z_]\w*",
         system=words(
             "Sender_Address Sender_City Sender_Country Sender_Name Sender_State Sender_Zip Weblink"
             " weblink asm_global_unsubscribe_raw_url asm_global_unsubscribe_url"
             " asm_group_unsubscribe_raw_url asm_group_unsubscribe_url asm_preferences_raw_url"
-            " asm_preferences_url unsubscribe unsubscribe_preferences"
+            " asm_preferences_url Unsubscribe Unsubscribe_Preferences unsubscribe"
+            " unsubscribe_preferences"
         ),
         # Public templates for Iterable use these helpers, too.
         common=words("formatDate length unsubscribe_preferences"),
         local=handlebars.LOCAL | words("root"),
+        filters=words("default"),  # `{{name | text}}`
         tags=handlebars.HELPERS
         | words("equals formatDate greaterThan insert length lessThan notEquals"),
     ),

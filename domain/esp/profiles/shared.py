@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
 from ...content import DateStyle, FilterName, WarningCode
-from ...content.syntax import statement
+from ...content.literal_places import statement
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.conditions.formulas import Atom
 from .profile import Delimiters, FilterRefusal

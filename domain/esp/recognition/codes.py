@@ -6,25 +6,23 @@ import re
 
 from ..esps import Esp
 from ..profiles import PROFILES
-from ..profiles.profile import Delimiters
-from .delimiters import ENCLOSED
-from .foreign import WITH_BRACES
+from .judging import WITH_BRACES
 from .recognizing import recognize_dialects
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
 
 
 _ENDS = {
-    each.opening: each.closing
-    for each in (
-        Delimiters(
-            r"\{\{[^{}]*\$\{", r"\}[^{}]*\}\}"
-        ),  # The name in `{{${name}}}` has its own end.
-        *ENCLOSED.values(),
-        Delimiters(r"\*\|(?=\w)", r"\|\*"),
-        Delimiters(r"\[\[(?=\w)", r"\]\]"),
-        Delimiters(r"%(?:ELSE)?IF\s", "%"),
-    )
+    r"\{\{[^{}]*\$\{": r"\}[^{}]*\}\}",  # The name in `{{${name}}}` has its own end.
+    r"%%\[": r"\]%%",
+    "%%=": "=%%",
+    r"\{%": r"%\}",
+    r"\{\#": r"\#\}",
+    r"\{\{\{": r"\}\}\}",
+    r"\{\{": r"\}\}",
+    r"\*\|(?=\w)": r"\|\*",
+    r"\[\[(?=\w)": r"\]\]",
+    r"%(?:ELSE)?IF\s": "%",
 }
 _OPENING = re.compile("|".join(f"({each})" for each in _ENDS))
 
@@ -53,7 +51,7 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     """
     if not is_foreign(esp, code):
         return False
-    variable = _VARIABLE.fullmatch(code.strip()) if esp in WITH_BRACES else None
+    variable = _VARIABLE.fullmatch(code.strip()) if PROFILES[esp] in WITH_BRACES else None
     if variable is None:
         return True
     return variable["path"] is not None and not all(

@@ -28,8 +28,8 @@ from recipient_fields.domain.esp import (
     export_content,
     recognize,
 )
-from recipient_fields.domain.esp.recognition import foreign
-from recipient_fields.domain.esp.recognition.delimiters import find_raw_tags
+from recipient_fields.domain.esp.recognition import judging
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.esp.tags import find_tags
 
 from ...support.growth import assert_grows_linearly, count_calls
@@ -115,9 +115,9 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.BRAZE, "{% for a in event_properties.b %}{% endfor %}", [UNKNOWN]),
         (Esp.BRAZE, "{% raw %}*|FNAME|* {{ event.x }}{% endraw %}", []),
         (Esp.BRAZE, "{% if {{custom_attribute.${a}}} == 1 %}{% endif %}", []),
-        (Esp.CUSTOMER_IO, "{% if {{customer.a}} == 1 %}{% endif %}", [MISTAKE]),
+        (Esp.CUSTOMER_IO, "{% if {{customer.a}} == 1 %}{% endif %}", [UNREADABLE]),
         (Esp.CUSTOMER_IO, "{{ customer.a | lookup:'b' }}", [MISTAKE]),
-        (Esp.CUSTOMER_IO, "{{ customer.a | default('b') }}", [MISTAKE]),
+        (Esp.CUSTOMER_IO, "{{ customer.a | default('b') }}", [UNREADABLE]),
         (Esp.CUSTOMER_IO, "{{upper tier}}", [MISTAKE]),
         (Esp.CUSTOMER_IO, "{% unsubscribe 'Stop' %}", [CAVEAT]),
         (Esp.CUSTOMER_IO, "{% unsubscribe %}", []),
@@ -139,7 +139,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.HUBSPOT, "{{ personalization_token('contact.a', 'b') }}", []),
         (Esp.HUBSPOT, "{{ range(3) }}{{ today() }}", []),
         (Esp.HUBSPOT, "{{ what(3) }}", [UNKNOWN]),
-        (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ contact.firstname|default:'x' }}", [UNREADABLE]),
         (Esp.BREVO, "{{ contact.firstname }}", [CAVEAT]),
         (Esp.BREVO, "{{ unsubscribe_link }}", [MISTAKE]),
         (Esp.BREVO, "{{ personalization_token('contact.a') }}", [MISTAKE]),
@@ -156,7 +156,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp.BRAZE, '<a href="[Unsubscribe]">x</a>', [CAVEAT]),
         (Esp.BRAZE, "[weblink] [%city | there%]", [CAVEAT, CAVEAT]),
         (Esp.BRAZE, "[Unsubscribe](https://a.b) [x] [50%] [%] [a%b%c]", []),
-        (Esp.SENDGRID, "{{ contact.a | default: 'x' }}", [MISTAKE]),
+        (Esp.SENDGRID, "{{ contact.a | default: 'x' }}", [UNREADABLE]),
         (Esp.ITERABLE, "{{#equals a b}}x{{/equals}}", [MISTAKE, MISTAKE]),
         (Esp.ITERABLE, "<%asm_group_unsubscribe_raw_url%>", [MISTAKE]),
         (Esp.SALESFORCE, "{{Contact.Attribute.Person.Name}} {{name}}", [MISTAKE]),
@@ -266,7 +266,7 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp.BRAZE, source)
     assert found.message.startswith("The tags from here on are not examined")
-    assert count_calls(foreign.judge_tag, lambda: warnings(Esp.BRAZE, source)) <= 2_000
+    assert count_calls(judging.judge, lambda: warnings(Esp.BRAZE, source)) <= 1_000
 
 
 @pytest.mark.parametrize("esp", [Esp.KLAVIYO, None])
@@ -285,16 +285,16 @@ def test_foreign_code_is_searched_in_linear_time(esp, piece):
 
 
 def test_encoded_text_is_searched_in_linear_time():
-    assert_grows_linearly(lambda text: list(find_raw_tags(text)), lambda size: "%41" * size, 4_000)
+    assert_grows_linearly(lambda text: list(find_text_tags(text)), lambda size: "%41" * size, 4_000)
 
 
 @pytest.mark.parametrize(
     "find",
     [
         lambda esp, text: find_tags(PROFILES[esp], text),
-        lambda esp, text: find_raw_tags(text, esp),
+        lambda esp, text: PROFILES[esp].find_tags(text),
     ],
-    ids=["find_tags", "find_raw_tags"],
+    ids=["find_tags", "Profile.find_tags"],
 )
 @pytest.mark.parametrize("esp", Esp)
 def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp, find):
@@ -331,3 +331,59 @@ def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(
 )
 def test_code_that_the_language_of_the_esp_does_not_read_is_a_mistake(esp, source, expected):
     assert codes(esp, source) == expected
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        *("{contactfield=firstname|there}", "[firstname,fallback=there]", "{!Contact.FirstName}"),
+        *("%recipient.first_name%", "{$name}", "{unsubscribe_url}", '[[data:firstname:"there"]]'),
+    ],
+)
+@pytest.mark.parametrize("esp", Esp)
+def test_a_tag_of_a_sender_beyond_the_esps_is_a_caveat(esp, tag):
+    assert codes(esp, f"Hello {tag}!") == [CAVEAT]
+    assert not list(recognize(tag))
+
+
+@pytest.mark.parametrize(
+    "text", ["{a}", "{ name }", "a{color:red}", "[1,2]", "50%recipient%", "${x}"]
+)
+def test_braces_and_brackets_in_a_text_are_no_tags(text):
+    assert codes(Esp.MAILCHIMP, text) == []
+
+
+def test_code_that_only_another_language_reads_names_its_dialect_and_the_reason():
+    (warning,) = warnings(Esp.BRAZE, "{% if not person.vip %}")
+    assert warning.code is MISTAKE
+    assert warning.message.startswith(
+        "Braze does not read this code of Klaviyo. Liquid has no `not`."
+    )
+
+
+@pytest.mark.parametrize("esp", [Esp.MAILCHIMP, Esp.KLAVIYO, Esp.BREVO])
+def test_a_value_without_a_name_is_a_mistake(esp):
+    assert [each.kind.value for each in codes(esp, "{{ .Subscriber.Name }}")] == ["mistake"]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        (Esp.KLAVIYO, "{{ customer.plan|default: 'x' }}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% abort_message('no items') %}", [MISTAKE]),
+        (Esp.KLAVIYO, "{{#each items}}{{else}}{{/each}}", [MISTAKE] * 3),
+        (Esp.KLAVIYO, "{% for a in event_properties.b %}{% endfor %}", [MISTAKE]),
+        (Esp.KLAVIYO, "{% assign a = 'x' %}{{ a.b }}", [MISTAKE]),
+        (Esp.HUBSPOT, "{{ forloop.index }}", [MISTAKE]),
+        (Esp.MAILCHIMP, '{%%[ SET @a = "b" ]%%', [MISTAKE]),
+        (Esp.MAILCHIMP, '%%[ SET @a = 1 & "{{x}}" ]%%', [MISTAKE]),
+        (Esp.BRAZE, "{% case event.a %}{% when 'x' %}{% endcase %}", [MISTAKE]),
+    ],
+)
+def test_the_words_in_a_tag_are_judged_wherever_they_are(esp, source, expected):
+    assert codes(esp, source) == expected
+
+
+def test_the_names_in_a_tag_that_may_not_be_read_are_found():
+    (found,) = recognize("{{ person|lookup:'A B'|default: 'x' }}", Esp.KLAVIYO)
+    assert found.names == ("A B",)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.domain.esp.languages.ampscript import read_ampscript
+from recipient_fields.domain.esp.languages.blocks import Part, build_tree
 from recipient_fields.domain.esp.languages.django import read_django
 from recipient_fields.domain.esp.languages.handlebars import HandlebarsWords, read_handlebars
 from recipient_fields.domain.esp.languages.hubl import read_hubl
@@ -40,15 +42,15 @@ from recipient_fields.domain.esp.languages.tree import (
 from ....support.growth import assert_grows_linearly
 
 
-def read_braze(text: str) -> tuple[Node, ...]:
+def read_braze(text: str) -> Iterator[Part]:
     return read_liquid(text, LiquidWords(has_interpolation=True))
 
 
-def read_iterable(text: str) -> tuple[Node, ...]:
+def read_iterable(text: str) -> Iterator[Part]:
     return read_handlebars(text, HandlebarsWords(tests=frozenset({"ifEq"})))
 
 
-LANGUAGES: Mapping[str, Callable[[str], tuple[Node, ...]]] = {
+PARTS: Mapping[str, Callable[[str], Iterator[Part]]] = {
     "AMPscript": read_ampscript,
     "Braze": read_braze,
     "Django": read_django,
@@ -58,6 +60,15 @@ LANGUAGES: Mapping[str, Callable[[str], tuple[Node, ...]]] = {
     "merge tags": read_merge_tags,
     "percent tags": read_percent_tags,
     "pongo2": read_pongo2,
+}
+
+
+def read_tree(language: str, text: str) -> tuple[Node, ...]:
+    return build_tree(PARTS[language](text))
+
+
+LANGUAGES: Mapping[str, Callable[[str], tuple[Node, ...]]] = {
+    language: partial(read_tree, language) for language in PARTS
 }
 
 
@@ -141,7 +152,7 @@ TREES: list[tuple[str, str, object]] = [
     ("Liquid", "{{- blank -}}", ("show", Special.BLANK)),
     ("Braze", "{{${first_name} | default: 'you'}}",
      ("show", ("$.first_name", ("|default", {"literal": "you"})))),
-    ("Braze", "{{custom_attribute.${Loyalty Tier}}}", ("show", "custom_attribute.Loyalty Tier")),
+    ("Braze", "{{custom_attribute.${Loyalty Tier}}}", ("show", "custom_attribute.$.Loyalty Tier")),
     ("Django", "{{ a.0.b|default:'it\\'s'|upper }}",
      ("show", ("a.0.b", ("|default", {"literal": "it's"}), ("|upper",)))),
     ("pongo2", "{{ a.b|default: \"x\" }}", ("show", ("a.b", ("|default", {"literal": "x"})))),
