@@ -38,6 +38,8 @@ _MAX_CHARACTERS = 65_536
 _MAX_OPENINGS = 10_000
 """The number of openings of tags after which no text is examined. Most tags have no end then."""
 _OPENING = re.compile(r"\{[{%#]|%%|\*\||\[\[")
+_LONG_BLOCK = re.compile(rf"%%\[(?:(?!\]%%|%%\[)[\s\S]){{{_MAX_CHARACTERS}}}")
+"""A block of AMPscript that is too long to be examined: languages read a whole block."""
 _MAX_NAMES = 5
 """The names in a tag that are compared with the fields. A tag of another dialect has a few."""
 _BRACES = re.compile(r"\{[{%]")
@@ -223,6 +225,8 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             unclosed.add(last)
             continue
         offset = end + len(last)
+        is_triple = text.startswith("{{{", opening.start()) and text.startswith("}", offset)
+        offset += is_triple
         if offset - opening.start() > MAX_TAG_LENGTH:
             yield opening.start(), offset
 
@@ -231,6 +235,8 @@ def _read(text: str) -> tuple[tuple[Start, ...], int | None]:
     """Return the places at which tags begin, and the first one that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)
+    block = _LONG_BLOCK.search(text[:end])
+    end = end if block is None else block.start()
     starts: list[Start] = []
     characters = 0
     for start in read_starts(text[:end]):
