@@ -222,7 +222,7 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
         if end < 0:
             unclosed.add(last)
             continue
-        offset = end + len(last)
+        offset = end + len(last) + text.startswith("}", end + len(last))  # the last one of `}}}`
         if offset - opening.start() > MAX_TAG_LENGTH:
             yield opening.start(), offset
 
