@@ -154,6 +154,7 @@ class PlansBeforeItChanges(Faulty):
             return CatalogChanges()
 
         self.correct.change(organization_id, look, **recorded)
+        sleep(0.001)  # Otherwise, a thread that waits for the lock rarely gets it here.
         return self.correct.change(organization_id, lambda _: planned[-1], **recorded)
 
 

@@ -236,8 +236,8 @@ PROFILE = Profile(
         ),
         common=words(
             "brandName campaignId campaignName campaignSeason channelId companyName messageTypeId"
-            " messagingInitiative physicalAddress profile recurringCampaignId sendListIds sentAt"
-            " shoppingCartItems templateId templateName workflowId"
+            " messagingInitiative now physicalAddress profile recurringCampaignId sendListIds"
+            " sentAt shoppingCartItems templateId templateName timestamp workflowId"
         ),
         local=handlebars.LOCAL | words("now timestamp"),
         tags=handlebars.HELPERS

@@ -266,7 +266,7 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp.BRAZE, source)
     assert found.message.startswith("The tags from here on are not examined")
-    assert count_calls(judging.judge, lambda: warnings(Esp.BRAZE, source)) <= 1_000
+    assert count_calls(judging.judge, lambda: warnings(Esp.BRAZE, source)) <= 1_500
 
 
 @pytest.mark.parametrize("esp", [Esp.KLAVIYO, None])
@@ -375,6 +375,7 @@ def test_a_value_without_a_name_is_a_mistake(esp):
         (Esp.KLAVIYO, "{% for a in event_properties.b %}{% endfor %}", [MISTAKE]),
         (Esp.KLAVIYO, "{% assign a = 'x' %}{{ a.b }}", [MISTAKE]),
         (Esp.HUBSPOT, "{{ forloop.index }}", [MISTAKE]),
+        (Esp.KLAVIYO, "{{ now|date:'Y' }}", [CAVEAT]),
         (Esp.MAILCHIMP, '{%%[ SET @a = "b" ]%%', [MISTAKE]),
         (Esp.MAILCHIMP, '%%[ SET @a = 1 & "{{x}}" ]%%', [MISTAKE]),
         (Esp.BRAZE, "{% case event.a %}{% when 'x' %}{% endcase %}", [MISTAKE]),
