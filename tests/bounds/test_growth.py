@@ -124,4 +124,6 @@ def test_no_content_stays_in_memory(surfaces: Surfaces):
             kept, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert kept < 50_000, esp
+        # The log of the requests, which pytest keeps, takes about 50 kB. The trees of the texts
+        # take over 1 MB.
+        assert kept < 100_000, esp

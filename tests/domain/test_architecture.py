@@ -47,10 +47,7 @@ FOR_THE_PROJECT = {
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",
     # What the check of content for foreign code shares with the recognition of tags.
-    *(
-        f"domain.esp.recognition.{each}"
-        for each in ("delimiters", "expressions", "foreign", "roles")
-    ),
+    *(f"domain.esp.recognition.{each}" for each in ("judging", "roles", "tags", "words")),
     # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
     *(
         f"domain.esp.languages.{each}"
