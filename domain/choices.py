@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .arguments import require_type
 
@@ -11,7 +11,8 @@ from .arguments import require_type
 class KeyEnum(Enum):
     """An enum whose members are hashed as objects. `Enum.__hash__` is Python code, and slower."""
 
-    __hash__ = object.__hash__
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__
 
 
 class Choice(KeyEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 
-from recipient_fields.application import Snapshot
+from recipient_fields.application import ApiKeyRepository, FieldRepository, Snapshot
 
 from ..relational.database import Database as RelationalDatabase
 from ..relational.repositories import API_KEYS, RelationalRepositories
@@ -35,8 +35,8 @@ class PostgresRepositories(RelationalRepositories):
         is_fast: bool = False,
     ) -> None:
         super().__init__(database)
-        self.fields = PostgresFieldRepository(database, is_fast)
-        self.api_keys = PostgresApiKeyRepository(database, is_distributed)
+        self.fields: FieldRepository = PostgresFieldRepository(database, is_fast)
+        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(database, is_distributed)
 
 
 class PostgresStorage(PostgresRepositories):

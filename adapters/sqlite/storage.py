@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from time import sleep
 
-from recipient_fields.application import Snapshot
+from recipient_fields.application import HistoryRepository, Snapshot
 from recipient_fields.domain import InvalidStorageUrl, StorageNotEmpty, StorageUnavailable
 
 from ..relational.copies import read_snapshot, write_snapshot
@@ -60,7 +60,7 @@ class SqliteStorage(RelationalRepositories):
             self._database.close()
             raise
         super().__init__(self._database)
-        self.history = RelationalHistoryRepository(
+        self.history: HistoryRepository = RelationalHistoryRepository(
             self._database, rows_per_removal=_ROWS_PER_REMOVAL, pause=partial(sleep, _PAUSE)
         )
 

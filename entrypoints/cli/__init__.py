@@ -2,7 +2,7 @@
 
 from recipient_fields.application.extras import requires_extra
 
-with requires_extra("cli", "click", "setproctitle", "wcwidth"):
+with requires_extra("cli", "click", "setproctitle"):
     from .main import main
 
 __all__ = ["main"]

@@ -20,6 +20,7 @@ import click
 from attrs import field, frozen
 
 from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.application.extras import requires_extra
 
 _CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters except a line feed, line and paragraph separators, and bidi controls."""
@@ -52,7 +53,8 @@ def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     # Imported here because most tables are ASCII.
-    from wcwidth import wcswidth
+    with requires_extra("cli", "wcwidth"):
+        from wcwidth import wcswidth
 
     return wcswidth(text)
 

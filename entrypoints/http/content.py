@@ -41,7 +41,7 @@ from .request_context import credential
 from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
 from .responses import ReadResponse, ResponseCache, in_slot, send
 
-FIRST_NAME_CODES = {
+FIRST_NAME_CODES: Mapping[str, object] = {
     "codes": [
         {
             "esp": Esp.MAILCHIMP.value,

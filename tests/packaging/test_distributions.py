@@ -74,11 +74,14 @@ def test_the_package_is_marked_as_typed(wheel: Path) -> None:
     assert "recipient_fields/py.typed" in files_of_wheel(wheel)
 
 
-def test_the_wheel_contains_the_migrations(wheel: Path) -> None:
+def test_the_wheel_contains_the_migrations_and_the_statements(wheel: Path) -> None:
     folders = {file.rpartition("/")[0] for file in files_of_wheel(wheel) if file.endswith(".sql")}
 
     assert folders == {
+        "recipient_fields/adapters/postgres",
+        "recipient_fields/adapters/postgres/citus",
         "recipient_fields/adapters/postgres/migrations",
+        "recipient_fields/adapters/relational",
         "recipient_fields/adapters/sqlite/migrations",
     }
 

@@ -23,7 +23,10 @@ BROUGHT = {
     ("console", "zxcvbn"): "import recipient_fields.adapters.passwords",
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
-    ("cli", "wcwidth"): "import recipient_fields.entrypoints.cli",
+    ("cli", "wcwidth"): (
+        "from recipient_fields.entrypoints.cli.output import table_lines;"
+        " list(table_lines(['é'], []))"
+    ),
     ("cli", "yaml"): "import recipient_fields.entrypoints.cli.fields.files",
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
