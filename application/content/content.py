@@ -38,7 +38,6 @@ from recipient_fields.domain.content import (
     Surface,
     preview_content,
 )
-from recipient_fields.domain.content.tree import require_content
 from recipient_fields.domain.esp import (
     CheckedContent,
     CodeWarning,
@@ -58,7 +57,6 @@ from recipient_fields.domain.esp import (
     check_condition_for,
     check_content,
     compile_condition,
-    export_content,
     field_warnings,
 )
 from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
@@ -163,12 +161,13 @@ class ContentTrial:
     def __init__(
         self, content: Content, codes: FieldCodes, options: ExportOptions, today: date
     ) -> None:
-        self._exporter = ContentExporter(content, codes, options)
-        self._content, self._by_key, self._today = content, codes.names.by_key, today
+        self._exporter = ContentExporter(content, options)
+        self._codes, self._by_key = codes, codes.names.by_key
+        self._content, self._today = content, today
 
     def export(self, target: Target) -> ExportedContent:
         """Return the content for the target. Raises: as `ContentService.export_content` does."""
-        return self._exporter.export(target)
+        return self._exporter.export(self._codes, target)
 
     def preview(self, exported: ExportedContent, texts: Mapping[str, str]) -> SampledPreview:
         """Return the preview of an export with these values as texts, by the keys of fields.
@@ -374,11 +373,11 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if it has mistakes, unless the
         options permit them.
         """
-        require_content(content)
+        exporter = ContentExporter(content, options)
         return self._with_codes(
             organization_id,
             NamesQuery(keys=content.keys(), targets=[target]),
-            lambda _, codes: export_content(content, codes, target, options),
+            lambda _, codes: exporter.export(codes, target),
         )
 
     def export_for_integrations(

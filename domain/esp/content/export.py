@@ -59,23 +59,26 @@ def export_content(
     integration. TypeError if the content is not parsed, ValueError if the target is the text of no
     ESP.
     """
-    return ContentExporter(content, codes, options).export(target)
+    return ContentExporter(content, options).export(codes, target)
 
 
 class ContentExporter:
-    """The exports of one content for several targets. What they share is computed once."""
+    """The exports of one content for several targets or fields.
 
-    def __init__(self, content: Content, codes: FieldCodes, options: ExportOptions) -> None:
+    What they share is computed once.
+    """
+
+    def __init__(self, content: Content, options: ExportOptions) -> None:
         require_content(content)
-        require_type(FieldCodes, codes=codes)
         require_type(ExportOptions, options=options)
-        self._content, self._codes, self._options = content, codes, options
+        self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals)
         self._markup = Markup(content.masked)
 
-    def export(self, target: Target | str) -> ExportedContent:
+    def export(self, codes: FieldCodes, target: Target | str) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does."""
-        content, codes, options = self._content, self._codes, self._options
+        require_type(FieldCodes, codes=codes)
+        content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile, resolver = codes.names.get_profile(target), CodeResolver(codes, target)
         violations = find_violations(content, resolver)
