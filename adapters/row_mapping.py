@@ -431,7 +431,7 @@ def integration_values(integration: Integration) -> Mapping[str, object]:
     """Return the values of an integration's row by column. Two of them are JSON documents."""
     return {
         **asdict(integration),
-        "esp": integration.esp.value,
+        "esp": str(integration.esp),
         "refused_names": refused_names_document(integration),
         "names": names_document(integration),
     }

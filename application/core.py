@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from recipient_fields.domain import HistoryLimit, OrganizationId
+from recipient_fields.domain.esp import BUILT_IN, Profiles
 
 from .accounts.administration import AdministrationService
 from .accounts.key_validation import StoredKeyValidator
@@ -38,6 +39,7 @@ __all__ = ["Core"]
 class Core:
     """The application services for one storage, and their key validator.
 
+    `profiles` are those of the ESPs for which they write code.
     `integrations`, `administrators` and `validator` raise MissingGroup if the storage does not have
     the group that they require, and so do methods that need the history. The modules of services
     that many programs don't use are imported when the service is first used.
@@ -47,6 +49,7 @@ class Core:
     fields: RecipientFieldService
     administration: AdministrationService
     clock: Clock
+    profiles: Profiles
     _validator: KeyValidator | None = field(alias="validator")
     _hasher: PasswordHasher | None = field(alias="hasher")
     _field_limit: int = field(alias="field_limit")
@@ -68,6 +71,7 @@ class Core:
             fields=storage.fields,
             integrations=storage.integrations if isinstance(storage, IntegrationStorage) else None,
             clock=self.clock,
+            profiles=self.profiles,
         )
 
     @property
@@ -82,6 +86,7 @@ class Core:
             fields=self.storage.fields,
             history=find_history(self.storage),
             clock=self.clock,
+            profiles=self.profiles,
             field_limit=self._field_limit,
             size_limit=self._size_limit,
             note_change=self._note_change,
@@ -119,6 +124,7 @@ class Core:
         history_limit: HistoryLimit | None = DEFAULT_HISTORY_LIMIT,
         validator: KeyValidator | None = None,
         hasher: PasswordHasher | None = None,
+        profiles: Profiles = BUILT_IN,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
@@ -126,7 +132,8 @@ class Core:
         `catalog_size` that of the bytes of the list of all its fields as JSON. `history_limit` is
         the maximum size of its history, from which a thread removes the oldest records; None: it
         has no limit. Without a `validator`, the API keys in the storage are valid. Without a
-        `hasher`, no administrator can set a password or sign in with one.
+        `hasher`, no administrator can set a password or sign in with one. `profiles` are those of
+        all ESPs for which the services write code.
         """
         note_change: Callable[[OrganizationId], None] = ignore_change
         history = find_history(storage)
@@ -145,6 +152,7 @@ class Core:
                 history=history,
                 integrations=integrations,
                 clock=clock,
+                profiles=profiles,
                 limit=field_limit,
                 size_limit=catalog_size,
                 note_change=note_change,
@@ -153,6 +161,7 @@ class Core:
                 organizations=storage.organizations, api_keys=api_keys, clock=clock
             ),
             clock=clock,
+            profiles=profiles,
             validator=validator,
             hasher=hasher,
             field_limit=field_limit,

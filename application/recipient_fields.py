@@ -46,6 +46,7 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.esp import BUILT_IN, Profiles
 
 from .accounts.administration import OPERATOR, audit
 from .arguments import require_ids, require_reference
@@ -86,6 +87,7 @@ class RecipientFieldService(RecipientFields):
     _history: HistoryRepository | None = field(alias="history")
     _integrations: IntegrationRepository | None = field(default=None, alias="integrations")
     _clock: Clock = field(default=system_clock, alias="clock")
+    _profiles: Profiles = field(default=BUILT_IN, alias="profiles")
     author: Author = _API_CLIENT
     _limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="limit")
     size_limit: int = DEFAULT_CATALOG_SIZE
@@ -123,7 +125,7 @@ class RecipientFieldService(RecipientFields):
             # Imported here because most processes of this service need no ESP names.
             from recipient_fields.domain.esp import without_counterparts
 
-            catalog = without_counterparts(catalog, integrations)
+            catalog = without_counterparts(catalog, integrations, self._profiles)
         return query.select(catalog)
 
     def get_field(

@@ -16,7 +16,7 @@ class KeyEnum(Enum):
 
 
 class Choice(KeyEnum):
-    """An enum whose members can be written as text, such as `"braze"` for `Esp.BRAZE`.
+    """An enum whose members can be written as text, such as `"html"` for `Surface.HTML`.
 
     It lists its values if it is called with the text of no member.
     """

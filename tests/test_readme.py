@@ -12,7 +12,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
 from recipient_fields.domain import FieldKey
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import PROFILES
+from recipient_fields.domain.esp import BUILT_IN
 from recipient_fields.entrypoints.cli.service.demo import CONTENT, create_demonstration
 from recipient_fields.entrypoints.service.selection import create_password_hasher
 
@@ -47,7 +47,7 @@ def test_the_first_screen_shows_the_email_of_the_demonstration_at_two_esps() -> 
             organization.id, parse_content(CONTENT), integration.id
         )
         assert name is not None
-        assert heading == f"{PROFILES[integration.esp].title}: {name.name}"
+        assert heading == f"{BUILT_IN[integration.esp].title}: {name.name}"
         assert "\n".join(lines) == exported.content
 
 

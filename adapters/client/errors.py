@@ -39,7 +39,12 @@ from recipient_fields.domain.conditions import (
     InvalidRecipient,
 )
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import (
+    IntegrationNotFound,
+    IntegrationRequired,
+    MissingProfile,
+    NotExpressible,
+)
 
 from ..network import Response, describe
 from .responses import Detail, InvalidResponse, read_document, version_of
@@ -253,6 +258,8 @@ def _invalid_input(code: str, details: Sequence[Detail]) -> RecipientFieldsError
             return InvalidRecipient([detail.to_violation() for detail in details])
         case "integration_id" if details[0].code == Rule.REQUIRED.value:
             return IntegrationRequired(details[0].message)
+        case "integration_id" if details[0].code == Rule.NOT_APPLICABLE.value:
+            return MissingProfile(details[0].message)
         case "integration_id":
             return IntegrationNotFound(details[0].message)
     return RequestRefused(code, str(_invalid_field(details))[:_MAX_MESSAGE])

@@ -300,10 +300,13 @@ def _tags(versions: Versions) -> str:
 
 
 def _target(target: Target) -> dict[str, object]:
-    """Return the member that names the target. Raises: ValueError if a text is that of no ESP."""
+    """Return the member that names the target.
+
+    Raises: ValueError if a text can't be the name of an ESP.
+    """
     require_type(Esp | str | int, target=target)
     if isinstance(target, Esp | str):
-        return {"esp": Esp(target).value}
+        return {"esp": str(Esp(target))}
     return {"integration_id": target}
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.application.extras import requires_extra
-from recipient_fields.domain.esp import Esp
 
 with requires_extra("esp", "urllib3"):
     from .activecampaign import ActiveCampaignFieldSource
@@ -18,16 +17,16 @@ with requires_extra("esp", "urllib3"):
     from .salesforce import SalesforceFieldSource
     from .sendgrid import SendGridFieldSource
 
-SOURCES: Mapping[Esp, Callable[..., EspFieldSource]] = {
-    Esp.SALESFORCE: SalesforceFieldSource,
-    Esp.MAILCHIMP: MailchimpFieldSource,
-    Esp.KLAVIYO: KlaviyoFieldSource,
-    Esp.BRAZE: BrazeFieldSource,
-    Esp.HUBSPOT: HubSpotFieldSource,
-    Esp.SENDGRID: SendGridFieldSource,
-    Esp.ITERABLE: IterableFieldSource,
-    Esp.BREVO: BrevoFieldSource,
-    Esp.ACTIVECAMPAIGN: ActiveCampaignFieldSource,
+SOURCES: Mapping[str, Callable[..., EspFieldSource]] = {
+    "sfmc": SalesforceFieldSource,
+    "mailchimp": MailchimpFieldSource,
+    "klaviyo": KlaviyoFieldSource,
+    "braze": BrazeFieldSource,
+    "hubspot": HubSpotFieldSource,
+    "sendgrid": SendGridFieldSource,
+    "iterable": IterableFieldSource,
+    "brevo": BrevoFieldSource,
+    "activecampaign": ActiveCampaignFieldSource,
 }
 """The field source of each ESP. Customer.io has none: its API does not list fields."""
 

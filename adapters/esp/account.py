@@ -9,26 +9,32 @@ from recipient_fields.application.environment import (
     MissingCredentials,
     read_variables,
 )
-from recipient_fields.domain.esp import PROFILES, Esp, NoFieldSource
+from recipient_fields.domain.esp import BUILT_IN, Esp, NoFieldSource
 
 from . import SOURCES
 from .api import variable
 
-_PARAMETERS: Mapping[Esp, tuple[str, str]] = {
-    Esp.SALESFORCE: ("client_id client_secret subdomain data_extension", "account_id url"),
-    Esp.MAILCHIMP: ("api_key list_id", "url"),
-    Esp.KLAVIYO: ("api_key", "pages url"),
-    Esp.BRAZE: ("api_key url", ""),
-    Esp.HUBSPOT: ("access_token", "url"),
-    Esp.SENDGRID: ("api_key", "url"),
-    Esp.ITERABLE: ("api_key", "url"),
-    Esp.BREVO: ("api_key", "url"),
-    Esp.ACTIVECAMPAIGN: ("api_key url", ""),
+_PARAMETERS: Mapping[str, tuple[str, str]] = {
+    "sfmc": ("client_id client_secret subdomain data_extension", "account_id url"),
+    "mailchimp": ("api_key list_id", "url"),
+    "klaviyo": ("api_key", "pages url"),
+    "braze": ("api_key url", ""),
+    "hubspot": ("access_token", "url"),
+    "sendgrid": ("api_key", "url"),
+    "iterable": ("api_key", "url"),
+    "brevo": ("api_key", "url"),
+    "activecampaign": ("api_key url", ""),
 }
 """The required and the optional parameters of each source."""
 
 
-def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def credential_variables() -> frozenset[str]:
+    """Return the variables of all sources."""
+    found = (names for esp in _PARAMETERS for names in account_variables(esp))
+    return frozenset(name for names in found for name in names.values())
+
+
+def account_variables(esp: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the required and the optional variables of an ESP, by the source's parameters.
 
     Their names contain the ESP and the parameter, such as RECIPIENT_FIELDS_BRAZE_URL.
@@ -48,12 +54,12 @@ def open_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     """
     required, optional = account_variables(esp)
     if not required:
-        raise NoFieldSource(PROFILES[esp].title)
+        raise NoFieldSource(BUILT_IN.title(esp))
     variables = {**required, **optional}
     values = read_variables(variables.values(), environment)
     missing = [variable for variable in required.values() if variable not in values]
     if missing:
-        raise MissingCredentials(f"read the fields of {PROFILES[esp].title}", missing)
+        raise MissingCredentials(f"read the fields of {BUILT_IN.title(esp)}", missing)
     return SOURCES[esp](
         **{name: values[variable] for name, variable in variables.items() if variable in values}
     )

@@ -71,9 +71,9 @@ class ActiveCampaignFieldSource:
     limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        key = variable(Esp.ACTIVECAMPAIGN, "api_key")
+        key = variable("activecampaign", "api_key")
         api = Api(
-            esp=Esp.ACTIVECAMPAIGN,
+            esp=Esp("activecampaign"),
             url=self.url,
             headers={"Api-Token": self.api_key},
             scope=f"{key} needs to be the key of a user with access to fields",

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from urllib3.util import Url, parse_url
 
 from recipient_fields.application.environment import VARIABLE_PREFIX
-from recipient_fields.domain.esp import PROFILES, Esp, EspRefused, EspUnavailable
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspRefused, EspUnavailable
 
 from ..network import Response, is_secure
 
@@ -24,9 +24,9 @@ _MAX_WAIT = 2**31
 _MAX_QUOTE = 150
 
 
-def variable(esp: Esp, parameter: str) -> str:
+def variable(esp: str, parameter: str) -> str:
     """Return the environment variable of a source's parameter: RECIPIENT_FIELDS_BRAZE_URL."""
-    return f"{VARIABLE_PREFIX}{esp.value}_{parameter}".upper()
+    return f"{VARIABLE_PREFIX}{esp}_{parameter}".upper()
 
 
 @frozen
@@ -89,7 +89,7 @@ class Api:
     @property
     def title(self) -> str:
         """The name of the ESP."""
-        return PROFILES[self.esp].title
+        return BUILT_IN[self.esp].title
 
     @property
     def describes_failures(self) -> bool:
@@ -163,7 +163,7 @@ class Api:
 
     def _is_origin_of_esp(self, url: Url) -> bool:
         scheme, host, port = origin(url)
-        hosts = PROFILES[self.esp].api_hosts
+        hosts = BUILT_IN[self.esp].api_hosts
         return (
             (scheme, port) == ("https", 443)
             and hosts is not None

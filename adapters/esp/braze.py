@@ -60,11 +60,11 @@ class BrazeFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.BRAZE,
+            esp=Esp("braze"),
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need the permission custom_attributes.get, in a plan that has this API",
-            unauthorized=f"{variable(Esp.BRAZE, 'url')} is that of the account's instance",
+            unauthorized=f"{variable('braze', 'url')} is that of the account's instance",
             limited_until="X-RateLimit-Reset",
         )
         listed = ListedFields(api)

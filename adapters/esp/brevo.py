@@ -58,7 +58,7 @@ class BrevoFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.BREVO,
+            esp=Esp("brevo"),
             url=self.url,
             headers={"api-key": self.api_key},
             scope="they need access to contacts, from this IP address",

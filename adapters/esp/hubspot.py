@@ -65,7 +65,7 @@ class HubSpotFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.HUBSPOT,
+            esp=Esp("hubspot"),
             url=self.url,
             headers={"Authorization": f"Bearer {self.access_token}"},
             scope="they need the scope crm.schemas.contacts.read",

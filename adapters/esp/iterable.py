@@ -59,11 +59,11 @@ class IterableFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.ITERABLE,
+            esp=Esp("iterable"),
             url=self.url,
             headers={"Api-Key": self.api_key},
             scope="they need to be a server-side key",
-            unauthorized=f"{variable(Esp.ITERABLE, 'url')} is that of the project's region",
+            unauthorized=f"{variable('iterable', 'url')} is that of the project's region",
         )
         with Run(self.limits) as run:
             response = run.get(api, "/api/users/getFields")

@@ -38,7 +38,7 @@ _Kind: TypeAlias = DataType | Unsupported
 def _page_count(text: int | str) -> int:
     """Return the number of pages. Raises: EspRefused if it is not 1 to 100."""
     if str(text) not in _PAGE_COUNTS:
-        setting = variable(Esp.KLAVIYO, "pages")
+        setting = variable("klaviyo", "pages")
         raise EspRefused(f"Invalid number of pages for Klaviyo in {setting}: use 1 to 100 pages.")
     return int(text)
 
@@ -79,7 +79,7 @@ class KlaviyoFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.KLAVIYO,
+            esp=Esp("klaviyo"),
             url=self.url,
             headers={
                 "Authorization": f"Klaviyo-API-Key {self.api_key}",

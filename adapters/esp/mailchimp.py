@@ -66,7 +66,7 @@ class MailchimpFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.MAILCHIMP,
+            esp=Esp("mailchimp"),
             url=self.url or f"https://{self._data_center()}.api.mailchimp.com",
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need access to this audience",
@@ -83,9 +83,9 @@ class MailchimpFieldSource:
         _, hyphen, center = self.api_key.rpartition("-")
         if not hyphen or not is_host_label(center):
             raise EspRefused(
-                f"The Mailchimp key in {variable(Esp.MAILCHIMP, 'api_key')} does not end with a"
+                f"The Mailchimp key in {variable('mailchimp', 'api_key')} does not end with a"
                 " data center, such as -us7. Copy the whole key, or set"
-                f" {variable(Esp.MAILCHIMP, 'url')} to https://api.mailchimp.com."
+                f" {variable('mailchimp', 'url')} to https://api.mailchimp.com."
             )
         return center
 

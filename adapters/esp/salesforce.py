@@ -30,9 +30,7 @@ _TYPES: Types = {
     "Phone": DataType.TEXT,
     "Text": DataType.TEXT,
 }
-_API = partial(
-    Api, esp=Esp.SALESFORCE, credentials="client_id client_secret", address="subdomain url"
-)
+_API = partial(Api, esp=Esp("sfmc"), credentials="client_id client_secret", address="subdomain url")
 _MEMBERS = ("Name", "FieldType", "DefaultValue")
 
 
@@ -121,7 +119,7 @@ class SalesforceFieldSource:
         if self.url:
             return self.url
         if not is_host_label(self.subdomain):
-            setting = variable(Esp.SALESFORCE, "subdomain")
+            setting = variable("sfmc", "subdomain")
             raise EspRefused(
                 f"The subdomain in {setting} can't be that of Salesforce Marketing Cloud: use only"
                 " letters, digits and hyphens, as in mc123-abc."

@@ -48,7 +48,7 @@ class SendGridFieldSource:
 
     def fields(self) -> Iterator[ReportedField]:
         api = Api(
-            esp=Esp.SENDGRID,
+            esp=Esp("sendgrid"),
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need read access to Marketing",

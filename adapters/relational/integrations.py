@@ -107,7 +107,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
         return self._database.read(lambda c: _get(c, organization_id, integration_id))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        values = {**asdict(draft), "organization_id": organization_id, "esp": draft.esp.value}
+        values = {**asdict(draft), "organization_id": organization_id, "esp": str(draft.esp)}
 
         def add(connection: Connection) -> Integration:
             require_locked(connection)
@@ -285,7 +285,7 @@ def _read_integrations(
         **id_values(organization_id=organization_id),
         "every": query.targets is None,
         "integration_ids": [*query.integration_ids],
-        "esps": [each.value for each in query.esps],
+        "esps": [*map(str, query.esps)],
     }
     rows = connection.all(SQL.select_integrations, values)
     if not rows:
@@ -301,7 +301,7 @@ def _select(
     ids = id_values(organization_id=organization_id)
     named = {**ids, "field_ids": [*query.field_ids], "keys": [*query.keys]}
     fields = [*map(read_field, connection.all(SQL.select_named_fields, named))]
-    related = RelatedFields.of(fields, integrations)
+    related = RelatedFields.of(fields, integrations, query.profiles)
     sets = {name: [*values] for name, values in asdict(related).items()}
     rows = connection.all(SQL.select_related_fields, {**ids, **sets})
     if not rows or rows[0][0] != revision:

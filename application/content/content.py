@@ -39,6 +39,7 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.esp import (
+    BUILT_IN,
     CheckedContent,
     CodeWarning,
     ConditionCode,
@@ -52,8 +53,10 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
+    MissingProfile,
     NamesQuery,
     NotExpressible,
+    Profiles,
     check_condition_for,
     check_content,
     compile_condition,
@@ -123,7 +126,7 @@ class IntegrationExport:
 
     integration_id: IntegrationId
     exported: ExportedContent | None = None
-    error: InvalidContent | IntegrationNotFound | None = None
+    error: InvalidContent | IntegrationNotFound | MissingProfile | None = None
 
 
 @frozen
@@ -161,7 +164,7 @@ class ContentTrial:
     def __init__(
         self, content: Content, codes: FieldCodes, options: ExportOptions, today: date
     ) -> None:
-        self._exporter = ContentExporter(content, options)
+        self._exporter = ContentExporter(content, options, codes.names.profiles)
         self._codes, self._by_key = codes, codes.names.by_key
         self._content, self._today = content, today
 
@@ -205,12 +208,14 @@ class ContentService:
 
     Every method raises OrganizationNotFound if the organization does not exist, IntegrationNotFound
     if it has no such integration, and IntegrationRequired if the target is an ESP with which it has
-    several integrations. `integrations` is None if the storage has none.
+    several integrations, or MissingProfile if the ESP of the integration has no profile.
+    `integrations` is None if the storage has none.
     """
 
     _fields: FieldRepository = field(alias="fields")
     _integrations: IntegrationRepository | None = field(alias="integrations")
     _clock: Clock = field(default=system_clock, alias="clock")
+    profiles: Profiles = BUILT_IN
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
         """Return the integrations that can be targets, by ascending id.
@@ -226,7 +231,7 @@ class ContentService:
         Raises: FieldNotFound if the organization has no such field.
         """
         require_reference(reference)
-        query = NamesQuery.of_field(reference)
+        query = NamesQuery.of_field(reference, self.profiles)
 
         def list_codes(catalog: Catalog, codes: FieldCodes) -> ListedCodes:
             field = catalog.get(reference)
@@ -262,12 +267,12 @@ class ContentService:
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
         """Return the names and codes of all fields of the organization at its integrations."""
         catalog, integrations = self._read_catalog(organization_id)
-        return FieldCodes.of(catalog.fields, integrations)
+        return FieldCodes.of(catalog.fields, integrations, self.profiles)
 
     def read_names(self, organization_id: OrganizationId) -> tuple[EspNames, str]:
         """Return the ESP names of the organization's fields, and the version tag of its catalog."""
         catalog, integrations = self._read_catalog(organization_id)
-        return EspNames(catalog.fields, integrations), catalog.version_tag
+        return EspNames(catalog.fields, integrations, self.profiles), catalog.version_tag
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None
@@ -283,7 +288,7 @@ class ContentService:
             require_condition(condition)
             self._with_codes(
                 organization_id,
-                NamesQuery(keys=condition_keys(condition), targets=[target]),
+                self._query(condition_keys(condition), target),
                 lambda _, codes: check_condition_for(condition, codes, target),
             )
 
@@ -310,7 +315,7 @@ class ContentService:
             )
             return codes.names.get_profile(codes.names.resolve_target(target)).esp, code
 
-        query = NamesQuery(keys=condition_keys(condition), targets=[target])
+        query = self._query(condition_keys(condition), target)
         return self._with_codes(organization_id, query, compile_for)
 
     def explain_condition(
@@ -339,7 +344,7 @@ class ContentService:
             find_support(condition, codes, esp, then=then, otherwise=otherwise)
             if esp in connected
             else ConditionSupport(esp=esp)
-            for esp in Esp
+            for esp in self.profiles.esps
         )
 
     def check_content(
@@ -358,7 +363,12 @@ class ContentService:
         """
         catalog, integrations = self._read_catalog(organization_id)
         return check_content(
-            content, catalog.fields, integrations, strict=strict, literals=literals
+            content,
+            catalog.fields,
+            integrations,
+            strict=strict,
+            literals=literals,
+            profiles=self.profiles,
         )
 
     def export_content(
@@ -373,10 +383,10 @@ class ContentService:
         Raises: InvalidContent if the content can't be exported, or if it has mistakes, unless the
         options permit them.
         """
-        exporter = ContentExporter(content, options)
+        exporter = ContentExporter(content, options, self.profiles)
         return self._with_codes(
             organization_id,
-            NamesQuery(keys=content.keys(), targets=[target]),
+            self._query(content.keys(), target),
             lambda _, codes: exporter.export(codes, target),
         )
 
@@ -389,8 +399,8 @@ class ContentService:
     ) -> Iterator[IntegrationExport]:
         """Read the catalog, and return an iterator that exports the content for each integration.
 
-        An export that fails does not end the iteration. Its error is IntegrationNotFound, or the
-        InvalidContent that `export_content` raises.
+        An export that fails does not end the iteration. Its error is IntegrationNotFound,
+        MissingProfile, or the InvalidContent that `export_content` raises.
         Raises: InvalidContent if the content has violations.
         """
         if content.violations:
@@ -400,7 +410,7 @@ class ContentService:
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
                 exported = trial.export(integration_id)
-            except (InvalidContent, IntegrationNotFound) as error:
+            except (InvalidContent, IntegrationNotFound, MissingProfile) as error:
                 return IntegrationExport(integration_id=integration_id, error=error)
             return IntegrationExport(integration_id=integration_id, exported=exported)
 
@@ -442,6 +452,12 @@ class ContentService:
             today=self._clock().date(),
         )
 
+    def _query(self, keys: Iterable[str], target: Target) -> NamesQuery:
+        """Return the query for the fields with these keys, at the target."""
+        if isinstance(target, str):
+            target = self.profiles.parse_name(target)
+        return NamesQuery(keys=keys, targets=[target], profiles=self.profiles)
+
     def _with_codes(
         self,
         organization_id: OrganizationId,
@@ -459,7 +475,7 @@ class ContentService:
                 names = SelectedNames(query, catalog.fields, integrations)
                 return use(catalog, FieldCodes(names))
         catalog, integrations = self._read_catalog(organization_id)
-        return use(catalog, FieldCodes.of(catalog.fields, integrations))
+        return use(catalog, FieldCodes.of(catalog.fields, integrations, self.profiles))
 
     def _read_catalog(
         self, organization_id: OrganizationId

@@ -32,6 +32,7 @@ from recipient_fields.domain.content import (
     read_content,
 )
 from recipient_fields.domain.esp import (
+    BUILT_IN,
     MAX_LITERAL_LENGTH,
     MAX_LITERALS,
     ConditionCode,
@@ -39,6 +40,7 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
+    Profiles,
 )
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
@@ -277,7 +279,9 @@ class PreviewedContentDocument:
     )
 
 
-def parse_condition_compilation(document: object) -> ConditionCompilation:
+def parse_condition_compilation(
+    document: object, profiles: Profiles = BUILT_IN
+) -> ConditionCompilation:
     """Return the input of `{"condition", "esp" or "integration_id", "then", "else", "strict"}`.
 
     The condition is text or a tree. Without `else`, that text is empty.
@@ -289,7 +293,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
         raise InvalidDocument(violations)
     document, otherwise = _split_else(document, violations)
     with violations.collect():
-        members = parse_document(document, ConditionCompilationDocument)
+        members = parse_document(document, ConditionCompilationDocument, profiles=profiles)
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
@@ -312,7 +316,7 @@ def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
     )
 
 
-def parse_content_export(document: object) -> ContentExport:
+def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> ContentExport:
     """Return the input of `{"content", "strict"}` with one member that is or has the targets.
 
     This is `esp`, `integration_id` or `integration_ids`.
@@ -323,7 +327,7 @@ def parse_content_export(document: object) -> ContentExport:
     if violations:
         raise InvalidDocument(violations)
     with violations.collect():
-        members = parse_document(document, ContentExportDocument)
+        members = parse_document(document, ContentExportDocument, profiles=profiles)
         with violations.collect():
             target = _export_target(members)
         with violations.collect():

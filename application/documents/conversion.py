@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -47,7 +48,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.content import Strict, Surface
-from recipient_fields.domain.esp import Esp, NameFrom, NameState
+from recipient_fields.domain.esp import Esp, NameFrom, NameState, Profiles
 
 __all__ = ["InvalidDocument"]
 
@@ -73,14 +74,24 @@ class InvalidDocument(InvalidInput):
         return str(InvalidInput(shown))
 
 
-def parse_document(document: object, kind: type[T], *, ignore_unknown: bool = False) -> T:
+def parse_document(
+    document: object,
+    kind: type[T],
+    *,
+    ignore_unknown: bool = False,
+    profiles: Profiles | None = None,
+) -> T:
     """Return the document as a value of this class.
 
     With `ignore_unknown`, members that the class does not have are skipped: services may add some.
+    With `profiles`, they must contain the profile of an ESP that the document names.
     Raises: InvalidDocument with all violations if the document breaks a rule.
     """
+    chosen = _tolerant if ignore_unknown else converter
+    if profiles is not None:
+        chosen = _knowing(profiles)
     try:
-        return (_tolerant if ignore_unknown else converter).structure(document, kind)
+        return chosen.structure(document, kind)
     except (BaseValidationError, InvalidInput) as error:
         raise InvalidDocument(violations_of(error)) from None
 
@@ -202,12 +213,22 @@ def _instant(value: object) -> datetime:
 
 
 def _enum_member(value: object, kind: type[Enum]) -> Enum:
-    names = {each.value: each for each in kind}
+    return kind(_one_of([each.value for each in kind], value))
+
+
+def _one_of(names: Collection[str], value: object) -> str:
     name = require_string(value)
     if name not in names:
         message, suggestion = f"Use one of {', '.join(names)}.", closest_match(name, names)
         raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
-    return names[name]
+    return name
+
+
+def _esp(value: object) -> Esp:
+    try:
+        return Esp(require_string(value))
+    except ValueError as error:
+        raise _invalid(Rule.FORMAT, str(error)) from None
 
 
 def _integer_or_string(value: object) -> int | str | None:
@@ -232,7 +253,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     str: lambda value, _: require_string(value),
     datetime: lambda value, _: _instant(value),
     DataType: lambda value, _: DataType.parse(value),
-    Esp: _enum_member,
+    Esp: lambda value, _: _esp(value),
     FieldId: lambda value, _: _id(value),
     FieldKey: _constructed,
     FieldName: _constructed,
@@ -299,3 +320,11 @@ for _predicate, _factory in (
     converter.register_structure_hook_factory(_predicate, _factory)
 
 _tolerant = converter.copy(forbid_extra_keys=False)
+
+
+@cache
+def _knowing(profiles: Profiles) -> Converter:
+    """Return the converter that rejects the names of other ESPs."""
+    knowing = converter.copy()
+    knowing.register_structure_hook(Esp, lambda value, _: Esp(_one_of(profiles.esps, value)))
+    return knowing

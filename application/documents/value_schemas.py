@@ -35,7 +35,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator, TextPosition
 from recipient_fields.domain.content import Strict, Surface, WarningCode, WarningKind
-from recipient_fields.domain.esp import Esp, NameFrom, NameState
+from recipient_fields.domain.esp import BUILT_IN, Esp, NameFrom, NameState, Profiles
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
 
@@ -207,7 +207,6 @@ _TYPES: Mapping[object, object] = {
         },
     ),
     DataType: _enumeration(DataType, _MEMBERS["data_type"].description),
-    Esp: _enumeration(Esp),
     FieldId: ID,
     FieldKey: NamedSchema("Key", _KEY),
     FieldName: _LINE,
@@ -335,6 +334,9 @@ STORED_FIELD: Schema = {
 """The members of a field in a response, and the rules between them."""
 
 
-def schema_generator(prefix: str | None = None) -> SchemaGenerator:
-    """Return a generator that knows the types in documents."""
-    return SchemaGenerator(types={**_TYPES, **_REQUESTS}, prefix=prefix)
+def schema_generator(
+    profiles: Profiles = BUILT_IN, *, prefix: str | None = None
+) -> SchemaGenerator:
+    """Return a generator that knows the types in documents, and the ESPs with a profile."""
+    esps = NamedSchema("Esp", {"type": "string", "enum": [*profiles.esps]})
+    return SchemaGenerator(types={**_TYPES, **_REQUESTS, Esp: esps}, prefix=prefix)

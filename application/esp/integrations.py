@@ -30,11 +30,13 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.arguments import require_type
 from recipient_fields.domain.esp import (
+    BUILT_IN,
     Esp,
     Integration,
     IntegrationChanged,
     IntegrationDraft,
     IntegrationNotFound,
+    Profiles,
     ReportedField,
     SetName,
     SyncPlan,
@@ -85,6 +87,7 @@ class IntegrationService:
     _fields: FieldRepository = field(alias="fields")
     _history: HistoryRepository | None = field(alias="history")
     _clock: Clock = field(default=system_clock, alias="clock")
+    _profiles: Profiles = field(default=BUILT_IN, alias="profiles")
     _field_limit: int = field(default=DEFAULT_FIELD_LIMIT, alias="field_limit")
     _size_limit: int = field(default=DEFAULT_CATALOG_SIZE, alias="size_limit")
     _note_change: Callable[[OrganizationId], None] = field(
@@ -107,6 +110,7 @@ class IntegrationService:
         `esp` is the text of no ESP, OrganizationNotFound if the organization does not exist.
         """
         require_ids(organization_id=organization_id)
+        esp = self._profiles.parse_name(esp)
         draft = IntegrationDraft(esp=esp, name=name, created_at=self._clock())
         return self._integrations.add(organization_id, draft)
 
@@ -157,14 +161,14 @@ class IntegrationService:
 
         All changes are stored, or none. The audit log has a record of each, with the author.
         Raises: IntegrationNotFound if the organization has no such integration; InvalidNames, with
-        all violations at their keys, if `set_names` of the domain raises it.
+        all violations at their keys, and MissingProfile, if `set_names` of the domain raises them.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
         renaming: _Renaming
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> Integration:
             nonlocal renaming
-            renaming = _Renaming.of(integration, fields, changes)
+            renaming = _Renaming.of(integration, fields, changes, self._profiles)
             return renaming.after
 
         changed = self._integrations.change_names(organization_id, integration_id, plan)
@@ -202,7 +206,7 @@ class IntegrationService:
             if not plan.names.keys() <= by_id.keys():
                 raise IntegrationNotFound
             renamings[:] = (
-                _Renaming.of(by_id[integration_id], fields, changes)
+                _Renaming.of(by_id[integration_id], fields, changes, self._profiles)
                 for integration_id, changes in plan.names.items()
             )
             return tuple(each.after for each in renamings)
@@ -265,7 +269,8 @@ class IntegrationService:
         `began_at` is the time at which the report was requested, if it was read before the call.
 
         Raises: IntegrationNotFound if the organization has no such integration, EmptyReport if the
-        report has no fields and `allow_empty` is false, SyncOvertaken if a run that began later has
+        report has no fields and `allow_empty` is false, MissingProfile if the ESP has no profile,
+        SyncOvertaken if a run that began later has
         been stored, CatalogTooLarge if the run increases the size of the list of all fields beyond
         its limit, SyncPlanChanged if `confirmed` is the digest of another plan, and
         RemovalsNotConfirmed if the plan removes more fields than `max_removals`. The last two are
@@ -274,7 +279,9 @@ class IntegrationService:
         require_ids(organization_id=organization_id, integration_id=integration_id)
         integration = self._integrations.get(organization_id, integration_id)
         at = self._clock() if began_at is None else began_at
-        run = SyncRun.from_report(integration, reported, at=at, allow_empty=allow_empty)
+        run = SyncRun.from_report(
+            integration, reported, at=at, allow_empty=allow_empty, profiles=self._profiles
+        )
         if dry_run:
             catalog, integrations = self._integrations.read_catalog(organization_id)
             by_id = {each.id: each for each in integrations}
@@ -363,7 +370,12 @@ class IntegrationService:
             organization_id,
             integration_id,
             lambda integration, catalog, _: plan_restorations(
-                integration, catalog, fields, at=at, size_limit=self._size_limit
+                integration,
+                catalog,
+                fields,
+                at=at,
+                size_limit=self._size_limit,
+                profiles=self._profiles,
             ),
             author=self.author,
             at=at,
@@ -421,9 +433,10 @@ class _Renaming:
         integration: Integration,
         fields: Collection[RecipientField],
         changes: Mapping[str, SetName | None],
+        profiles: Profiles,
     ) -> _Renaming:
         """Return the result of `set_names`, and raise its errors."""
-        return cls(integration, set_names(integration, fields, changes), fields)
+        return cls(integration, set_names(integration, fields, changes, profiles), fields)
 
     def audit(self, *, by: str | None) -> None:
         """Write a record of each changed name to the audit log."""

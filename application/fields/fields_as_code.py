@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     Violations,
     member_reader,
 )
-from recipient_fields.domain.esp import Esp, Integration, SetName
+from recipient_fields.domain.esp import BUILT_IN, Esp, Integration, Profiles, SetName
 from recipient_fields.domain.esp.names.plans import DefinedNames, names_by_key
 
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
@@ -121,15 +121,15 @@ class CatalogDocument:
     integrations: tuple[DefinedNames, ...] = ()
 
 
-def parse_field_document(document: object) -> CatalogDocument:
-    """Return what the document defines, in its order.
+def parse_field_document(document: object, profiles: Profiles = BUILT_IN) -> CatalogDocument:
+    """Return what the document defines, in its order. `profiles` are those of all ESPs.
 
     Raises: InvalidDocument with the violations of all fields, or the first `MAX_VIOLATIONS`.
     """
     match document:
         case {"fields": list()}:
             raise InvalidDocument([Violation(Rule.TYPE, _FIELDS_BY_KEY, ("fields",))])
-    parsed = parse_document(document, _Document)
+    parsed = parse_document(document, _Document, profiles=profiles)
     violations = Violations()
     drafts = []
     for key, members in parsed.fields.items():
@@ -197,7 +197,7 @@ def without_defaults(members: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in members.items() if value != _DEFAULTS[name]}
 
 
-def field_document_schema() -> dict[str, object]:
+def field_document_schema(profiles: Profiles = BUILT_IN) -> dict[str, object]:
     """Return the JSON Schema of the documents, for editors.
 
     It can't express all rules: a document that it accepts can still have violations.
@@ -205,7 +205,7 @@ def field_document_schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Recipient fields",
-        **schema_generator().for_requests().schema(_Document),
+        **schema_generator(profiles).for_requests().schema(_Document),
     }
 
 
@@ -261,7 +261,7 @@ def _render_integration(
 ) -> dict[str, object]:
     return {
         "name": integration.name,
-        "esp": integration.esp.value,
+        "esp": str(integration.esp),
         "names": {
             key: render_set_name(name) for key, name in names_by_key(integration, fields).items()
         },

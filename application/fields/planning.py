@@ -18,7 +18,7 @@ from recipient_fields.domain import (
     plan_fields,
     view_of,
 )
-from recipient_fields.domain.esp import Integration, SetName
+from recipient_fields.domain.esp import BUILT_IN, Integration, Profiles, SetName
 from recipient_fields.domain.esp.names.plans import NameChanges, plan_names, plan_saved_names
 
 from ..clock import system_clock
@@ -78,6 +78,7 @@ def plan_document(
     *,
     prune: bool = False,
     replaceable: Collection[FieldKey] = (),
+    profiles: Profiles = BUILT_IN,
 ) -> CatalogPlan:
     """Return what makes the fields of the catalog, and the names at integrations, as documented.
 
@@ -87,7 +88,7 @@ def plan_document(
     batch, refused = plan_fields(catalog, document.fields, prune=prune, replaceable=replaceable)
     after = _fields_after(catalog, batch)
     set_names, names, unchanged = plan_names(
-        document.integrations, integrations, after, prune=prune
+        document.integrations, integrations, after, prune=prune, profiles=profiles
     )
     documented = {str(each.key) for each in document.fields}
     return evolve(
@@ -100,7 +101,10 @@ def plan_document(
 
 
 def plan_saved(
-    catalog: Catalog, plan: SavedPlan, integrations: Collection[Integration] = ()
+    catalog: Catalog,
+    plan: SavedPlan,
+    integrations: Collection[Integration] = (),
+    profiles: Profiles = BUILT_IN,
 ) -> CatalogPlan:
     """Return what a saved plan does to the catalog and to its integrations.
 
@@ -108,7 +112,7 @@ def plan_saved(
     operation fails; IntegrationNotFound if one of its integrations does not exist.
     """
     after = _fields_after(catalog, plan.batch)
-    names = plan_saved_names(plan.names, integrations, after)
+    names = plan_saved_names(plan.names, integrations, after, profiles)
     return evolve(_plan(catalog, plan.batch, after), set_names=plan.names, names=names)
 
 

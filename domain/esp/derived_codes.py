@@ -16,8 +16,8 @@ from ..errors import Rule, Violation, Violations
 from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .errors import NoSafeForm
-from .esps import Esp
-from .profiles import PROFILES
+from .esps import Esp, Profiles
+from .profiles import BUILT_IN
 from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
@@ -55,6 +55,7 @@ def derive_codes(
     data_type: DataType = DataType.TEXT,
     standard: bool = False,
     default: str | None = None,
+    profiles: Profiles = BUILT_IN,
 ) -> DerivedCodes:
     """Return the codes of the field with this name in the dialect of the ESP.
 
@@ -62,13 +63,13 @@ def derive_codes(
     for a missing value.
 
     Raises: NoSafeForm, with all violations, at `name` or `default`, if the dialect has no safe form
-    for them.
+    for them; MissingProfile if the ESP has no profile.
     """
     require_type(Esp, esp=esp)
     require_type(str, name=name)
     if default is not None:
         require_type(str, default=default)
-    return derive(PROFILES[esp], name, data_type, default, standard=standard)
+    return derive(profiles[esp], name, data_type, default, standard=standard)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -139,14 +140,20 @@ def _find_template(
     return rules.unescaped_default if has_html else None
 
 
-def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
+def variable_clashes(
+    esp: Esp, names: Iterable[str], profiles: Profiles = BUILT_IN
+) -> tuple[VariableClash, ...]:
     """Return the variables that several names share, as the first of these names spells them.
 
     Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
     require_type(Esp, esp=esp)
     require_type(Iterable, names=names)
-    profile = PROFILES[esp]
+    return find_clashes(profiles[esp], names)
+
+
+def find_clashes(profile: Profile, names: Iterable[str]) -> tuple[VariableClash, ...]:
+    """Return what `variable_clashes` does, for an ESP with this profile."""
     if profile.insertion.prelude is None:
         return ()
     spellings: dict[str, str] = {}

@@ -18,6 +18,7 @@ __all__ = [
     "IntegrationRequired",
     "InvalidIntegration",
     "InvalidNames",
+    "MissingProfile",
     "NameProposal",
     "NoFieldSource",
     "NoSafeForm",
@@ -115,6 +116,10 @@ class IntegrationChanged(RecipientFieldsError):
 
 class IntegrationRequired(RecipientFieldsError):
     """The organization has several integrations with this ESP, so the caller must choose one."""
+
+
+class MissingProfile(RecipientFieldsError):
+    """The ESP of an integration has no profile, so there is no code for it."""
 
 
 class NoFieldSource(RecipientFieldsError):

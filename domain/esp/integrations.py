@@ -39,18 +39,15 @@ def _to_mapping(names: Mapping[FieldId, SetName]) -> Mapping[FieldId, SetName]:
     return MappingProxyType(dict(sorted(names.items())))
 
 
-def _to_esp(esp: Esp | str) -> Esp:
-    return Esp(esp)
-
-
 @frozen(kw_only=True)
 class IntegrationDraft:
     """The input to create an integration.
 
-    Raises: InvalidIntegration if the name is invalid, ValueError if `esp` is the text of no ESP.
+    Raises: InvalidIntegration if the name is invalid, ValueError if `esp` can't be the name of
+    an ESP.
     """
 
-    esp: Esp = field(converter=_to_esp)
+    esp: Esp = field(converter=Esp)
     name: str = field(converter=parse_integration_name)
     created_at: datetime = field(converter=whole_milliseconds)
 

@@ -9,8 +9,10 @@ from ..arguments import require_type
 from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields.field import RecipientField
 from .errors import EspFieldTaken
+from .esps import Profiles
 from .integrations import Integration
-from .profiles import PROFILES
+from .profiles import BUILT_IN
+from .profiles.profile import Profile
 from .sync import SyncPlan, esp_identity
 
 __all__ = ["plan_restorations"]
@@ -23,6 +25,7 @@ def plan_restorations(
     *,
     at: datetime,
     size_limit: int | None = None,
+    profiles: Profiles = BUILT_IN,
 ) -> SyncPlan:
     """Return the plan that stores removed fields again, as they were before their removal.
 
@@ -34,22 +37,23 @@ def plan_restorations(
 
     Raises: OperationForbidden if a field came from elsewhere; KeyTaken if a field is not deleted or
     if another one has its key; EspFieldTaken if the integration has another field for the same
-    field of its ESP; CatalogTooLarge if the list would exceed its limit.
+    field of its ESP; CatalogTooLarge if the list would exceed its limit; MissingProfile if the ESP
+    has no profile.
     """
     require_type(Integration, integration=integration)
     require_type(Iterable, catalog=catalog, removed=removed)
     require_type(int | None, size_limit=size_limit)
-    fields = tuple(catalog)
+    fields, profile = tuple(catalog), profiles[integration.esp]
     holders = {each.key: each for each in fields}
-    counterparts = {_place(integration, each): each for each in integration.filter_fields(fields)}
+    counterparts = {_place(profile, each): each for each in integration.filter_fields(fields)}
     restored = []
     for before in removed:
         field = before.restored(by=integration.channel, at=at)
         require_key_free(field, holders.get(field.key))
-        counterpart = counterparts.get(_place(integration, field))
+        counterpart = counterparts.get(_place(profile, field))
         if counterpart is not None:
             raise EspFieldTaken(field.id, counterpart.id)
-        holders[field.key] = counterparts[_place(integration, field)] = field
+        holders[field.key] = counterparts[_place(profile, field)] = field
         restored.append(field)
     changes = CatalogChanges.of(restored=restored)
     if size_limit is not None:
@@ -63,11 +67,11 @@ def plan_restorations(
     )
 
 
-def _place(integration: Integration, field: RecipientField) -> object:
+def _place(profile: Profile, field: RecipientField) -> object:
     """Return what only one field of the integration can have: its variable, if the ESP has these.
 
     Variables are case-insensitive.
     """
-    if PROFILES[integration.esp].insertion.prelude is None:
+    if profile.insertion.prelude is None:
         return esp_identity(field)
     return (field.custom_value_expression or "").lower()

@@ -27,14 +27,14 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
-from .derived_codes import derive_codes, variable_clashes
+from .derived_codes import derive, find_clashes
 from .details import find_allowed_values, find_name
 from .errors import EmptyReport, SyncOvertaken
-from .esps import Esp
+from .esps import Profiles
 from .integrations import Integration
 from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
 from .names.esp_names import EspNames, is_standard
-from .profiles import PROFILES
+from .profiles import BUILT_IN
 from .profiles.profile import Profile
 
 __all__ = [
@@ -217,6 +217,7 @@ class SyncRun:
     _refused: tuple[RefusedField, ...]
     _repeated: tuple[RefusedField, ...]
     _caveats: Mapping[object, Sequence[FieldCaveat]]
+    _profiles: Profiles
 
     @classmethod
     def from_report(
@@ -226,6 +227,7 @@ class SyncRun:
         *,
         at: datetime,
         allow_empty: bool = True,
+        profiles: Profiles = BUILT_IN,
     ) -> SyncRun:
         """Return the run of the integration that began at this time.
 
@@ -233,8 +235,9 @@ class SyncRun:
         contains it. Its other details can't make it unusable: what it can't have is a caveat.
 
         Raises: EmptyReport if the report has no fields, not even refused ones, unless
-        `allow_empty` is true.
+        `allow_empty` is true; MissingProfile if the ESP has no profile.
         """
+        profile = profiles[integration.esp]
         valid: dict[object, FieldDefinition] = {}
         caveats: dict[object, Sequence[FieldCaveat]] = {}
         refused, repeated = [], []
@@ -243,7 +246,7 @@ class SyncRun:
                 refused.append(each)
                 continue
             try:
-                candidate, sentences = _validate(each, integration, at)
+                candidate, sentences = _validate(each, profile, integration, at)
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
@@ -254,8 +257,8 @@ class SyncRun:
                 caveats[identity] = [FieldCaveat(each.name, sentence) for sentence in sentences]
         if not (allow_empty or valid or refused):
             raise EmptyReport
-        ordered = tuple(sorted(valid.values(), key=partial(_precedence, PROFILES[integration.esp])))
-        return cls(at, ordered, tuple(refused), tuple(repeated), caveats)
+        ordered = tuple(sorted(valid.values(), key=partial(_precedence, profile)))
+        return cls(at, ordered, tuple(refused), tuple(repeated), caveats, profiles)
 
     def plan(
         self,
@@ -275,11 +278,12 @@ class SyncRun:
         """
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
+        profile = self._profiles[integration.esp]
         fields, channel = tuple(catalog), integration.channel
         stored = integration.filter_fields(fields)
         refused_names = {each.name for each in self._refused}
         with_key, without_key = _split_by_key(integration, self._valid, stored)
-        clashes = tuple(_refuse_clashes(integration, stored, with_key, refused_names))
+        clashes = tuple(_refuse_clashes(profile, stored, with_key, refused_names))
         clashing_names = {each.name for each in clashes}
         refused_names |= clashing_names
         accepted = [each for each in with_key if each.origin.esp_field_name not in clashing_names]
@@ -287,7 +291,7 @@ class SyncRun:
         refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
         removed: tuple[RecipientField, ...] = ()
-        if not PROFILES[integration.esp].names.lists_fields_in_use_only:
+        if not profile.names.lists_fields_in_use_only:
             removed = _unreported(stored, matches, refused_names)
         updates = [
             Change(
@@ -311,7 +315,7 @@ class SyncRun:
             require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
         refused = [*refused, *not_created]
         synced = integration.synced(self._at, {each.name for each in refused})
-        names = EspNames(fields, [*integrations, integration])
+        names = EspNames(fields, [*integrations, integration], self._profiles)
         after = names_after(names, synced, changes)
         return SyncPlan(
             integration=synced,
@@ -337,11 +341,11 @@ _SHOWN_DEFAULT = 60
 """Characters of a default that a caveat shows."""
 
 
-def _describe_default(esp: Esp, default: str) -> str:
-    title, shown = PROFILES[esp].title, to_line(default, max_length=_SHOWN_DEFAULT)
+def _describe_default(profile: Profile, default: str) -> str:
+    shown = to_line(default, max_length=_SHOWN_DEFAULT)
     return (
-        f'{title} has its own default, "{shown}", which can appear for a missing value, also if the'
-        " content has another default."
+        f'{profile.title} has its own default, "{shown}", which can appear for a missing value,'
+        " also if the content has another default."
     )
 
 
@@ -358,18 +362,13 @@ def _reason(invalid: InvalidInput) -> str:
 
 
 def _validate(
-    reported: EspField, integration: Integration, at: datetime
+    reported: EspField, profile: Profile, integration: Integration, at: datetime
 ) -> tuple[FieldDefinition, Sequence[str]]:
     """Return the definition of the ESP's field, and sentences for its caveats.
 
     Raises: NoSafeForm if its dialect has no safe form for its name.
     """
-    codes = derive_codes(
-        integration.esp,
-        reported.name,
-        data_type=reported.data_type,
-        standard=reported.standard,
-    )
+    codes = derive(profile, reported.name, reported.data_type, standard=reported.standard)
     name, of_label = find_name(reported.label, reported.name)
     allowed, of_choices = find_allowed_values(reported.data_type, reported.allowed_values)
     draft = FieldDraft(
@@ -381,7 +380,7 @@ def _validate(
         custom_value_expression=codes.value_expression,
         esp_field_name=reported.name,
     )
-    of_default = [_describe_default(integration.esp, each) for each in [reported.default] if each]
+    of_default = [_describe_default(profile, each) for each in [reported.default] if each]
     sentences = [*reported.caveats, *of_label, *of_choices, *of_default]
     return draft.define(by=integration.channel, at=at), sentences
 
@@ -502,7 +501,7 @@ def _with_free_keys(
 
 
 def _refuse_clashes(
-    integration: Integration,
+    profile: Profile,
     stored: Iterable[RecipientField],
     valid: Iterable[FieldDefinition],
     refused_names: Set[str],
@@ -512,7 +511,7 @@ def _refuse_clashes(
     remaining = {*valid_names, *refused_names}
     stored_names = [str(field.origin.esp_field_name) for field in stored]
     names = [name for name in stored_names if name in remaining]
-    for clash in variable_clashes(integration.esp, [*names, *valid_names]):
+    for clash in find_clashes(profile, [*names, *valid_names]):
         first, *others = clash.names
         reason = f"The field {first} already has the variable {clash.variable}."
         yield from (RefusedField(name, reason) for name in others)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from .esps import Esp
-from .profiles import PROFILES
 from .profiles.profile import Profile
 
 
@@ -46,11 +44,6 @@ def find_tags(profile: Profile, text: str) -> Iterator[Tag]:
         yield tag
         if tag.end == len(text):
             return
-
-
-def titles(esps: tuple[Esp, ...]) -> str:
-    """Return the names of the ESPs: `SendGrid or Iterable`."""
-    return " or ".join(PROFILES[esp].title for esp in esps)
 
 
 def _find(profile: Profile, text: str) -> Iterator[Tag]:

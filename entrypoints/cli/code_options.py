@@ -10,14 +10,14 @@ from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
 
 from .options import F, option
-from .typed_options import Identifier, OneOf
+from .typed_options import EspName, Identifier
 
 
 def esp_target_options(command: F) -> F:
     """Add `--esp` and `--integration` to the command."""
     esp = option(
         "--esp",
-        type=OneOf(Esp),
+        type=EspName(),
         metavar="ESP",
         help=(
             "The ESP: an id from `esp list`. If the organization has exactly one integration with"

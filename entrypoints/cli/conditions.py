@@ -22,7 +22,7 @@ from recipient_fields.domain.conditions import (
     parse_condition,
 )
 from recipient_fields.domain.content import Strict
-from recipient_fields.domain.esp import PROFILES, Esp, NotExpressible
+from recipient_fields.domain.esp import Esp, NotExpressible
 
 from .code_options import (
     chosen_strictness,
@@ -127,7 +127,7 @@ def compile_(
     if as_json:
         print_json(result)
     elif "refused" in result:
-        note(f"{PROFILES[Esp(result['esp'])].title}: {result['refused']}")
+        note(f"{core.profiles.title(result['esp'])}: {result['refused']}")
     else:
         for warning in result["warnings"]:
             note(f"{warning['kind'].capitalize()}: {warning['message']}")
@@ -171,7 +171,7 @@ def explain(
         return
     print_line(describe(parsed))
     print_line("")
-    rows = [(PROFILES[Esp(each["esp"])].title, _support(each)) for each in results]
+    rows = [(core.profiles.title(each["esp"]), _support(each)) for each in results]
     print_table(("ESP", "RESULT"), rows)
 
 
@@ -206,12 +206,12 @@ def _compile(
         names = core.content.read_codes(organization_id).names
         esp = names.get_profile(names.resolve_target(target)).esp
         advice = "" if refusal.proposal is None else f" {setting_command(refusal.proposal)}"
-        return {"esp": esp.value, "refused": f"{refusal}{advice}"}
+        return {"esp": esp, "refused": f"{refusal}{advice}"}
 
 
 def _render_support(support: ConditionSupport) -> dict[str, Any]:
     if support.code is None:
-        return {"esp": support.esp.value, "refused": support.refusal or _NOT_CONNECTED}
+        return {"esp": support.esp, "refused": support.refusal or _NOT_CONNECTED}
     return render_condition_code(support.esp, support.code)
 
 

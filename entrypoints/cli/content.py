@@ -17,7 +17,7 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import InvalidContent, Surface, read_content
-from recipient_fields.domain.esp import PROFILES, Esp, ExportedContent, ExportOptions, Integration
+from recipient_fields.domain.esp import Esp, ExportedContent, ExportOptions, Integration, Profiles
 from recipient_fields.domain.fields.values import derive_key
 
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
@@ -190,7 +190,14 @@ def export(
             integrations = _integrations(core, chosen.id)
             exports = core.content.export_for_integrations(chosen.id, parsed, integrations, options)
             _write_all(
-                exports, integrations, folder, text, mark=mark, suffix=suffix, partial=partial
+                exports,
+                integrations,
+                core.profiles,
+                folder,
+                text,
+                mark=mark,
+                suffix=suffix,
+                partial=partial,
             )
 
 
@@ -221,6 +228,7 @@ def _integrations(
 def _write_all(
     exports: Iterable[IntegrationExport],
     integrations: Mapping[IntegrationId, Integration],
+    profiles: Profiles,
     folder: Path,
     source: str,
     *,
@@ -237,7 +245,7 @@ def _write_all(
         for export in exports:
             integration = integrations[export.integration_id]
             file = folder / f"{integration.id}{_slug(integration.name)}{suffix}"
-            title = PROFILES[integration.esp].title
+            title = profiles.title(integration.esp)
             note(f"Integration {integration.id}, {integration.name} ({title}):")
             if export.exported is not None:
                 files.open(str(file)).write(mark + _reported(export.exported))

@@ -26,7 +26,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import EspNames, Integration
 
-from ..service.selection import existing_storage, open_core, open_service
+from ..service.selection import existing_storage, installed_profiles, open_core, open_service
 from .commands import API_KEY_VARIABLE
 from .options import F, Option, option, selects_service
 from .output import one_line, printable
@@ -226,7 +226,8 @@ def _open_service(url: str) -> Iterator[FieldTarget]:
         def read_names() -> EspNames:
             fields = client.list_fields(organization_id).fields
             try:
-                return EspNames(fields, client.list_integrations(organization_id))
+                integrations = client.list_integrations(organization_id)
+                return EspNames(fields, integrations, installed_profiles())
             except OrganizationNotFound:
                 raise click.ClickException(
                     "The service at --url does not list integrations: it is of an earlier version."

@@ -22,6 +22,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 
+from ..service.selection import installed_profiles
 from .options import Option, option
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhd])")
@@ -111,7 +112,21 @@ class Instant(click.ParamType[datetime]):
             self.fail("use a time such as 2026-11-20T09:15:00Z.", param, ctx)
 
 
-class OneOf(click.Choice[str]):
+class Word(click.Choice[str]):
+    """One of some words."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word. Another text is a usage error."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            similar = closest_match(value, self.choices)
+            if similar is None:
+                raise
+            self.fail(f"{error.message} Did you mean {similar}?", param, ctx)
+
+
+class OneOf(Word):
     """A member of an enumeration, by its value."""
 
     def __init__(self, kind: type[Enum]) -> None:
@@ -122,15 +137,25 @@ class OneOf(click.Choice[str]):
         self, value: str | Enum, param: click.Parameter | None, ctx: click.Context | None
     ) -> Enum:
         """Return the member. Another text is a usage error."""
-        if isinstance(value, Enum):
-            return value
-        try:
-            return self._kind(super().convert(value, param, ctx))
-        except click.BadParameter as error:
-            similar = closest_match(value, self.choices)
-            if similar is None:
-                raise
-            self.fail(f"{error.message} Did you mean {similar}?", param, ctx)
+        return value if isinstance(value, Enum) else self._kind(super().convert(value, param, ctx))
+
+
+class EspName(click.ParamType[Esp]):
+    """The name of an ESP whose profile is installed."""
+
+    name = "esp"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Esp:
+        """Return the name. Another text is a usage error."""
+        return Esp(_esps().convert(value, param, ctx))
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
+        """Return the names, if none is given."""
+        return _esps().get_missing_message(param, ctx)
+
+
+def _esps() -> Word:
+    return Word([*map(str, installed_profiles().esps)])
 
 
 class ValueList(click.ParamType[list[object] | str | Unchanged | None]):
@@ -160,7 +185,7 @@ class ValueList(click.ParamType[list[object] | str | Unchanged | None]):
 
 esp_option: Option = option(
     "--esp",
-    type=OneOf(Esp),
+    type=EspName(),
     required=True,
     metavar="ESP",
     help="The email service provider: an id from `esp list`.",

@@ -32,13 +32,12 @@ from recipient_fields.domain.content import (
     read_content,
 )
 from recipient_fields.domain.esp import (
-    BUILT_IN,
-    PROFILES,
     Esp,
     ExportedContent,
     ExportOptions,
     Integration,
     NameProposal,
+    Profiles,
     RejectedWarning,
     UnfoundName,
     UnnamedField,
@@ -134,7 +133,7 @@ class ContentView(Page):
     def _targets(self, req: falcon.Request) -> Mapping[str, _Target]:
         """Return the targets by the values of their options."""
         integrations = self.core.integrations.list_integrations(visit(req).organization.id)
-        return {target.value: target for target in _targets(integrations)}
+        return {target.value: target for target in _targets(integrations, self.core.profiles)}
 
     def _show(
         self,
@@ -229,16 +228,16 @@ class _Target:
     id: Esp | IntegrationId
 
 
-def _targets(integrations: Iterable[Integration]) -> Iterator[_Target]:
+def _targets(integrations: Iterable[Integration], profiles: Profiles) -> Iterator[_Target]:
     """Yield the integrations, then the ESPs without an integration."""
     used = set()
     for each in integrations:
         used.add(each.esp)
-        title = f"{each.name} ({PROFILES[each.esp].title})"
+        title = f"{each.name} ({profiles.title(each.esp)})"
         yield _Target(str(each.id), title, each.id)
-    for profile in BUILT_IN:
+    for profile in profiles:
         if profile.esp not in used:
-            yield _Target(profile.esp.value, profile.title, profile.esp)
+            yield _Target(profile.esp, profile.title, profile.esp)
 
 
 def _connected(targets: Mapping[str, _Target]) -> list[_Target]:

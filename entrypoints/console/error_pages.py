@@ -38,6 +38,7 @@ from recipient_fields.domain.esp import (
     EspUnavailable,
     IntegrationChanged,
     IntegrationNotFound,
+    MissingProfile,
     SyncOvertaken,
 )
 
@@ -66,6 +67,7 @@ STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
     EspFieldTaken: HTTPStatus.CONFLICT,
     IntegrationChanged: HTTPStatus.CONFLICT,
     SyncOvertaken: HTTPStatus.CONFLICT,
+    MissingProfile: HTTPStatus.CONFLICT,
     EspRefused: HTTPStatus.CONFLICT,
     SignInThrottled: HTTPStatus.TOO_MANY_REQUESTS,
     MissingGroup: HTTPStatus.NOT_IMPLEMENTED,

@@ -20,7 +20,7 @@ from recipient_fields.application.ports.recipients import (
 )
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
-from recipient_fields.domain.esp import PROFILES, EspNames, Integration
+from recipient_fields.domain.esp import EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
@@ -132,6 +132,9 @@ class RecipientListCheck(Page):
                 )
         return _Result(name, report, rejects.getvalue())
 
+    def _title(self, integration: Integration) -> str:
+        return f"{self.core.profiles.title(integration.esp)} names of {integration.name}"
+
     def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
         return self.core.integrations.list_integrations(visit(req).organization.id)
 
@@ -154,7 +157,7 @@ class RecipientListCheck(Page):
             decimal=form.text("decimal") or "point",
             date_format=form.text("date_format"),
             words={"true": form.text("true") or "true", "false": form.text("false") or "false"},
-            integrations={each.id: _title(each) for each in integrations},
+            integrations={each.id: self._title(each) for each in integrations},
             encodings=_ENCODINGS,
             decimal_marks=_DECIMAL_MARKS,
             date_formats=_DATE_FORMATS,
@@ -208,10 +211,6 @@ def _formats(form: Form) -> TextFormats:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _title(integration: Integration) -> str:
-    return f"{PROFILES[integration.esp].title} names of {integration.name}"
 
 
 def _send_rejects(resp: falcon.Response, result: _Result) -> None:

@@ -122,7 +122,7 @@ def create_app(
     app.add_route("/api/v1/content_exports", ContentExports(core.content, heavy))
     app.add_route("/api/v1/content_previews", ContentPreviews(core.content, heavy))
     app.add_route("/api/v1/integrations", IntegrationCollection(core.content))
-    app.add_route("/openapi.json", OpenApiDocument(app.routes))
+    app.add_route("/openapi.json", OpenApiDocument(app.routes, core.profiles))
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
     app.add_sink(redirect_browsers_to(home), r"/\Z")

@@ -31,7 +31,7 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
+from recipient_fields.domain.esp import IntegrationNotFound, MissingProfile, NotExpressible
 
 from .bodies import parse_body, read_body, read_json
 from .fields.resources import ID_OR_KEY
@@ -44,7 +44,7 @@ from .responses import ReadResponse, ResponseCache, in_slot, send
 FIRST_NAME_CODES: Mapping[str, object] = {
     "codes": [
         {
-            "esp": Esp.MAILCHIMP.value,
+            "esp": "mailchimp",
             "integration_id": 1,
             "integration_name": "Main list",
             "esp_field_name": "FNAME",
@@ -58,7 +58,7 @@ FIRST_NAME_CODES: Mapping[str, object] = {
             "refusal": None,
         },
         {
-            "esp": Esp.SALESFORCE.value,
+            "esp": "sfmc",
             "integration_id": None,
             "integration_name": None,
             "esp_field_name": "fname",
@@ -142,11 +142,15 @@ def _failed(export: IntegrationExport, error: InvalidInput) -> IntegrationExport
     )
 
 
-def _located(error: InvalidContent | IntegrationNotFound | None, index: int) -> InvalidInput:
+def _located(
+    error: InvalidContent | IntegrationNotFound | MissingProfile | None, index: int
+) -> InvalidInput:
     """Return the error with the place of the integration in the request, unless it has another."""
     if isinstance(error, InvalidContent):
         return error
-    return _invalid(Rule.UNKNOWN_VALUE, str(error), index)
+    is_known = isinstance(error, MissingProfile)
+    rule = Rule.NOT_APPLICABLE if is_known else Rule.UNKNOWN_VALUE
+    return _invalid(rule, str(error), index)
 
 
 def _invalid(rule: Rule, message: str, index: int) -> InvalidDocument:
@@ -213,7 +217,7 @@ class ConditionCompilations(Resource):
             document=CompiledConditionDocument,
             examples={
                 "gold": {
-                    "esp": Esp.BRAZE.value,
+                    "esp": "braze",
                     "code": (
                         '{% if custom_attribute.${loyalty_tier} == "gold" %}Thank you!'
                         "{% else %}Hello.{% endif %}"
@@ -229,7 +233,7 @@ class ConditionCompilations(Resource):
             examples={
                 "gold": {
                     "condition": 'loyalty_tier = "gold"',
-                    "esp": Esp.BRAZE.value,
+                    "esp": "braze",
                     "then": "Thank you!",
                     "else": "Hello.",
                 }
@@ -244,7 +248,7 @@ class ConditionCompilations(Resource):
         mistakes that `strict` rejects, the response is 422 `not_expressible`. Read-only API keys
         can send this request.
         """
-        compilation = parse_condition_compilation(read_json(req, self))
+        compilation = parse_condition_compilation(read_json(req, self), self.service.profiles)
         with self.heavy.reading_catalog(credential(req)):
             esp, code = self.service.compile_condition(
                 credential(req).organization_id,
@@ -322,7 +326,7 @@ class ContentExports(Resource):
             examples={
                 "tier": {
                     "content": "Your tier: {{recipient.loyalty_tier}}.",
-                    "esp": Esp.BRAZE.value,
+                    "esp": "braze",
                 },
                 "each_integration": {
                     "content": "Dear {{recipient.first_name}}",
@@ -343,7 +347,7 @@ class ContentExports(Resource):
         body = read_body(req, self)  # Without a slot, because a client can send it slowly.
         with self.heavy.reading_catalog(credential(req)) as request:
             request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
-            export = parse_content_export(parse_body(body, self))
+            export = parse_content_export(parse_body(body, self), self.service.profiles)
             if isinstance(export.target, tuple):
                 length = len(export.content.source)
                 request.require_slot_above(HEAVY_BODY_SIZE, [length * len(export.target)])

@@ -8,7 +8,6 @@ from attrs import frozen
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.esp.documents import IntegrationListDocument, render_integrations
-from recipient_fields.domain.esp import Esp
 
 from .request_context import credential
 from .resource import Resource, Result, Tag, operation
@@ -35,7 +34,7 @@ class IntegrationCollection(Resource):
                         {
                             "id": 1,
                             "name": "Main list",
-                            "esp": Esp.MAILCHIMP.value,
+                            "esp": "mailchimp",
                             "last_synced_at": "2026-11-20T09:15:00.123Z",
                             "created_at": "2026-11-20T09:15:00.123Z",
                             "names": [{"field_id": 2, "esp_field_name": "SHOP", "custom": False}],

@@ -48,7 +48,12 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import (
+    IntegrationNotFound,
+    IntegrationRequired,
+    MissingProfile,
+    NotExpressible,
+)
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
@@ -123,6 +128,7 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidRecipient: "validation_failed",
     IntegrationNotFound: "validation_failed",
     IntegrationRequired: "validation_failed",
+    MissingProfile: "validation_failed",
     NotExpressible: "not_expressible",
     FieldNotFound: "not_found",
     OrganizationNotFound: "not_found",
@@ -429,6 +435,8 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _integration_details(Rule.UNKNOWN_VALUE, error)
         case IntegrationRequired():
             return _integration_details(Rule.REQUIRED, error)
+        case MissingProfile():
+            return _integration_details(Rule.NOT_APPLICABLE, error)
         case KeyTaken():
             existing = {"existing_id": error.existing_id, "existing_key": error.key}
             return ({**_taken_key(error), **existing},)

@@ -42,6 +42,7 @@ from .selection import (
     MISSING_CONSOLE_GROUP,
     create_password_hasher,
     find_missing_console_group,
+    installed_profiles,
     open_key_validator,
     open_permitted_source,
     open_recipients,
@@ -92,9 +93,10 @@ def create_service(
 ) -> Service:
     """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
 
-    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra and InvalidSettings if
-    traces can't be exported; MissingExtra if the console is served and its extra is not installed;
-    InvalidSettings if the storage does not have a group that the settings require.
+    Raises: what `open_storage` and `open_key_validator` raise; UnusableProfile if a package has a
+    profile that can't be used; MissingExtra and InvalidSettings if traces can't be exported;
+    MissingExtra if the console is served and its extra is not installed; InvalidSettings if the
+    storage does not have a group that the settings require.
     """
     traces = _create_traces(settings)
     hasher = create_password_hasher() if settings.console else None
@@ -118,6 +120,7 @@ def create_service(
         history_limit=_history_limit(settings),
         validator=validator,
         hasher=hasher,
+        profiles=installed_profiles(),
     )
     request_log = RequestLog(log.log, addresses)
     hooks: tuple[OnResponse, ...] = ()

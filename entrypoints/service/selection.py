@@ -27,18 +27,24 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
 
 from .settings import MEBIBYTE, STORED_KEYS
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from recipient_fields.adapters.client import RecipientFieldsClient
+    from recipient_fields.domain.esp import Profile
 
 _STORAGES = "recipient_fields.storage"
 """The entry-point group of storages: `scheme = "module:function"`, called with the URL."""
 
 _KEY_VALIDATORS = "recipient_fields.key_validator"
 """The entry-point group of key validators: `scheme = "module:function"`, called with the URL."""
+
+_PROFILES = "recipient_fields.esp_profile"
+"""The entry-point group of profiles: `name_of_the_esp = "module:PROFILE"`."""
 
 _POSTGRES = ("postgresql", "postgres")
 
@@ -50,6 +56,10 @@ _ALTERNATIVES = {
 
 class UnknownKeyValidator(RecipientFieldsError):
     """No adapter validates API keys at this URL."""
+
+
+class UnusableProfile(RecipientFieldsError):
+    """A package has a profile of an ESP that can't be used."""
 
 
 class NoBackup(RecipientFieldsError):
@@ -72,6 +82,7 @@ def open_core(
         field_limit=field_limit,
         catalog_size=catalog_size * MEBIBYTE,
         history_limit=history_limit,
+        profiles=installed_profiles(),
     )
 
 
@@ -96,6 +107,50 @@ def open_storage(url: str) -> Storage:
         return PostgresStorage(url)
     storage: Storage = _entry_point(_STORAGES, scheme, InvalidStorageUrl)(url)
     return storage
+
+
+def installed_profiles() -> Profiles:
+    """Return the profiles of ESPs that are built in, and then those of other packages, by name.
+
+    When the first one is requested, they raise UnusableProfile if one can't be loaded, or if two
+    have the same name.
+    """
+    return Profiles(_read_profiles)
+
+
+def _read_profiles() -> Iterator[Profile]:
+    # Imported here because it takes as long as a command, and few commands need profiles.
+    from importlib.metadata import entry_points
+
+    yield from BUILT_IN
+    packages = dict.fromkeys(map(str, BUILT_IN.esps), "recipient-fields")
+    for entry_point in sorted(entry_points(group=_PROFILES), key=lambda each: each.name):
+        name, package = entry_point.name, _package_of(entry_point)
+        other = packages.setdefault(name, package)
+        if other != package:
+            raise UnusableProfile(
+                f"The packages {other} and {package} have a profile of {name}. Uninstall one."
+            )
+        yield _load_profile(entry_point)
+
+
+def _load_profile(entry_point: EntryPoint) -> Profile:
+    from recipient_fields.domain.esp import Profile
+
+    where = f"The entry point {entry_point.name} of the package {_package_of(entry_point)}"
+    try:
+        profile = entry_point.load()
+    except (AttributeError, ImportError) as error:
+        raise UnusableProfile(f"{where} can't be loaded: {error}.") from error
+    if not isinstance(profile, Profile):
+        raise UnusableProfile(f"{where} is no Profile.")
+    if profile.esp != entry_point.name:
+        raise UnusableProfile(f"{where} must have the name of its profile: {profile.esp}.")
+    return profile
+
+
+def _package_of(entry_point: EntryPoint) -> str:
+    return entry_point.value if entry_point.dist is None else entry_point.dist.name
 
 
 def create_password_hasher() -> PasswordHasher:
@@ -322,10 +377,10 @@ def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def credential_variables() -> frozenset[str]:
     """Return all environment variables that adapters read."""
+    from recipient_fields.adapters.esp import account
     from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
-    of_esps = (name for esp in Esp for names in esp_variables(esp) for name in names)
-    return frozenset((*of_esps, *CREDENTIAL_VARIABLES))
+    return account.credential_variables() | frozenset(CREDENTIAL_VARIABLES)
 
 
 def _scheme(url: str) -> str:

@@ -45,8 +45,8 @@ def fill(core: Core, synced: int) -> None:
     fields = evolve(core.fields, limit=1_000)
     for key in KEYS:
         fields.create_field(OURS, FieldDraft(name=key, key=key, data_type=DataType.TEXT))
-    for esp in (Esp.KLAVIYO, Esp.BRAZE):
-        core.integrations.create_integration(OURS, esp=esp, name=esp.value)
+    for esp in (Esp("klaviyo"), Esp("braze")):
+        core.integrations.create_integration(OURS, esp=esp, name=esp)
     for integration_id in (MAIN, OTHER):
         names = [f"Size {number}" for number in range(synced)]
         reported = [EspField(name=name, data_type=DataType.TEXT) for name in names]
@@ -55,7 +55,7 @@ def fill(core: Core, synced: int) -> None:
 
 def test_an_export_reads_the_fields_that_its_keys_mean(core: Core) -> None:
     content = parse_content(" ".join(f"{{{{recipient.{key}}}}}" for key in KEYS))
-    for target in (MAIN, Esp.KLAVIYO):
+    for target in (MAIN, Esp("klaviyo")):
         export = partial(core.content.export_content, OURS, content, target)
         assert count_calls(stored_field, export) == 2 * len(KEYS)
 

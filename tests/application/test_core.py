@@ -55,7 +55,7 @@ def test_the_default_clock_is_the_system_clock() -> None:
     )
     integration = IntegrationService(
         integrations=storage.integrations, fields=storage.fields, history=storage.history
-    ).create_integration(organization.id, esp=Esp.MAILCHIMP, name="Main list")
+    ).create_integration(organization.id, esp=Esp("mailchimp"), name="Main list")
     for at in (organization.created_at, field.created_at, integration.created_at):
         assert abs(at - system_clock()) < timedelta(minutes=1)
 
@@ -69,7 +69,7 @@ def test_every_service_uses_the_given_clock() -> None:
         organization.id, name="Test", lifetime=timedelta(seconds=1)
     )
     integration = core.integrations.create_integration(
-        organization.id, esp=Esp.MAILCHIMP, name="Main list"
+        organization.id, esp=Esp("mailchimp"), name="Main list"
     )
     for created in (organization, field, issued.api_key, integration):
         assert created.created_at == clock.now
@@ -94,7 +94,7 @@ def test_all_services_use_the_storage_and_the_limit() -> None:
     organization = core.administration.create_organization("Acme")
     core.fields.create_field(organization.id, CITY)
     integration = core.integrations.create_integration(
-        organization.id, esp=Esp.MAILCHIMP, name="Main list"
+        organization.id, esp=Esp("mailchimp"), name="Main list"
     )
     report = [EspField(name="PET", data_type=DataType.TEXT)]
     for dry_run in (True, False):
@@ -140,7 +140,7 @@ def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> N
     field = core.fields.create_field(ours, CITY)
     assert core.fields.list_fields(ours).fields == (field,)
     content = parse_content("{{recipient.city}}")
-    assert core.content.export_content(ours, content, Esp.BRAZE).keys == ("city",)
+    assert core.content.export_content(ours, content, Esp("braze")).keys == ("city",)
     with pytest.raises(IntegrationNotFound):
         core.content.export_content(ours, content, IntegrationId(1))
     assert not core.has_history
@@ -151,7 +151,7 @@ def test_a_storage_without_optional_groups_serves_the_use_cases_of_fields() -> N
 def test_a_storage_without_a_history_serves_the_use_cases_of_integrations() -> None:
     core = Core.over(UnrecordedStorage(MemoryStorage()))
     ours = core.administration.create_organization("Acme").id
-    integration = core.integrations.create_integration(ours, esp=Esp.BRAZE, name="App")
+    integration = core.integrations.create_integration(ours, esp=Esp("braze"), name="App")
     report = [EspField(name="tier", data_type=DataType.TEXT)]
     core.integrations.sync_fields(ours, integration.id, report)
     core.integrations.sync_fields(ours, integration.id, [], allow_empty=True)

@@ -14,7 +14,7 @@ from falcon.testing import Result, TestClient
 
 from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.conditions import Operator
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.fields.members import FIELD_MEMBERS
 from recipient_fields.entrypoints.http.app import create_app
 
@@ -34,7 +34,7 @@ from ..support.command_line import CommandLine
 Entry: TypeAlias = tuple[str, Callable[[str], object]]
 """The name of an entry, and what reads the text."""
 
-ESPS = [esp.value for esp in Esp]
+ESPS = list(BUILT_IN.esps)
 """Each ESP."""
 _HEADERS = (
     *("Accept", "Authorization", "Content-Type", "Content-Encoding", "Forwarded", "If-Match"),
@@ -65,7 +65,7 @@ class Surfaces:
         console.add_field(name="Tier")
         console.add_field(name="Visits", data_type="number")
         core, acme = console.core, console.acme.id
-        integration = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Main")
+        integration = core.integrations.create_integration(acme, esp=Esp("braze"), name="Main")
         key = core.administration.issue_key(acme, name="Test").plain.reveal()
         return cls(folder, console, console.signed_in(), integration.id, key)
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import pytest
 
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN
 
 from ..http.api import CONDITION_COMPILATIONS, CONTENT_EXPORTS, FIELDS, RECIPIENT_CHECKS
 from .entries import ESPS, Surfaces
@@ -130,7 +130,7 @@ def test_exports_for_several_integrations_have_a_bound(surfaces: Surfaces):
     integrations, acme = surfaces.console.core.integrations, surfaces.console.acme.id
     ids = [
         integrations.create_integration(acme, esp=esp, name=f"Emails {number}").id
-        for esp, number in product(Esp, range(2))
+        for esp, number in product(BUILT_IN.esps, range(2))
     ]
 
     def requests() -> Iterator[tuple[str, Request]]:

@@ -220,7 +220,7 @@ FIELDS = (
 INTEGRATIONS = (
     (
         2,
-        Esp.MAILCHIMP,
+        Esp("mailchimp"),
         "Main audience",
         [
             EspField(name="FNAME", label="First name", data_type=DataType.TEXT),
@@ -231,7 +231,7 @@ INTEGRATIONS = (
     ),
     (
         0.5,
-        Esp.BRAZE,
+        Esp("braze"),
         "App",
         [
             EspField(name="preferred_shop", data_type=DataType.TEXT),
@@ -239,7 +239,7 @@ INTEGRATIONS = (
         ],
     ),
 )
-NAMES = {Esp.MAILCHIMP: {"preferred_shop": "STORE"}}
+NAMES = {Esp("mailchimp"): {"preferred_shop": "STORE"}}
 KEYS = (
     (20, "Nightly export", Access.READ_ONLY, 90),
     (82, "Reporting", Access.READ_ONLY, 90),

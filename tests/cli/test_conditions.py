@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     OrganizationId,
     ValueExpression,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspField
 
 from ..support.command_line import CommandLine, Run
 from ..support.growth import count_calls
@@ -58,7 +58,7 @@ def compiled(conditions: Callable[..., Run]) -> Callable[..., Run]:
 
 def synced(core: Core, organization: OrganizationId, esp: Esp, name: str) -> IntegrationId:
     """Return a new integration that has one field."""
-    integration = core.integrations.create_integration(organization, esp=esp, name=esp.value)
+    integration = core.integrations.create_integration(organization, esp=esp, name=esp)
     fields = [EspField(name=name, data_type=DataType.TEXT)]
     core.integrations.sync_fields(organization, integration.id, fields)
     return integration.id
@@ -135,14 +135,14 @@ def test_a_compiled_condition_as_json_has_five_members(compiled):
 
 
 def test_a_prelude_precedes_the_code(compiled, core, acme):
-    integration = synced(core, acme, Esp.SALESFORCE, "Plan")
+    integration = synced(core, acme, Esp("sfmc"), "Plan")
     run = compiled('plan = "pro"', target=("--integration", integration))
     assert run.out.startswith('%%[ SET @Plan = AttributeValue("Plan") ]%%%%[ IF ')
     assert run.err.startswith("Caveat: ")
 
 
 def test_only_strict_refuses_a_caveat(compiled, core, acme):
-    integration = synced(core, acme, Esp.SALESFORCE, "Plan")
+    integration = synced(core, acme, Esp("sfmc"), "Plan")
     assert compiled('plan = "pro"', target=("--integration", integration)).status == 0
     run = compiled('plan = "pro"', "--strict", target=("--integration", integration))
     assert (run.status, run.out) == (REFUSED, "")
@@ -150,7 +150,7 @@ def test_only_strict_refuses_a_caveat(compiled, core, acme):
 
 
 def test_a_name_that_the_last_sync_did_not_find_is_a_mistake(compiled, conditions, core, acme):
-    integration = synced(core, acme, Esp.HUBSPOT, "city")
+    integration = synced(core, acme, Esp("hubspot"), "city")
     target = ("--integration", integration)
     message = "The field loyalty_tier is loyalty_tier at HubSpot (the last sync did not find it)."
     for options in ((), ("--strict",)):
@@ -184,7 +184,7 @@ def test_the_code_needs_one_esp_or_one_integration(conditions):
 
 
 def test_one_of_several_integrations_must_be_chosen(compiled, core, acme):
-    first, _ = (synced(core, acme, Esp.BRAZE, name) for name in ("Plan", "City"))
+    first, _ = (synced(core, acme, Esp("braze"), name) for name in ("Plan", "City"))
     assert compiled(GOLD).failure() == (
         "The organization has several integrations with Braze. Choose one by its id."
     )
@@ -192,7 +192,7 @@ def test_one_of_several_integrations_must_be_chosen(compiled, core, acme):
 
 
 def test_a_condition_is_explained_for_each_esp(conditions, core, acme):
-    for esp in (Esp.BRAZE, Esp.MAILCHIMP):
+    for esp in (Esp("braze"), Esp("mailchimp")):
         synced(core, acme, esp, "PLAN")
     lines = conditions("explain", GOLD).table()
     assert lines[:3] == [
@@ -200,7 +200,7 @@ def test_a_condition_is_explained_for_each_esp(conditions, core, acme):
         "",
         "ESP                         RESULT",
     ]
-    assert len(lines) == 3 + len(Esp)
+    assert len(lines) == 3 + len(BUILT_IN.esps)
     results = dict(line.split("  ", 1) for line in lines[3:])
     assert results["Braze"].strip() == "supported"
     assert results["Mailchimp"].strip().startswith("refused: loyalty_tier: ")
@@ -220,9 +220,9 @@ def test_an_explanation_reads_the_catalog_once(conditions, target):
 
 
 def test_an_explanation_shows_why_an_esp_has_no_code(conditions, core, acme):
-    synced(core, acme, Esp.BRAZE, "Plan")
-    synced(core, acme, Esp.HUBSPOT, "City")
-    synced(core, acme, Esp.HUBSPOT, "Shop")
+    synced(core, acme, Esp("braze"), "Plan")
+    synced(core, acme, Esp("hubspot"), "City")
+    synced(core, acme, Esp("hubspot"), "Shop")
     esps = conditions("explain", "--json", "plan is set").document()["esps"]
     refused = {each["esp"]: each["refused"] for each in esps if "refused" in each}
     assert "braze" not in refused

@@ -31,8 +31,8 @@ PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for esp, names in ((Esp.MAILCHIMP, ["FNAME", "TIER"]), (Esp.BRAZE, ["LNAME", "TIER"])):
-        integration = core.integrations.create_integration(acme, esp=esp, name=esp.value)
+    for esp, names in ((Esp("mailchimp"), ["FNAME", "TIER"]), (Esp("braze"), ["LNAME", "TIER"])):
+        integration = core.integrations.create_integration(acme, esp=esp, name=esp)
         fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
         core.integrations.sync_fields(acme, integration.id, fields)
     shop = FieldDraft(

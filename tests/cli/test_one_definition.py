@@ -25,26 +25,26 @@ CONTENT = (
     " Your shop: {{recipient.shop}}"
 )
 REPORTED = {
-    Esp.BRAZE: ("loyalty_tier", "shop"),
-    Esp.KLAVIYO: ("Loyalty Tier", "Shop"),
-    Esp.MAILCHIMP: ("TIER", "SHOP"),
-    Esp.SALESFORCE: ("Loyalty Tier", "Shop"),
+    Esp("braze"): ("loyalty_tier", "shop"),
+    Esp("klaviyo"): ("Loyalty Tier", "Shop"),
+    Esp("mailchimp"): ("TIER", "SHOP"),
+    Esp("sfmc"): ("Loyalty Tier", "Shop"),
 }
 """What each ESP calls the two fields."""
 LABELS = ("Loyalty tier", "Shop")
 BEFORE = {
-    Esp.BRAZE: (
+    Esp("braze"): (
         "Your tier: {{custom_attribute.${loyalty_tier}}}"
         '{% if custom_attribute.${loyalty_tier} == "gold" %}!{% endif %}'
         " Your shop: {{custom_attribute.${shop}}}"
     ),
-    Esp.KLAVIYO: (
+    Esp("klaviyo"): (
         "Your tier: {{ person|lookup:'loyalty_tier'|default_if_none:'' }}"
         "{% if person|lookup:'loyalty_tier' == \"gold\" %}!{% endif %}"
         " Your shop: {{ person|lookup:'shop'|default_if_none:'' }}"
     ),
-    Esp.MAILCHIMP: "Your tier: *|TIER|**|IF:TIER=gold|*!*|END:IF|* Your shop: *|SHOP|*",
-    Esp.SALESFORCE: (
+    Esp("mailchimp"): "Your tier: *|TIER|**|IF:TIER=gold|*!*|END:IF|* Your shop: *|SHOP|*",
+    Esp("sfmc"): (
         '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
         '%%[ SET @shop = AttributeValue("shop") ]%%'
         "Your tier: %%=v(@loyalty_tier)=%%"
@@ -55,11 +55,11 @@ BEFORE = {
 """The exported content before the syncs: the ESPs' conventions, and the name set at Mailchimp."""
 AFTER = {
     **BEFORE,
-    Esp.KLAVIYO: (
-        BEFORE[Esp.KLAVIYO].replace("loyalty_tier", "Loyalty Tier").replace("'shop'", "'Shop'")
+    Esp("klaviyo"): (
+        BEFORE[Esp("klaviyo")].replace("loyalty_tier", "Loyalty Tier").replace("'shop'", "'Shop'")
     ),
-    Esp.SALESFORCE: (
-        BEFORE[Esp.SALESFORCE]
+    Esp("sfmc"): (
+        BEFORE[Esp("sfmc")]
         .replace('"loyalty_tier"', '"Loyalty Tier"')
         .replace('"shop"', '"Shop"')
         .replace("@loyalty_tier", "@Loyalty_Tier")
@@ -77,7 +77,7 @@ class Account:
     def __init__(self, cli: CommandLine, core: Core, organization_id: OrganizationId) -> None:
         self._cli, self._organization_id, self._core = cli, organization_id, core
         self._ids = {
-            esp: core.integrations.create_integration(organization_id, esp=esp, name=esp.value).id
+            esp: core.integrations.create_integration(organization_id, esp=esp, name=esp).id
             for esp in REPORTED
         }
 
@@ -117,7 +117,7 @@ def test_definitions_work_in_each_esp_before_and_after_the_syncs(
     account: Account, esps: list[Esp]
 ) -> None:
     account.define()
-    account.set_name(Esp.MAILCHIMP, "loyalty_tier", "TIER")
+    account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
     assert {esp: account.export(esp) for esp in REPORTED} == BEFORE
     for esp in esps:
         account.sync(esp)
@@ -128,7 +128,7 @@ def test_definitions_work_in_each_esp_before_and_after_the_syncs(
 def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: list[Esp]) -> None:
     for esp in esps:
         account.sync(esp)
-    account.set_name(Esp.MAILCHIMP, "loyalty_tier", "TIER")
+    account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
     assert {esp: account.export(esp) for esp in REPORTED} == AFTER
     create = ("fields", "create", "--key", "loyalty_tier", "--name", "Loyalty tier")
     refused = account.run(*create, "--data-type", "text").failure()
@@ -149,7 +149,7 @@ def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(
 
 def test_all_exports_are_written_with_one_command(account: Account, tmp_path: Path) -> None:
     account.define()
-    account.set_name(Esp.MAILCHIMP, "loyalty_tier", "TIER")
+    account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
     run = account.run("content", "export", "--all", "--out", tmp_path, stdin=CONTENT)
     assert run.status == 0, run.err
     written = {file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}

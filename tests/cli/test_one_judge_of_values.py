@@ -96,7 +96,7 @@ def test_a_preview_warns_of_a_value_that_is_not_allowed(preview):
 
 def test_the_key_of_a_counterpart_means_the_same_field(core: Core, acme, preview, check):
     core.fields.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
-    integration = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main")
+    integration = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main")
     town = EspField(name="TOWN", data_type=DataType.TEXT)
     core.integrations.sync_fields(acme, integration.id, [town])
     content = '{{recipient.town}}{{#if recipient.town_1 = "Rome"}}!{{/if}}'

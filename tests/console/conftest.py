@@ -103,7 +103,7 @@ class Console:
         """Create an integration of Mailchimp with one field, and return the field."""
         integrations = self.core.integrations
         integration = integrations.create_integration(
-            self.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+            self.acme.id, esp=Esp("mailchimp"), name="Main audience"
         )
         reported = EspField(name=name, label=label, data_type=DataType.TEXT)
         integrations.sync_fields(self.acme.id, integration.id, [reported])

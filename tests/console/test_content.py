@@ -11,7 +11,7 @@ import pytest
 from falcon.media.multipart import MultipartParseOptions
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspField
 from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
 
 from ..support.waiting import eventually
@@ -40,7 +40,7 @@ def add_integration(console: Console, esp: Esp, name: str, *fields: EspField) ->
 def braze(console: Console) -> str:
     return add_integration(
         console,
-        Esp.BRAZE,
+        Esp("braze"),
         "Emails",
         EspField(name="first_name", label="First name", data_type=DataType.TEXT),
         EspField(name="visits", label="Visits", data_type=DataType.NUMBER),
@@ -257,12 +257,12 @@ def test_sample_values_outlive_content_that_can_not_be_exported(
 def test_each_integration_and_each_other_esp_is_a_target(
     console: Console, dana: Browser, path: str, braze: str
 ) -> None:
-    add_integration(console, Esp.BRAZE, "Other emails")
+    add_integration(console, Esp("braze"), "Other emails")
 
     page = dana.get(path)
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
-    others = [esp.value for esp in Esp if esp is not Esp.BRAZE]
+    others = [esp for esp in BUILT_IN.esps if esp != Esp("braze")]
     assert options == ["all", "1", "2", *others, "", "html", "text", "subject"]
     assert (
         "All integrations Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud"
@@ -285,9 +285,9 @@ def test_a_key_means_the_field_of_the_chosen_integration(
     console: Console, dana: Browser, path: str
 ) -> None:
     tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
-    add_integration(console, Esp.BRAZE, "First", tier)
+    add_integration(console, Esp("braze"), "First", tier)
     number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
-    second = add_integration(console, Esp.CUSTOMER_IO, "Second", number)
+    second = add_integration(console, Esp("customerio"), "Second", number)
 
     page = export(dana, path, "{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}", second)
 
@@ -298,11 +298,11 @@ def test_a_key_means_the_field_of_the_chosen_integration(
 
 def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path: str) -> None:
     tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
-    braze = add_integration(console, Esp.BRAZE, "Emails", tier)
+    braze = add_integration(console, Esp("braze"), "Emails", tier)
     klaviyo = add_integration(
-        console, Esp.KLAVIYO, "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
+        console, Esp("klaviyo"), "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
     )
-    list_id = add_integration(console, Esp.MAILCHIMP, "List")
+    list_id = add_integration(console, Esp("mailchimp"), "List")
 
     page = export(dana, path, "{{recipient.loyalty_tier}}", "all")
 
@@ -323,8 +323,8 @@ def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path:
 def test_content_that_no_integration_can_export_is_reported_in_each_tab(
     console: Console, dana: Browser, path: str
 ) -> None:
-    add_integration(console, Esp.BRAZE, "Emails")
-    add_integration(console, Esp.KLAVIYO, "Shop")
+    add_integration(console, Esp("braze"), "Emails")
+    add_integration(console, Esp("klaviyo"), "Shop")
 
     page = export(dana, path, "{{recipient.tier}}", "all")
 
@@ -446,7 +446,7 @@ def test_long_content_is_exported_for_few_integrations_at_once(
     console: Console, dana: Browser, path: str
 ) -> None:
     for number in range(5):
-        add_integration(console, Esp.BRAZE, f"Emails {number}")
+        add_integration(console, Esp("braze"), f"Emails {number}")
     assert export(dana, path, "x" * 200_000, "all").status == 200
     page = export(dana, path, "x" * 250_000, "all")
     assert page.status == 422

@@ -36,7 +36,7 @@ def fill(console: Console, organization_id: OrganizationId) -> dict[str, Any]:
     core = console.core
     field = console.add_field(ADMINISTRATOR, organization_id, name="Secret beer")
     integration = core.integrations.create_integration(
-        organization_id, esp=Esp.BRAZE, name="Secret list"
+        organization_id, esp=Esp("braze"), name="Secret list"
     )
     key = core.administration.issue_key(organization_id, name="Secret key").api_key
     administrator = core.administrators.list_administrators(organization_id)[0]

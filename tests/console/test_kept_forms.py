@@ -110,7 +110,7 @@ ENTRIES = {
 def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, kind: str) -> None:
     field = console.add_field(name="Shop")
     integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
     ids = {"field": field.id, "integration": integration.id}
     entry = ENTRIES[kind]
@@ -316,7 +316,7 @@ def test_the_file_of_a_list_has_to_be_chosen_again(
 
 def test_a_sync_from_a_file_leads_back_to_the_integration(console: Console, dana: Browser) -> None:
     integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
     page = dana.get(f"{console.settings}/integrations/{integration.id}")
     end_session(console, dana, "expired")

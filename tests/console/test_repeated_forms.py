@@ -83,7 +83,7 @@ def test_a_rejected_report_is_explained_again_and_can_be_replaced(
     console: Console, dana: Browser
 ) -> None:
     created = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
     page = dana.get(f"{console.settings}/integrations/{created.id}")
 
@@ -118,7 +118,7 @@ def test_a_form_whose_effect_is_unknown_has_no_second_effect(
 def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Browser) -> None:
     field = console.add_field(name="City")
     integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.BRAZE, name="List"
+        console.acme.id, esp=Esp("braze"), name="List"
     )
     alex = grant(administrators_of(console.core), console.acme.id, "alex@acme.example")
     console.invite(INVITED)

@@ -16,11 +16,13 @@ from recipient_fields.domain import (
     FieldDefinition,
     FieldId,
     FieldNotFound,
+    IntegrationId,
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
 )
 from recipient_fields.domain.esp import (
+    BUILT_IN,
     Esp,
     EspField,
     Integration,
@@ -103,7 +105,7 @@ class EspNameCases(ConcurrentLoad):
         for integration in (connected, other):
             reported = [an_esp_field(name) for name in names]
             integrations.sync(ours, integration.id, reporting(*reported), author=AUTHOR, at=LATER)
-        braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
+        braze = integrations.add(ours, an_integration_draft(Esp("braze")))
         city = add_field(fields, ours, a_definition("city_of_birth"), author=AUTHOR)
         set_for = {city.id: SetName("tier", custom=True), tier.id: SetName("T_IER")}
         integrations.change_names(ours, connected.id, naming(set_for))
@@ -111,7 +113,11 @@ class EspNameCases(ConcurrentLoad):
         integrations.add(theirs, an_integration_draft())
 
         catalog, stored = integrations.read_catalog(ours)
-        every_target = [*(each.id for each in stored), *Esp, *NEVER_ASSIGNED]
+        every_target: list[Esp | IntegrationId] = [
+            *(each.id for each in stored),
+            *BUILT_IN.esps,
+            *NEVER_ASSIGNED,
+        ]
         for targets in (None, [], *([each] for each in every_target), every_target):
             for field in (*catalog.fields, None):
                 keys = ["missing"] if field is None else [field.key]

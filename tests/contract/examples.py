@@ -211,7 +211,7 @@ def set_password_hash(
     return administrators.redeem_link(link.digest, link.purpose, NOW, password_hash)
 
 
-def an_integration_draft(esp: Esp = Esp.MAILCHIMP, **members: Any) -> IntegrationDraft:
+def an_integration_draft(esp: Esp | str = "mailchimp", **members: Any) -> IntegrationDraft:
     """Return a draft of an integration; `members` are those of IntegrationDraft."""
     return IntegrationDraft(**{"esp": esp, "name": "Main list", "created_at": NOW, **members})
 

@@ -52,7 +52,7 @@ from recipient_fields.domain import (
     sync_channel,
     whole_milliseconds,
 )
-from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
+from recipient_fields.domain.esp import BUILT_IN, EspField, IntegrationDraft
 
 from .examples import MAX_INTEGRATION_ID, reporting
 
@@ -245,7 +245,10 @@ def history_queries(
 def integration_drafts() -> SearchStrategy[IntegrationDraft]:
     """Generate drafts of integrations; their names have the same rules as those of fields."""
     return st.builds(
-        IntegrationDraft, esp=st.sampled_from(Esp), name=names().map(str), created_at=instants()
+        IntegrationDraft,
+        esp=st.sampled_from(BUILT_IN.esps),
+        name=names().map(str),
+        created_at=instants(),
     )
 
 

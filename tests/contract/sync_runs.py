@@ -157,7 +157,7 @@ class SyncCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         """Braze has different codes for standard and custom fields of the same name."""
-        braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
+        braze = integrations.add(ours, an_integration_draft(Esp("braze")))
         report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
         integrations.sync(ours, braze.id, reporting(report, at=NOW), author=AUTHOR, at=LATER)
         (before,) = fields.all(ours).fields
@@ -203,7 +203,7 @@ class SyncCases:
         ours: OrganizationId,
         allowed: AllowedValues,
     ) -> None:
-        klaviyo = integrations.add(ours, an_integration_draft(Esp.KLAVIYO))
+        klaviyo = integrations.add(ours, an_integration_draft(Esp("klaviyo")))
         plain = [
             an_esp_field(f"x {number}", label=label, data_type=allowed.data_type)
             for number, label in enumerate(LINES.values())
@@ -393,7 +393,7 @@ class SyncCases:
             others: tuple[Integration, ...],
         ) -> SyncPlan:
             plan = reporting(CITY, AGE)(integration, catalog, others)
-            changed = evolve(plan.integration, name="Other", esp=Esp.BREVO, created_at=LATER)
+            changed = evolve(plan.integration, name="Other", esp=Esp("brevo"), created_at=LATER)
             return evolve(plan, integration=changed)
 
         integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
@@ -431,7 +431,7 @@ class SyncCases:
     def test_the_largest_values_of_a_sync_run_are_stored_unchanged(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        integration = integrations.add(ours, an_integration_draft(Esp.SALESFORCE))
+        integration = integrations.add(ours, an_integration_draft(Esp("sfmc")))
         report = an_esp_field(
             "x" * 255,
             label="😀" * 255,

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recipient_fields.domain.esp import PROFILES, Esp, RecognizedTag, TagRole, recognize
+from recipient_fields.domain.esp import BUILT_IN, Esp, RecognizedTag, TagRole, recognize
 from recipient_fields.domain.esp.recognition.judging import judge
-from recipient_fields.domain.esp.recognition.tags import find_text_tags
+from recipient_fields.domain.esp.recognition.tags import find_text_tags, read_starts
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
 VALUES = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
@@ -31,7 +31,9 @@ HEAD = (
 def main(file: str) -> None:
     """Measure the constructs of the file, and write the table."""
     constructs = json.loads(Path(file).read_text("utf-8"))["constructs"]
-    rows = [_row(esp, [each for each in constructs if each["dialect"] == esp.value]) for esp in Esp]
+    rows = [
+        _row(esp, [each for each in constructs if each["dialect"] == esp]) for esp in BUILT_IN.esps
+    ]
     table = f"<!-- measured -->\n{HEAD}{''.join(rows)}<!-- end -->"
     text = PAGE.read_text("utf-8")
     PAGE.write_text(
@@ -46,7 +48,7 @@ def _row(esp: Esp, constructs: Sequence[Mapping[str, Any]]) -> str:
     names = [
         set(each["names"]) <= {name for tag in tags for name in tag.names} for each, tags in fields
     ]
-    others = [(each, other) for each in constructs for other in Esp if other is not esp]
+    others = [(each, other) for each in constructs for other in BUILT_IN.esps if other != esp]
     silent = [each["role"] for each, other in others if not _judge(other, each["construct"])]
     native = [each for each in constructs if each["kind"] != "foreign syntax"]
     false = [
@@ -55,7 +57,7 @@ def _row(esp: Esp, constructs: Sequence[Mapping[str, Any]]) -> str:
         if any(finding.is_mistake for finding in _judge(esp, each["construct"]))
     ]
     cells = (
-        PROFILES[esp].title,
+        BUILT_IN[esp].title,
         _quality(roles, "field"),
         f"{sum(names)} of {len(names)}",
         _quality(roles, "system"),
@@ -79,7 +81,8 @@ def _quality(roles: Sequence[tuple[str, str]], role: str) -> str:
 
 
 def _judge(esp: Esp, code: str) -> list[Any]:
-    judged = (judge(tag, esp) for tag in find_text_tags(code, esp))
+    tags = find_text_tags(code, read_starts(code, BUILT_IN), esp)
+    judged = (judge(BUILT_IN, tag, esp) for tag in tags)
     return [finding for finding in judged if finding is not None]
 
 

@@ -55,7 +55,6 @@ from recipient_fields.domain.content import (
 from recipient_fields.domain.content.filters import apply_filters
 from recipient_fields.domain.esp import (
     BUILT_IN,
-    PROFILES,
     Esp,
     FieldCodes,
     IntegrationDraft,
@@ -237,7 +236,10 @@ _FIELDS = {
 
 
 def _condition_support() -> str:
-    rows = [(name, *(_compiled(text, esp)[0] for esp in Esp)) for text, name in _CONDITIONS.items()]
+    rows = [
+        (name, *(_compiled(text, esp)[0] for esp in BUILT_IN.esps))
+        for text, name in _CONDITIONS.items()
+    ]
     return _table(("", *(profile.title for profile in BUILT_IN)), rows)
 
 
@@ -274,7 +276,7 @@ def _codes(esp: Esp) -> FieldCodes:
 
 
 def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
-    name = key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+    name = key.upper() if esp in {Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")} else key
     draft = FieldDraft(
         name=name,
         data_type=data_type,
@@ -374,20 +376,20 @@ def _filter_support() -> str:
 def _filter_codes() -> str:
     """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
     return "\n\n".join(
-        f"## {PROFILES[esp].title}\n\n"
+        f"## {BUILT_IN[esp].title}\n\n"
         + _table(
             ("Filter", "Code", "Source", "Differences"),
             [_filter_row(esp, each, data_type) for each, data_type in _FILTERS.items()],
         )
-        for esp in Esp
+        for esp in BUILT_IN.esps
     )
 
 
 def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
-    source = PROFILES[esp].filters.forms[shown.name].source
+    source = BUILT_IN[esp].filters.forms[shown.name].source
     try:
-        code = filter_code(PROFILES[esp], expression, [shown], data_type)
+        code = filter_code(BUILT_IN[esp], expression, [shown], data_type)
     except NotInsertable as refusal:
         return f"`{shown}`", "refused", source, str(refusal).partition("is not possible. ")[2]
     written_code = code.code.replace("|", "\\|")
@@ -421,10 +423,12 @@ _MARKS = {Strength.VENDOR: "vendor", Strength.SECONDARY: "third party"}
 
 def _system_values() -> str:
     """Return which ESPs have each value, and who says so."""
-    codes = [[PROFILES[esp].find_system_code(value) for value in SystemValue] for esp in Esp]
+    codes = [
+        [BUILT_IN[esp].find_system_code(value) for value in SystemValue] for esp in BUILT_IN.esps
+    ]
     rows = [
-        (PROFILES[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
-        for esp, row in zip(Esp, codes, strict=True)
+        (BUILT_IN[esp].title, *("-" if isinstance(c, str) else _MARKS[c.strength] for c in row))
+        for esp, row in zip(BUILT_IN.esps, codes, strict=True)
     ]
     return _table(("ESP", *(f"`{value.value}`" for value in SystemValue)), rows)
 
@@ -435,14 +439,14 @@ def _system_codes() -> str:
         f"### {value.value}\n\n"
         + _table(
             ("ESP", "Code", "Source"),
-            [(PROFILES[esp].title, *_system_code(esp, value)) for esp in Esp],
+            [(BUILT_IN[esp].title, *_system_code(esp, value)) for esp in BUILT_IN.esps],
         )
         for value in SystemValue
     )
 
 
 def _system_code(esp: Esp, value: SystemValue) -> tuple[str, str]:
-    code = PROFILES[esp].find_system_code(value)
+    code = BUILT_IN[esp].find_system_code(value)
     if isinstance(code, str):
         return "none", code
     source = f"{_address(code.source)} ({_MARKS[code.strength]})"

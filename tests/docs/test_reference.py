@@ -14,7 +14,7 @@ import pytest
 
 from recipient_fields.application.environment import FILE_SUFFIX
 from recipient_fields.domain import RecipientFieldsError
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN
 from recipient_fields.entrypoints.cli.commands import API_KEY_VARIABLE
 from recipient_fields.entrypoints.service.selection import open_field_source, open_key_validator
 
@@ -187,7 +187,7 @@ class _RecordingEnvironment(Mapping[str, str]):
 def _secrets() -> set[str]:
     """Return the variables that are read in addition to those of options, without `_FILE`."""
     environment = _RecordingEnvironment()
-    for esp in Esp:
+    for esp in BUILT_IN.esps:
         with suppress(RecipientFieldsError):
             open_field_source(esp, environment)
     with suppress(RecipientFieldsError):

@@ -54,7 +54,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     Esp,
     ExportOptions,
     FieldCodes,
@@ -70,10 +70,10 @@ DRAFT = FieldDraft(name="Tier", data_type=DataType.TEXT)
 FIELD = DRAFT.define(by=API, at=NOON).with_id(FieldId(1), ONE)
 CODES = FieldCodes.of([FIELD])
 SCHEMA = RecipientSchema.of([FIELD])
-INTEGRATION = IntegrationDraft(esp=Esp.BRAZE, name="Main", created_at=NOON).with_id(
+INTEGRATION = IntegrationDraft(esp=Esp("braze"), name="Main", created_at=NOON).with_id(
     IntegrationId(1), ONE
 )
-BRAZE = PROFILES[Esp.BRAZE]
+BRAZE = BUILT_IN[Esp("braze")]
 MEMBERSHIPS = (Membership(ONE, Role.ADMIN),)
 ADMINISTRATOR = Administrator(
     id=AdministratorId(1),
@@ -139,7 +139,7 @@ SAMPLES: Mapping[str, object] = {
     ),
     "Strength": BRAZE.names.strength,
     "SurfaceRules": BRAZE.surfaces,
-    "Target": Esp.BRAZE,
+    "Target": Esp("braze"),
     "TextFormats": TextFormats(),
     "TextPosition": TextPosition(1, 1),
     "Value": "x",

@@ -119,7 +119,7 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
 
 @pytest.mark.parametrize("error", CORE_S_OWN_WORDS, ids=lambda error: error.__name__)
 def test_the_messages_of_errors_are_sentences(error):
-    draft = IntegrationDraft(esp=Esp.BRAZE, name="Main", created_at=datetime.now(UTC))
+    draft = IntegrationDraft(esp=Esp("braze"), name="Main", created_at=datetime.now(UTC))
     integration = draft.with_id(IntegrationId(1), OrganizationId(1))
     plan = SyncRun.from_report(integration, (), at=datetime.now(UTC)).plan(integration, ())
     arguments = {

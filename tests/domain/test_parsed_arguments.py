@@ -20,7 +20,7 @@ from recipient_fields.domain.esp import (
     [
         lambda text: check_content(text, []),
         lambda text: preview_content(text, [], {}),
-        lambda text: export_content(text, FieldCodes.of([]), Esp.BRAZE),
+        lambda text: export_content(text, FieldCodes.of([]), Esp("braze")),
     ],
 )
 def test_a_text_in_place_of_content_is_a_type_error_with_a_hint(call):
@@ -35,7 +35,7 @@ def test_a_text_in_place_of_content_is_a_type_error_with_a_hint(call):
     [
         lambda text: check_condition(text, []),
         lambda text: evaluate(text, [], {}),
-        lambda text: compile_condition(text, FieldCodes.of([]), Esp.BRAZE, then="yes"),
+        lambda text: compile_condition(text, FieldCodes.of([]), Esp("braze"), then="yes"),
     ],
 )
 def test_a_text_in_place_of_a_condition_is_a_type_error_with_a_hint(call):

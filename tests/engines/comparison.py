@@ -102,7 +102,7 @@ class Comparison:
 def compare_with_evaluator(esp: Esp, engine: Engine | None, pairs: int) -> Comparison:
     """Compare this number of pairs, at least."""
     result = Comparison()
-    generated = _generate(esp, Random(esp.value), result)
+    generated = _generate(esp, Random(esp), result)
     while result.pairs < pairs:
         batch = list(islice(generated, BATCH))
         rendered = render_all(esp, [(pair.template, pair.values) for pair in batch], engine)

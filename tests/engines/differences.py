@@ -111,8 +111,8 @@ def inputs(value: object, data_type: DataType, filters: Sequence[Filter]) -> Ite
 def stored(esp: Esp, value: object, data_type: DataType) -> object:
     """Return the value as the ESP stores it."""
     is_time = data_type in (DataType.DATE, DataType.DATETIME)
-    if esp is Esp.CUSTOMER_IO and is_time and value:
+    if esp == Esp("customerio") and is_time and value:
         return seconds(str(value))
-    if esp is Esp.SALESFORCE and isinstance(value, float):
+    if esp == Esp("sfmc") and isinstance(value, float):
         return f"{Decimal(str(value)):f}"
     return value

@@ -23,7 +23,7 @@ from .errors import NotRendered
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
-_SYSTEM_TAGS = SYSTEM_VALUES[Esp.KLAVIYO].keys() - {"organization"}
+_SYSTEM_TAGS = SYSTEM_VALUES[Esp("klaviyo")].keys() - {"organization"}
 _TAGS = {"if", "elif", "else", "endif", *_SYSTEM_TAGS}
 
 
@@ -65,7 +65,7 @@ def _engine(missing_date: datetime) -> Engine:
         "format_date_string", lambda value: _format_date_string(value, missing=missing_date)
     )
     for tag in _SYSTEM_TAGS:
-        library.simple_tag(lambda name=tag: SYSTEM_VALUES[Esp.KLAVIYO][name], name=tag)
+        library.simple_tag(lambda name=tag: SYSTEM_VALUES[Esp("klaviyo")][name], name=tag)
     engine = Engine()
     engine.template_builtins.append(library)
     return engine
@@ -84,7 +84,7 @@ on a missing date.
 
 def compile_klaviyo(template: str) -> Renderer:
     """Return a function that renders the template with the properties of a profile."""
-    organization = SYSTEM_VALUES[Esp.KLAVIYO]["organization"]
+    organization = SYSTEM_VALUES[Esp("klaviyo")]["organization"]
     return _compile(
         template,
         lambda recipient: {**recipient, "person": recipient, "organization": organization},
@@ -93,7 +93,9 @@ def compile_klaviyo(template: str) -> Renderer:
 
 def compile_brevo(template: str) -> Renderer:
     """Return a function that renders the template with the attributes of a contact."""
-    return _compile(template, lambda recipient: {**SYSTEM_VALUES[Esp.BREVO], "contact": recipient})
+    return _compile(
+        template, lambda recipient: {**SYSTEM_VALUES[Esp("brevo")], "contact": recipient}
+    )
 
 
 def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:

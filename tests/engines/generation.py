@@ -40,17 +40,20 @@ DATA_TYPES = {
     "joined": DataType.DATE,
     "seen": DataType.DATETIME,
 }
-_STANDARD_NAMES = {(Esp.KLAVIYO, "home_city"): "first_name", (Esp.BRAZE, "home_city"): "home_city"}
+_STANDARD_NAMES = {
+    (Esp("klaviyo"), "home_city"): "first_name",
+    (Esp("braze"), "home_city"): "home_city",
+}
 """Standard fields, which Klaviyo and Braze write differently."""
 _FREQUENCIES = (8, 5, 8, 5, 5, 1, 1)
 """Few dates: most ESPs have no documented comparison of dates."""
-_UPPER_CASE = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
-_WITH_SPACES = {Esp.SALESFORCE, Esp.KLAVIYO, Esp.BRAZE, Esp.CUSTOMER_IO, Esp.ITERABLE}
+_UPPER_CASE = {Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")}
+_WITH_SPACES = {Esp("sfmc"), Esp("klaviyo"), Esp("braze"), Esp("customerio"), Esp("iterable")}
 
-WITHOUT_BOOLEANS = {Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
+WITHOUT_BOOLEANS = {Esp("mailchimp"), Esp("activecampaign")}
 """The ESPs that can store a boolean only as text, as their caveats say."""
 
-NO_EMPTY_TEXTS = {Esp.SENDGRID}
+NO_EMPTY_TEXTS = {Esp("sendgrid")}
 """The ESPs that don't document whether they show the default instead of an empty text."""
 
 
@@ -100,7 +103,7 @@ def esp_name(esp: Esp, key: str) -> str:
         return _STANDARD_NAMES[esp, key]
     if esp in _UPPER_CASE:
         return key.upper()
-    if esp is Esp.ITERABLE and key == "home_city":
+    if esp == Esp("iterable") and key == "home_city":
         return "home.city"
     return key.replace("_", " ").title() + " #" if esp in _WITH_SPACES else key
 

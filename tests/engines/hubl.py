@@ -98,8 +98,8 @@ class _Contact:
                 return [self._value(item) for item in code.items]
             case nodes.Name(name="contact"):
                 return self.properties
-            case nodes.Name() if code.name in SYSTEM_VALUES[Esp.HUBSPOT]:
-                return SYSTEM_VALUES[Esp.HUBSPOT][code.name]
+            case nodes.Name() if code.name in SYSTEM_VALUES[Esp("hubspot")]:
+                return SYSTEM_VALUES[Esp("hubspot")][code.name]
             case nodes.Getattr():
                 return self._member(self._value(code.node), code.attr)
             case nodes.And():

@@ -37,9 +37,9 @@ def customer_io_to_liquid(template: str) -> str:
 
 
 def braze_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    standard = {**SYSTEM_VALUES[Esp.BRAZE], **values}
+    standard = {**SYSTEM_VALUES[Esp("braze")], **values}
     return {"custom_attribute": values, "standard_attribute": standard}
 
 
 def customer_io_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    return {"customer": values, "system": SYSTEM_VALUES[Esp.CUSTOMER_IO]}
+    return {"customer": values, "system": SYSTEM_VALUES[Esp("customerio")]}

@@ -37,7 +37,7 @@ def compile_template(template: str) -> Renderer:
 def _read(tag: str, values: Mapping[str, str]) -> Part:
     if tag in {"ELSE:", "END:IF"}:
         return Branch(tag[:-1].lower() if tag == "ELSE:" else "end")
-    if re.fullmatch(_NAME, tag) or tag in SYSTEM_VALUES[Esp.MAILCHIMP]:
+    if re.fullmatch(_NAME, tag) or tag in SYSTEM_VALUES[Esp("mailchimp")]:
         return Text(lambda: values.get(tag, ""))
     prefixed = re.fullmatch(rf"(UPPER|LOWER|TITLE|URL):({_NAME})", tag)
     if prefixed is not None:

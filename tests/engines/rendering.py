@@ -39,21 +39,21 @@ ENGINES: Mapping[Esp, tuple[Engine | None, ...]] = {
 EVERY_ENGINE = pytest.mark.parametrize(
     ("esp", "engine"),
     [
-        pytest.param(esp, engine, id=f"{esp.value}-{engine.value if engine else 'documentation'}")
+        pytest.param(esp, engine, id=f"{esp}-{engine.value if engine else 'documentation'}")
         for esp, engines in ENGINES.items()
         for engine in engines
     ],
 )
 
 _COMPILERS: Mapping[Esp, Callable[[str], Renderer]] = {
-    Esp.SALESFORCE: ampscript.compile_template,
-    Esp.MAILCHIMP: mailchimp.compile_template,
-    Esp.KLAVIYO: django_templates.compile_klaviyo,
-    Esp.HUBSPOT: hubl.compile_template,
-    Esp.BREVO: django_templates.compile_brevo,
-    Esp.ACTIVECAMPAIGN: activecampaign.compile_template,
+    Esp("sfmc"): ampscript.compile_template,
+    Esp("mailchimp"): mailchimp.compile_template,
+    Esp("klaviyo"): django_templates.compile_klaviyo,
+    Esp("hubspot"): hubl.compile_template,
+    Esp("brevo"): django_templates.compile_brevo,
+    Esp("activecampaign"): activecampaign.compile_template,
 }
-_WITH_SYSTEM_VALUES = {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
+_WITH_SYSTEM_VALUES = {Esp("sfmc"), Esp("mailchimp"), Esp("activecampaign")}
 """The ESPs whose fields and system values have the same names."""
 _IN_PROCESSES = {Engine.RUBY_LIQUID, Engine.LIQUIDJS, Engine.PONGO2, Engine.HANDLEBARS}
 
@@ -87,20 +87,20 @@ def _render_in_process(
     esp: Esp, cases: Sequence[tuple[str, Values]], engine: Engine
 ) -> list[str | NotRendered]:
     match esp:
-        case Esp.BRAZE:
+        case Esp("braze"):
             liquid = [(braze_to_liquid(text), braze_context(values)) for text, values in cases]
             return render_batch(engine, "liquid", liquid)
-        case Esp.CUSTOMER_IO:
+        case Esp("customerio"):
             liquid = [
                 (customer_io_to_liquid(text), customer_io_context(values)) for text, values in cases
             ]
             return render_batch(engine, "liquid", liquid)
-        case Esp.BREVO:
-            system = SYSTEM_VALUES[Esp.BREVO]
+        case Esp("brevo"):
+            system = SYSTEM_VALUES[Esp("brevo")]
             contacts = [(text, {**system, "contact": values}) for text, values in cases]
             return render_batch(engine, "django", contacts)
     merged = [(text, {**SYSTEM_VALUES[esp], **values}) for text, values in cases]
-    return render_batch(engine, esp.value, merged)
+    return render_batch(engine, esp, merged)
 
 
 def _attempt(esp: Esp, template: str, values: Values) -> str | NotRendered:

@@ -34,7 +34,7 @@ _STREET, _CITY, _STATE_AND_CODE, _COUNTRY = _ADDRESS.split(", ")
 _STATE, _CODE = _STATE_AND_CODE.split()
 
 SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
-    Esp.SALESFORCE: {
+    Esp("sfmc"): {
         "unsub_center_url": _LEAVE,
         "profile_center_url": _PREFERENCES,
         "view_email_url": _WEB,
@@ -46,7 +46,7 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "member_country": _COUNTRY,
         "xtyear": _YEAR,
     },
-    Esp.MAILCHIMP: {
+    Esp("mailchimp"): {
         "UNSUB": _LEAVE,
         "UPDATE_PROFILE": _PREFERENCES,
         "ARCHIVE": _WEB,
@@ -55,20 +55,20 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "LIST:ADDRESSLINE": _ADDRESS,
         "CURRENT_YEAR": _YEAR,
     },
-    Esp.KLAVIYO: {
+    Esp("klaviyo"): {
         "unsubscribe_link": _LEAVE,
         "manage_preferences_link": _PREFERENCES,
         "web_view_link": _WEB,
         "current_year": _YEAR,
         "organization": {"name": _NAME, "full_address": _ADDRESS},
     },
-    Esp.BRAZE: {"set_user_to_unsubscribed_url": _LEAVE},
-    Esp.CUSTOMER_IO: {
+    Esp("braze"): {"set_user_to_unsubscribed_url": _LEAVE},
+    Esp("customerio"): {
         "unsubscribe_url": _LEAVE,
         "manage_subscription_preferences_url": _PREFERENCES,
         "view_in_browser_url": _WEB,
     },
-    Esp.HUBSPOT: {
+    Esp("hubspot"): {
         "unsubscribe_link": _LEAVE,
         "unsubscribe_link_all": shown(SystemValue.UNSUBSCRIBE_ALL),
         "view_as_page_url": _WEB,
@@ -83,7 +83,7 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
             "company_country": _COUNTRY,
         },
     },
-    Esp.SENDGRID: {
+    Esp("sendgrid"): {
         "unsubscribe": _LEAVE,
         "unsubscribe_preferences": _PREFERENCES,
         "Weblink": _WEB,
@@ -94,20 +94,20 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "Sender_Zip": _CODE,
         "Sender_Country": _COUNTRY,
     },
-    Esp.ITERABLE: {
+    Esp("iterable"): {
         "unsubscribeUrl": _LEAVE,
         "hostedUnsubscribeUrl": _PREFERENCES,
         "viewInBrowserUrl": _WEB,
         "companyName": _NAME,
         "physicalAddress": _ADDRESS,
     },
-    Esp.BREVO: {
+    Esp("brevo"): {
         "unsubscribe": _LEAVE,
         "update_profile": _PREFERENCES,
         "mirror": _WEB,
         "sender": {"name": _NAME, "address": _ADDRESS},
     },
-    Esp.ACTIVECAMPAIGN: {
+    Esp("activecampaign"): {
         "UNSUBSCRIBELINK": _LEAVE,
         "UPDATELINK": _PREFERENCES,
         "WEBCOPY": _WEB,
@@ -116,12 +116,12 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
 }
 """What the engines know besides the fields of a recipient."""
 IN_ANOTHER_FORM: Mapping[tuple[Esp, SystemValue], str] = {
-    (Esp.HUBSPOT, SystemValue.SENDER_ADDRESS): (
+    (Esp("hubspot"), SystemValue.SENDER_ADDRESS): (
         f"{_STREET}  {_CITY} {_STATE} {_CODE} {_COUNTRY}"  # without a second line of the street
     ),
-    (Esp.HUBSPOT, SystemValue.PREFERENCES): shown(SystemValue.UNSUBSCRIBE),
-    (Esp.ACTIVECAMPAIGN, SystemValue.UNSUBSCRIBE_ALL): f"{shown(SystemValue.UNSUBSCRIBE)}&ALL",
-    (Esp.ACTIVECAMPAIGN, SystemValue.SENDER_ADDRESS): (
+    (Esp("hubspot"), SystemValue.PREFERENCES): shown(SystemValue.UNSUBSCRIBE),
+    (Esp("activecampaign"), SystemValue.UNSUBSCRIBE_ALL): f"{shown(SystemValue.UNSUBSCRIBE)}&ALL",
+    (Esp("activecampaign"), SystemValue.SENDER_ADDRESS): (
         f"{shown(SystemValue.SENDER_NAME)}, {shown(SystemValue.SENDER_ADDRESS)}"
     ),
 }

@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from recipient_fields.domain.esp import PROFILES
+from recipient_fields.domain.esp import BUILT_IN
 
 from .comparison import compare_with_evaluator
 from .generation import Form
@@ -32,7 +32,7 @@ def table(pairs: int) -> str:
             refused = 1 - result.expressed / result.generated
             lines.append(
                 (
-                    PROFILES[esp].title,
+                    BUILT_IN[esp].title,
                     engine.value if engine else "its documentation",
                     f"{result.pairs:,}",
                     f"{refused:.0%}",

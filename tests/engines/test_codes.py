@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from recipient_fields.domain.esp import PROFILES, Esp, derive_codes
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 
 from .generation import NO_EMPTY_TEXTS, esp_name
@@ -18,7 +18,7 @@ from .rendering import EVERY_ENGINE, render
 def test_an_insertion_code_renders_the_value_or_the_default(esp, engine, default):
     name = esp_name(esp, "tier")
     prelude = derive_codes(esp, name).prelude or ""
-    template = f"{prelude}Hello {derive_guarded_code(PROFILES[esp], name, default=default)}!"
+    template = f"{prelude}Hello {derive_guarded_code(BUILT_IN[esp], name, default=default)}!"
     assert render(esp, template, {name: "Zoë"}, engine) == "Hello Zoë!"
     missing: list[dict[str, object]] = [{}, {name: None}, {name: ""}]
     for values in missing[:2] if default and esp in NO_EMPTY_TEXTS else missing:
@@ -29,9 +29,9 @@ def test_an_insertion_code_renders_the_value_or_the_default(esp, engine, default
 def test_no_engine_changes_the_html_of_a_default(esp, engine):
     name, default = esp_name(esp, "tier"), "A &amp; <b>B</b>"
     prelude = derive_codes(esp, name).prelude or ""
-    template = prelude + derive_guarded_code(PROFILES[esp], name, default=default)
+    template = prelude + derive_guarded_code(BUILT_IN[esp], name, default=default)
     shown = render(esp, template, {}, engine)
-    if esp is Esp.HUBSPOT:  # No source establishes what it does, so the export has a caveat.
+    if esp == Esp("hubspot"):  # No source establishes what it does, so the export has a caveat.
         assert unescape(shown) == default
     else:
         assert shown == default

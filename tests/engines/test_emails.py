@@ -10,7 +10,7 @@ import pytest
 from recipient_fields.domain import DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content, preview_content
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     Engine,
     Esp,
     ExportedContent,
@@ -120,7 +120,7 @@ def read(text: str, surface: Surface) -> str:
 )
 @pytest.mark.parametrize(
     ("esp", "engine"),
-    [(esp, engine) for esp in Esp for engine in PROFILES[esp].engines],
+    [(esp, engine) for esp in BUILT_IN.esps for engine in BUILT_IN[esp].engines],
     ids=lambda each: each.value,
 )
 def test_emails_show_what_the_preview_shows(

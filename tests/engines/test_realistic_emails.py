@@ -24,7 +24,14 @@ from recipient_fields.domain.content import (
     parse_content,
     preview_content,
 )
-from recipient_fields.domain.esp import Engine, Esp, ExportedContent, ExportOptions, export_content
+from recipient_fields.domain.esp import (
+    BUILT_IN,
+    Engine,
+    Esp,
+    ExportedContent,
+    ExportOptions,
+    export_content,
+)
 
 from .caveats import CAVEATS, excluded
 from .differences import inputs, names, stored
@@ -55,20 +62,20 @@ EMAILS = {
     "catalog": CATALOG,
     **{each.stem: each.read_text("utf-8") for each in sorted(FILES.iterdir())},
 }
-_NO_FILTERS = {Esp.HUBSPOT, Esp.ACTIVECAMPAIGN}
-_NO_SENDER = {Esp.BRAZE, Esp.CUSTOMER_IO}
+_NO_FILTERS = {Esp("hubspot"), Esp("activecampaign")}
+_NO_SENDER = {Esp("braze"), Esp("customerio")}
 REFUSED: Mapping[str, set[Esp]] = {
-    "abandoned-cart": {*_NO_FILTERS, Esp.SENDGRID, Esp.BREVO},
-    "all-names": {*Esp} - {Esp.HUBSPOT},
-    "birthday": {*_NO_FILTERS, Esp.SENDGRID, Esp.BRAZE},
+    "abandoned-cart": {*_NO_FILTERS, Esp("sendgrid"), Esp("brevo")},
+    "all-names": {*BUILT_IN.esps} - {Esp("hubspot")},
+    "birthday": {*_NO_FILTERS, Esp("sendgrid"), Esp("braze")},
     "catalog": set(),
-    "newsletter": {*_NO_SENDER, Esp.SENDGRID, Esp.BREVO, Esp.ACTIVECAMPAIGN},
-    "receipt": {*_NO_FILTERS, *_NO_SENDER, Esp.SENDGRID, Esp.BREVO, Esp.MAILCHIMP},
+    "newsletter": {*_NO_SENDER, Esp("sendgrid"), Esp("brevo"), Esp("activecampaign")},
+    "receipt": {*_NO_FILTERS, *_NO_SENDER, Esp("sendgrid"), Esp("brevo"), Esp("mailchimp")},
     "reminder": set(),
-    "renewal": {*_NO_FILTERS, Esp.MAILCHIMP, Esp.BREVO},
+    "renewal": {*_NO_FILTERS, Esp("mailchimp"), Esp("brevo")},
     "survey": _NO_SENDER,
-    "teaser": {*_NO_FILTERS, Esp.MAILCHIMP, Esp.SENDGRID},
-    "win-back": {Esp.SENDGRID, Esp.BREVO, Esp.ACTIVECAMPAIGN},
+    "teaser": {*_NO_FILTERS, Esp("mailchimp"), Esp("sendgrid")},
+    "win-back": {Esp("sendgrid"), Esp("brevo"), Esp("activecampaign")},
 }
 """The ESPs that have no code for a filter, a link, the sender or the year in the email."""
 REASON = re.compile(
@@ -100,10 +107,10 @@ RECIPIENTS: tuple[Values, ...] = (
     {"seen": "2026-01-01T00:30:00+02:00", "joined": "2026-12-31", "tier": "gold"},
 )
 EMAIL = {
-    **dict.fromkeys(Esp, "email"),
-    **dict.fromkeys((Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN), "EMAIL"),
-    Esp.SALESFORCE: "emailaddr",
-    Esp.BRAZE: "email_address",
+    **dict.fromkeys(BUILT_IN.esps, "email"),
+    **dict.fromkeys((Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")), "EMAIL"),
+    Esp("sfmc"): "emailaddr",
+    Esp("braze"): "email_address",
 }
 """The name of the address of the recipient."""
 MARK = "\ue000"
@@ -147,7 +154,7 @@ class Email:
             end = source.index("}}", reference.start) + len("}}")
             source = source[: reference.start] + MARK + source[end:]
         for (esp, value), text in IN_ANOTHER_FORM.items():
-            if esp is self.esp:
+            if esp == self.esp:
                 source = re.sub(rf"\{{\{{ ?{re.escape(value.value)} ?\}}\}}", text, source)
         preview = preview_content(
             parse_content(source),
@@ -241,5 +248,5 @@ def test_the_emails_are_realistic():
     sources = "".join(EMAILS.values())
     for part in ("{{!", "{{!--", "{{~", "~}}", "{{ ", "| url", "| date", "| number", "| truncate"):
         assert part in sources
-    for esp in Esp:
+    for esp in BUILT_IN.esps:
         assert sum(esp not in refused for refused in REFUSED.values()) >= 3, esp

@@ -127,7 +127,7 @@ def test_the_names_of_a_synced_field_require_a_slot_and_its_conflict_does_not(
     harness: Harness, service: Service, bakery: OrganizationId
 ):
     integrations = harness.core.integrations
-    emails = integrations.create_integration(bakery, esp=Esp.BRAZE, name="Emails").id
+    emails = integrations.create_integration(bakery, esp=Esp("braze"), name="Emails").id
     integrations.sync_fields(bakery, emails, [EspField(name="tier", data_type=DataType.TEXT)])
     tier = {"name": "Tier", "data_type": "text"}
     with service.occupied():

@@ -172,7 +172,7 @@ class TestService:
     ):
         shop = harness.add_field(bakery, ADMINISTRATOR)
         integrations = harness.core.integrations
-        audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")
+        audience = integrations.create_integration(bakery, esp=Esp("mailchimp"), name="List")
         administrator = harness.service.by(Author(ADMINISTRATOR))
         synced = EspField(name="FNAME", data_type=DataType.TEXT)
         changes = (

@@ -89,7 +89,7 @@ def _new_service() -> Service:
     )
     administrator = fields.by(Author(ADMINISTRATOR))
     administrator.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    mailchimp = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    mailchimp = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
     core.integrations.sync_fields(acme, mailchimp.id, [])
     core.integrations.set_names(acme, mailchimp.id, {"preferred_shop": SetName("SHOP")})
     synced = fields.by(Author(mailchimp.channel))
@@ -115,4 +115,5 @@ def contract() -> dict[str, Any]:
 
 
 def published_document() -> dict[str, Any]:
-    return document(create_app(Core.over(open_storage("memory:"))).routes)
+    core = Core.over(open_storage("memory:"))
+    return document(create_app(core).routes, core.profiles)

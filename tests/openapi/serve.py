@@ -53,7 +53,7 @@ def main(storage_url: str) -> None:
 def _fill(core: Core, organization: OrganizationId) -> None:
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
     mailchimp = core.integrations.create_integration(
-        organization, esp=Esp.MAILCHIMP, name="Main list"
+        organization, esp=Esp("mailchimp"), name="Main list"
     )
     synced = core.fields.by(Author(mailchimp.channel))
     administrator = core.fields.by(Author(ADMINISTRATOR))

@@ -242,7 +242,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
 
     def compilation(condition: object) -> Any:
         return models.ConditionCompilation(
-            condition=condition, esp=models.Esp.SENDGRID, then="A", else_="B"
+            condition=condition, esp=models.Esp("sendgrid"), then="A", else_="B"
         )
 
     with authenticated(base_url=live.url, token=live.acme_read_only) as client:
@@ -258,7 +258,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
         assert (detail.line, detail.column, detail.suggestion) == (1, 1, "loyalty_tier")
 
         content = models.ContentExport(
-            content="{{recipients.x}}", esp=models.Esp.BRAZE, strict=False
+            content="{{recipients.x}}", esp=models.Esp("braze"), strict=False
         )
         exported = operation("content.export_content").sync(client=client, body=content)
         assert (exported.content, exported.fields) == ("{{recipients.x}}", [])

@@ -261,7 +261,7 @@ def sync(organization_id: OrganizationId, storage: CompleteStorage) -> None:
         integrations=storage.integrations, fields=storage.fields, history=storage.history
     )
     integration: Integration = integrations.create_integration(
-        organization_id, esp=Esp.MAILCHIMP, name="Main list"
+        organization_id, esp=Esp("mailchimp"), name="Main list"
     )
     source: EspFieldSource = Warehouse(("FNAME", "LNAME"))
     plan: SyncPlan = integrations.sync_fields(organization_id, integration.id, source.fields())

@@ -63,7 +63,7 @@ class Applying:
         administration = core.administration
         self.organization = administration.create_organization("Acme").id
         self._integration = core.integrations.create_integration(
-            self.organization, esp=Esp.BRAZE, name="Emails"
+            self.organization, esp=Esp("braze"), name="Emails"
         ).id
         self._key = administration.issue_key(self.organization, name="CI").plain.reveal()
 
@@ -168,7 +168,7 @@ def test_of_two_plans_for_one_state_one_is_applied_with_its_names(applying: Appl
 
     def plan(key: str, name: str) -> SavedPlan:
         draft = FieldDraft(name=key, key=FieldKey(key), data_type=DataType.TEXT)
-        names = DefinedNames(integration="Emails", esp=Esp.BRAZE, names={key: SetName(name)})
+        names = DefinedNames(integration="Emails", esp=Esp("braze"), names={key: SetName(name)})
         catalog = core.fields.list_fields(organization_id)
         integrations = core.integrations.list_integrations(organization_id)
         document = CatalogDocument(fields=(draft,), integrations=(names,))

@@ -73,8 +73,9 @@ def compile_condition(
     Raises: InvalidCondition if the condition does not fit the fields, as `check_condition` says;
     NotExpressible if the ESP can't express the condition, if no source establishes how, or if there
     are mistakes, unless `strict` permits them; IntegrationRequired if there are several
-    integrations with the ESP, IntegrationNotFound if there is no such integration; TypeError if the
-    condition is not parsed; ValueError if the target is the text of no ESP.
+    integrations with the ESP, IntegrationNotFound if there is no such integration; MissingProfile
+    if its ESP has no profile; TypeError if the condition is not parsed; ValueError if the target is
+    the text of no ESP.
     """
     require_type(FieldCodes, codes=codes)
     require_type(str, then=then, otherwise=otherwise)

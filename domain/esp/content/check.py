@@ -12,8 +12,10 @@ from ...content.checks import find_violations
 from ...content.resolution import FieldResolver
 from ...content.warning_codes import require_strict
 from ...fields.field import RecipientField
+from ..esps import Profiles
 from ..integrations import Integration
 from ..names.esp_names import EspNames
+from ..profiles import BUILT_IN
 from .foreign_code import ContentTags
 from .options import to_texts
 from .report import Report
@@ -38,12 +40,13 @@ def check_content(
     *,
     strict: Strict = DEFAULT_STRICT,
     literals: Collection[str] = (),
+    profiles: Profiles = BUILT_IN,
 ) -> CheckedContent:
     """Check that the content can be shown to recipients who have these fields, at any ESP.
 
     Code of an ESP is a mistake, because other ESPs do not read it. The message about a key that no
     field has says at which of the integrations it has a meaning. `strict` and `literals` are as in
-    ExportOptions.
+    ExportOptions, and `profiles` are those of all ESPs.
 
     Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
     condition does not fit the fields, or if the content has violations; also if there are mistakes,
@@ -52,10 +55,10 @@ def check_content(
     """
     require_type(Iterable, fields=fields)
     require_strict(strict)
-    names = EspNames(fields, integrations)
+    names = EspNames(fields, integrations, profiles)
     resolver = FieldResolver(names.by_key, explain_key=names.explain_key)
     violations = find_violations(content, resolver)
     report = Report(content.lines, strict, violations)
-    ContentTags(content, to_texts(literals)).warn(None, resolver, report)
+    ContentTags(content, to_texts(literals), profiles).warn(None, resolver, report)
     warnings, used = report.finish(), content.keys()
     return CheckedContent(keys=tuple(key for key in used if key in names.by_key), warnings=warnings)

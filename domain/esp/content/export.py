@@ -10,6 +10,7 @@ from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.tree import require_content
+from ..esps import Profiles
 from ..names.codes import FieldCodes
 from ..names.esp_names import Target
 from ..profiles.profile import Profile
@@ -56,23 +57,24 @@ def export_content(
     reference or a block is at a place at which its code would not work, or if the ESP can't express
     a condition; also if there are mistakes, unless `strict` permits them. IntegrationRequired if
     there are several integrations with the ESP, IntegrationNotFound if there is no such
-    integration. TypeError if the content is not parsed, ValueError if the target is the text of no
-    ESP.
+    integration, MissingProfile if its ESP has no profile. TypeError if the content is not parsed,
+    ValueError if the target is the text of no ESP.
     """
-    return ContentExporter(content, options).export(codes, target)
+    require_type(FieldCodes, codes=codes)
+    return ContentExporter(content, options, codes.names.profiles).export(codes, target)
 
 
 class ContentExporter:
     """The exports of one content for several targets or fields.
 
-    What they share is computed once.
+    What they share is computed once. `profiles` are those of the codes.
     """
 
-    def __init__(self, content: Content, options: ExportOptions) -> None:
+    def __init__(self, content: Content, options: ExportOptions, profiles: Profiles) -> None:
         require_content(content)
         require_type(ExportOptions, options=options)
         self._content, self._options = content, options
-        self._tags = ContentTags(content, options.literals)
+        self._tags = ContentTags(content, options.literals, profiles)
         self._markup = Markup(content.masked)
 
     def export(self, codes: FieldCodes, target: Target | str) -> ExportedContent:

@@ -18,16 +18,14 @@ from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
-from ..profiles import PROFILES
-from ..profiles.profile import SystemCode
+from ..profiles.profile import Profile, SystemCode
 from ..recognition.judging import Finding, Reason, judge
 from ..recognition.roles import Reading, read_tag
 from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
 from ..recognition.words import Words
-from ..tags import titles
 from .report import Report
 
 MAX_TAG_LENGTH = 10_000
@@ -82,13 +80,13 @@ class ContentTags:
     The exports of one content for several targets read each tag once.
     """
 
-    def __init__(self, content: Content, literals: Collection[str]) -> None:
-        self._content = content
+    def __init__(self, content: Content, literals: Collection[str], profiles: Profiles) -> None:
+        self._content, self._profiles = content, profiles
         self._kept = _without_literals(content.masked, literals)
         self._too_long = tuple(_find_too_long(self._kept))
         for start, end in self._too_long:
             self._kept = self._kept[:start] + " " * (end - start) + self._kept[end:]
-        self._starts, self._rest = _read(self._kept)
+        self._starts, self._rest = _read(self._kept, profiles)
         self._literal_places = find_literal_places(content.masked)
         self._examined: dict[Esp | None, _Examined] = {}
         self._foreign: dict[int, Finding | None] = {}
@@ -130,12 +128,12 @@ class ContentTags:
 
     def _examine(self, esp: Esp | None) -> _Examined:
         """Return the tags with what is wrong with them at the ESP."""
-        tags = tuple(find_text_tags(self._kept, esp, self._starts))
+        tags = tuple(find_text_tags(self._kept, self._starts, esp))
         if esp is None:
             found = tuple((tag, self._judge(None, tag, ())) for tag in tags)
             return _Examined(tags=found, local_names=(), blocks=())
         own = [tag.readings[esp] for tag in tags if esp in tag.readings]
-        local_names = {name for tag in tags for name in _names_set_by(tag, esp)}
+        local_names = {name for tag in tags for name in self._names_set_by(tag, esp)}
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
@@ -151,7 +149,7 @@ class ContentTags:
         resolver: FieldResolver,
     ) -> tuple[WarningCode, str] | None:
         """Return the warning that the tag needs, or None."""
-        warning = _lookalike(esp, tag, finding, resolver, local_names)
+        warning = self._lookalike(esp, tag, finding, resolver, local_names)
         if warning is not None:
             return self._at(tag.start, *warning)
         if finding is None:
@@ -161,7 +159,7 @@ class ContentTags:
     def _warning(
         self, esp: Esp | None, offset: int, finding: Finding, form: str = ""
     ) -> tuple[WarningCode, str]:
-        message = " ".join(filter(None, (_describe(esp, finding), form)))
+        message = " ".join(filter(None, (self._describe(esp, finding), form)))
         return self._at(offset, _code(finding), message)
 
     def _at(self, offset: int, code: WarningCode, message: str) -> tuple[WarningCode, str]:
@@ -173,14 +171,14 @@ class ContentTags:
     def _judge(self, esp: Esp | None, tag: TextTag, local_names: Collection[str]) -> Finding | None:
         if esp is None or esp not in tag.readings:
             if tag.start not in self._foreign:
-                self._foreign[tag.start] = judge(tag, None)
+                self._foreign[tag.start] = judge(self._profiles, tag, None)
             return self._foreign[tag.start]
         own = tag.readings[esp]
         place = slice(own.start, own.end)
         has_reference = self._content.source[place] != self._content.masked[place]
         if has_reference and own.unread is not None:
             return None  # A tag with a reference is code of both languages.
-        return judge(tag, esp, local_names)
+        return judge(self._profiles, tag, esp, local_names)
 
     def _own_form(self, tag: TextTag, finding: Finding, resolver: FieldResolver) -> str:
         """Return how content refers to what the tag shows, or an empty text."""
@@ -188,7 +186,7 @@ class ContentTags:
             return ""
         place = tag.start, finding.dialects
         if place not in self._meanings:
-            self._meanings[place] = _find_meaning(tag, finding.dialects)
+            self._meanings[place] = self._find_meaning(tag, finding.dialects)
         meaning = self._meanings[place]
         if meaning.value is not None:
             return f"Write `{meaning.value}`."
@@ -200,19 +198,108 @@ class ContentTags:
             return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
         return f"Write `{{{{recipient.{key}}}}}`." if meaning.is_output else ""
 
+    def _lookalike(
+        self,
+        esp: Esp | None,
+        tag: TextTag,
+        finding: Finding | None,
+        resolver: FieldResolver,
+        local_names: Collection[str],
+    ) -> tuple[WarningCode, str] | None:
+        """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
+        name = _only_name(tag)
+        if name is None or name in local_names:
+            return None
+        key = resolver.find_key(name)
+        if key is None or (esp is not None and name in self._profiles[esp].vocabulary.roots):
+            return None
+        code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
+        if esp is not None and self._profiles[esp].vocabulary.any_name and finding is None:
+            code = WarningCode.POSSIBLY_FOREIGN_CODE
+            reason = f"{self._profiles[esp].title} reads a value of its own here."
+        return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
+
+    def _describe(self, esp: Esp | None, finding: Finding) -> str:
+        others = " or ".join(map(self._profiles.title, finding.dialects))
+        if finding.reason is Reason.POSSIBLY_FOREIGN and not finding.dialects:
+            return f"`{finding.word}` may be a tag of another sender."
+        if finding.reason is Reason.POSSIBLY_FOREIGN:
+            return f"`{finding.word}` may be code of {others}."
+        if esp is None:
+            if others:
+                return f"This is code of {others}. Other ESPs do not read it."
+            return f"Content has no tag like this in `{finding.word}`. {_LITERAL}"
+        title = self._profiles[esp].title
+        if finding.reason is Reason.SYNTAX:
+            if not finding.is_mistake:
+                return f"{finding.word} No source establishes that {title} does."
+            code = f"this code of {others}" if others else "this"
+            return f"{title} does not read {code}. {finding.word}"
+        if finding.reason is Reason.DELIMITER:
+            if others:
+                return f"{title} does not read this code of {others}."
+            return f"{title} has no tags in `{finding.word}`. {_LITERAL}"
+        if finding.reason is Reason.WORD:
+            return f"{title} does not read `{finding.word}`, which is code of {others}."
+        return (
+            f"{title} shows nothing for `{finding.word}`, unless your account or other code sets"
+            " it."
+        )
+
+    def _names_set_by(self, tag: TextTag, esp: Esp) -> Iterator[str]:
+        """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
+        for reader, reading in tag.readings.items() if esp in tag.readings else ():
+            if reader == esp or tag.text.startswith("{%"):
+                yield from Words.of(reading, self._profiles[reader].vocabulary).sets
+
+    def _find_meaning(self, tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
+        """Return what the tag shows in these dialects."""
+        found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
+        words = [Words.of(each, self._profiles[esp].vocabulary) for esp, each in found.items()]
+        readings = {
+            esp: read_tag(each, self._profiles[esp].vocabulary) for esp, each in found.items()
+        }
+        keys: dict[str, None] = {}
+        for esp, reading in readings.items():
+            # The address of the recipient is a system name of Salesforce.
+            names = reading.names[:_MAX_NAMES]
+            for name in (*names, *reading.system_names[:_MAX_NAMES]):
+                standard = _standard_keys(self._profiles[esp]).get(name.casefold())
+                if standard is not None:
+                    keys[standard] = None
+            keys.update(dict.fromkeys(names))
+        is_output = any(isinstance(part, Output) for each in found.values() for part in each.parts)
+        return _Meaning(
+            value=self._find_system_value(found, readings),
+            keys=tuple(keys),
+            has_field=any(reading.names for reading in readings.values()),
+            is_condition=any(each.is_condition for each in words),
+            is_output=is_output,
+        )
+
+    def _find_system_value(
+        self, tags: Mapping[Esp, Tag], readings: Mapping[Esp, Reading]
+    ) -> SystemValue | None:
+        """Return what the tag shows by itself in one of the dialects, or None."""
+        for esp, tag in tags.items():
+            names: tuple[str, ...] = ()
+            match tag.parts:
+                case [Output()]:
+                    names = readings[esp].system_names
+                case [Opaque(name=name)]:
+                    names = (name,)
+            values = _values_by_name(self._profiles[esp])
+            for name in names:
+                if name.casefold() in values:
+                    return values[name.casefold()]
+        return None
+
 
 def _without_literals(text: str, literals: Collection[str]) -> str:
     """Return the text with spaces instead of each literal."""
     for literal in literals:
         text = text.replace(literal, " " * len(literal))
     return text
-
-
-def _names_set_by(tag: TextTag, esp: Esp) -> Iterator[str]:
-    """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
-    for reader, reading in tag.readings.items() if esp in tag.readings else ():
-        if reader is esp or tag.text.startswith("{%"):
-            yield from Words.of(reading, PROFILES[reader].vocabulary).sets
 
 
 def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
@@ -229,7 +316,7 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), offset
 
 
-def _read(text: str) -> tuple[tuple[Start, ...], int | None]:
+def _read(text: str, profiles: Profiles) -> tuple[tuple[Start, ...], int | None]:
     """Return the places at which tags begin, and the first one that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)
@@ -237,7 +324,7 @@ def _read(text: str) -> tuple[tuple[Start, ...], int | None]:
     end = end if block is None else block.start()
     starts: list[Start] = []
     characters = 0
-    for start in read_starts(text[:end]):
+    for start in read_starts(text[:end], profiles):
         if len(starts) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
             return tuple(starts), start.offset
         starts.append(start)
@@ -254,52 +341,6 @@ def _code(finding: Finding) -> WarningCode:
     return WarningCode.UNKNOWN_WORD if is_unknown else WarningCode.POSSIBLY_FOREIGN_CODE
 
 
-def _lookalike(
-    esp: Esp | None,
-    tag: TextTag,
-    finding: Finding | None,
-    resolver: FieldResolver,
-    local_names: Collection[str],
-) -> tuple[WarningCode, str] | None:
-    """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
-    name = _only_name(tag)
-    if name is None or name in local_names:
-        return None
-    key = resolver.find_key(name)
-    if key is None or (esp is not None and name in PROFILES[esp].vocabulary.roots):
-        return None
-    code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
-    if esp is not None and PROFILES[esp].vocabulary.any_name and finding is None:
-        code = WarningCode.POSSIBLY_FOREIGN_CODE
-        reason = f"{PROFILES[esp].title} reads a value of its own here."
-    return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
-
-
-def _describe(esp: Esp | None, finding: Finding) -> str:
-    others = titles(finding.dialects)
-    if finding.reason is Reason.POSSIBLY_FOREIGN and not finding.dialects:
-        return f"`{finding.word}` may be a tag of another sender."
-    if finding.reason is Reason.POSSIBLY_FOREIGN:
-        return f"`{finding.word}` may be code of {others}."
-    if esp is None:
-        if others:
-            return f"This is code of {others}. Other ESPs do not read it."
-        return f"Content has no tag like this in `{finding.word}`. {_LITERAL}"
-    title = PROFILES[esp].title
-    if finding.reason is Reason.SYNTAX:
-        if not finding.is_mistake:
-            return f"{finding.word} No source establishes that {title} does."
-        code = f"this code of {others}" if others else "this"
-        return f"{title} does not read {code}. {finding.word}"
-    if finding.reason is Reason.DELIMITER:
-        if others:
-            return f"{title} does not read this code of {others}."
-        return f"{title} has no tags in `{finding.word}`. {_LITERAL}"
-    if finding.reason is Reason.WORD:
-        return f"{title} does not read `{finding.word}`, which is code of {others}."
-    return f"{title} shows nothing for `{finding.word}`, unless your account or other code sets it."
-
-
 def _only_name(tag: TextTag) -> str | None:
     """Return the name if the tag is only a name in braces or brackets, such as `{{tier}}`."""
     for reading in tag.readings.values() if tag.text.startswith(("{{", "[[")) else ():
@@ -309,58 +350,15 @@ def _only_name(tag: TextTag) -> str | None:
     return None
 
 
-def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
-    """Return what the tag shows in these dialects."""
-    found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
-    words = [Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()]
-    readings = {esp: read_tag(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
-    keys: dict[str, None] = {}
-    for esp, reading in readings.items():
-        # The address of the recipient is a system name of Salesforce.
-        names = reading.names[:_MAX_NAMES]
-        for name in (*names, *reading.system_names[:_MAX_NAMES]):
-            standard = _standard_keys(esp).get(name.casefold())
-            if standard is not None:
-                keys[standard] = None
-        keys.update(dict.fromkeys(names))
-    is_output = any(isinstance(part, Output) for each in found.values() for part in each.parts)
-    return _Meaning(
-        value=_find_system_value(found, readings),
-        keys=tuple(keys),
-        has_field=any(reading.names for reading in readings.values()),
-        is_condition=any(each.is_condition for each in words),
-        is_output=is_output,
-    )
-
-
 @cache
-def _standard_keys(esp: Esp) -> Mapping[str, str]:
+def _standard_keys(profile: Profile) -> Mapping[str, str]:
     """Return the keys that mean the ESP's own fields, by their names in small letters."""
-    return {name.casefold(): key for key, name in PROFILES[esp].names.standard_fields.items()}
-
-
-def _find_system_value(
-    tags: Mapping[Esp, Tag], readings: Mapping[Esp, Reading]
-) -> SystemValue | None:
-    """Return what the tag shows by itself in one of the dialects, or None."""
-    for esp, tag in tags.items():
-        names: tuple[str, ...] = ()
-        match tag.parts:
-            case [Output()]:
-                names = readings[esp].system_names
-            case [Opaque(name=name)]:
-                names = (name,)
-        values = _values_by_name(esp)
-        for name in names:
-            if name.casefold() in values:
-                return values[name.casefold()]
-    return None
+    return {name.casefold(): key for key, name in profile.names.standard_fields.items()}
 
 
 @cache
-def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
+def _values_by_name(profile: Profile) -> Mapping[str, SystemValue]:
     """Return the system values by their names in the dialect, in small letters."""
-    profile = PROFILES[esp]
     values: dict[str, SystemValue] = {}
     for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):

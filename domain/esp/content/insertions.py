@@ -12,6 +12,7 @@ from ...content import FilterName, Reference, WarningCode
 from ...content.filters import Filter
 from ...fields.values import DataType
 from ..errors import NotInsertable
+from ..esps import Profiles
 from ..names.codes import FieldCode
 from ..names.esp_names import NameFrom
 from ..profiles.profile import ValueForm
@@ -43,7 +44,8 @@ class Insertion:
 class Insertions:
     """The insertions of one export. Equal references share one, and so do equal filters."""
 
-    def __init__(self, html: HtmlInValues) -> None:
+    def __init__(self, html: HtmlInValues, profiles: Profiles) -> None:
+        self._profiles = profiles
         self._html, self._profile, self._title = html, html.profile, html.profile.title
         self._found: dict[object, Insertion | NotInsertable] = {}
 
@@ -103,7 +105,9 @@ class Insertions:
         )
 
     def _is_foreign(self, code: FieldCode, inserted: str) -> bool:
-        return code.name_from is NameFrom.FIELD and is_foreign(self._profile.esp, inserted)
+        return code.name_from is NameFrom.FIELD and is_foreign(
+            self._profiles, self._profile, inserted
+        )
 
     def _with_default(
         self, insertion: Insertion, default: str | None, code: FieldCode

@@ -58,7 +58,7 @@ class Rendering:
         self._profile, self._title = html.profile, html.profile.title
         self._content, self._markup = content, markup
         self._used, self._report = used, report
-        self._insertions = Insertions(html)
+        self._insertions = Insertions(html, resolver.profiles)
         self._conditions = CompiledConditions(self._profile, resolver)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))

@@ -24,6 +24,7 @@ class CodeResolver(FieldResolver):
     def __init__(self, codes: FieldCodes, target: Target) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
+        self.profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 

@@ -87,7 +87,7 @@ def names_after(
         for field_id, definition in enumerate(changes.created, start=next_id)
     ]
     integrations = {**names.integrations, integration.id: integration}.values()
-    return EspNames([*kept, *created, *changes.restored], integrations)
+    return EspNames([*kept, *created, *changes.restored], integrations, names.profiles)
 
 
 def _changes(

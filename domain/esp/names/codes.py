@@ -22,7 +22,7 @@ from ..derived_codes import (
     require_plain_text,
 )
 from ..errors import NameProposal, NoSafeForm, NotInsertable
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..filtered_codes import FilteredCode, filter_code
 from ..integrations import Integration
 from ..preludes import Preludes
@@ -272,10 +272,13 @@ class FieldCodes:
 
     @classmethod
     def of(
-        cls, fields: Iterable[RecipientField], integrations: Iterable[Integration] = ()
+        cls,
+        fields: Iterable[RecipientField],
+        integrations: Iterable[Integration] = (),
+        profiles: Profiles = BUILT_IN,
     ) -> FieldCodes:
         """Return the codes of all fields and integrations of an organization."""
-        return cls(EspNames(fields, integrations))
+        return cls(EspNames(fields, integrations, profiles))
 
     def find(self, key: str, target: Target) -> FieldCode | None:
         """Return the code at the target of the field with this key, or None if there is none."""
@@ -297,9 +300,10 @@ class FieldCodes:
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
-        integrations = sorted(self.names.integrations)
+        integrations = self.names.with_profile
         connected = {self.names.get_profile(each).esp for each in integrations}
-        targets: list[Target] = [*integrations, *(esp for esp in Esp if esp not in connected)]
+        others = (esp for esp in self.names.profiles.esps if esp not in connected)
+        targets: list[Target] = [*integrations, *others]
         return tuple(self.get(field, target) for target in targets)
 
     def get(self, field: RecipientField, target: Target) -> FieldCode:
@@ -321,7 +325,7 @@ class FieldCodes:
         if (
             not is_set
             and field.origin.integration_id is None
-            and _has_own_code(code.profile, field)
+            and self._has_own_code(code.profile, field)
         ):
             return self._own(code, target)
         if name is None:
@@ -366,6 +370,20 @@ class FieldCodes:
         code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
         codes = insertion_code, expression
         return _with_codes(code, codes, self._find_preludes(field, target))
+
+    def _has_own_code(self, profile: Profile, field: RecipientField) -> bool:
+        """Return whether the field has a code, and neither is certainly in another dialect."""
+        insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
+        if insertion_code is None and expression is None:
+            return False
+        profiles = self.names.profiles
+        return not (
+            (insertion_code is not None and is_certainly_foreign(profiles, profile, insertion_code))
+            or (
+                expression is not None
+                and _is_certainly_foreign_expression(profiles, profile, expression)
+            )
+        )
 
     def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
         """Return the preludes that the stored codes of the field require at the target."""
@@ -428,25 +446,14 @@ def _with_codes(
     )
 
 
-def _has_own_code(profile: Profile, field: RecipientField) -> bool:
-    """Return whether the field has a code, and neither is certainly in another dialect."""
-    insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
-    if insertion_code is None and expression is None:
-        return False
-    return not (
-        (insertion_code is not None and is_certainly_foreign(profile.esp, insertion_code))
-        or (expression is not None and _is_certainly_foreign_expression(profile, expression))
-    )
-
-
-def _is_certainly_foreign_expression(profile: Profile, expression: str) -> bool:
+def _is_certainly_foreign_expression(profiles: Profiles, profile: Profile, expression: str) -> bool:
     """Return whether only other dialects refer to a field like this.
 
     A word, or a path of Handlebars, can be a variable in every dialect.
     """
     if is_reference(profile, expression) or fullmatch(WORD, expression):
         return False
-    dialects = [each for each in BUILT_IN if is_reference(each, expression)]
+    dialects = [each for each in profiles if is_reference(each, expression)]
     return not all(each.vocabulary.any_name for each in dialects)
 
 

@@ -19,9 +19,9 @@ from ...fields.values import derive_key, name_letters
 from ...identity import FieldId, IntegrationId
 from ..derived_codes import derive, has_safe_form
 from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..integrations import Integration, SetName
-from ..profiles import PROFILES
+from ..profiles import BUILT_IN
 from ..profiles.profile import Profile
 
 __all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
@@ -78,22 +78,23 @@ class EspNames:
     """The ESP names of the fields of one organization.
 
     `fields` are all its fields and `integrations` all its integrations. Each integration is indexed
-    when the first of its names is requested. Set names of other fields are ignored.
+    when the first of its names is requested. Set names of other fields are ignored. Without the
+    profile of its ESP, an integration has no names.
     """
 
     def __init__(
         self,
         fields: Iterable[RecipientField],
         integrations: Iterable[Integration],
-        profiles: Mapping[Esp, Profile] = PROFILES,
+        profiles: Profiles = BUILT_IN,
     ) -> None:
         require_type(Iterable, fields=fields, integrations=integrations)
         self._fields = tuple(sorted(fields, key=lambda each: each.id))
         self._integrations = {each.id: each for each in integrations}
+        self.profiles = profiles
         self._by_integration: dict[IntegrationId | None, list[RecipientField]] = {}
         for field in self._fields:
             self._by_integration.setdefault(field.origin.integration_id, []).append(field)
-        self._profiles = profiles
         self._indexes: dict[Target, _Index] = {}
         self._unused: dict[Target, Mapping[str, Sequence[str]]] = {}
 
@@ -109,6 +110,11 @@ class EspNames:
         return self._integrations
 
     @cached_property
+    def with_profile(self) -> Sequence[IntegrationId]:
+        """The ids of the integrations whose ESP has a profile, in ascending order."""
+        return sorted(i for i, each in self.integrations.items() if each.esp in self.profiles)
+
+    @cached_property
     def by_key(self) -> Mapping[str, RecipientField]:
         """The fields by key."""
         return {str(each.key): each for each in self._fields}
@@ -118,17 +124,18 @@ class EspNames:
 
         An ESP, also as text such as "braze", means the only integration with it.
         Raises: IntegrationRequired if there are several, IntegrationNotFound if the organization
-        has no such integration, ValueError if the text is that of no ESP.
+        has no such integration, ValueError if the text is that of no ESP, MissingProfile if the ESP
+        of the integration has no profile.
         """
         if isinstance(target, str):
-            target = Esp(target)
+            target = self.profiles.parse_name(target)
         require_type(Esp | int, target=target)
         if not isinstance(target, Esp):
             self._index(target)
             return target
-        connected = [each.id for each in self._integrations.values() if each.esp is target]
+        connected = [each.id for each in self._integrations.values() if each.esp == target]
         if len(connected) > 1:
-            title = self._profiles[target].title
+            title = self.profiles[target].title
             raise IntegrationRequired(
                 f"The organization has several integrations with {title}. Choose one by its id."
             )
@@ -144,7 +151,7 @@ class EspNames:
     def explain_key(self, key: str) -> str | None:
         """Return what helps if no field has the key, but synced fields are for it, or None."""
         self._require_all()
-        found = {each: self._index(each).find(key) for each in sorted(self.integrations)}
+        found = {each: self._index(each).find(key) for each in self.with_profile}
         places = [
             f"{field.key} (integration {integration_id}, {self.integrations[integration_id].name})"
             for integration_id, field in found.items()
@@ -214,7 +221,10 @@ class EspNames:
         return self._index(target).derive_name(derived_key(field))
 
     def get_profile(self, target: Target) -> Profile:
-        """Return the profile of the ESP. Raises: IntegrationNotFound if there is no such target."""
+        """Return the profile of the ESP.
+
+        Raises: IntegrationNotFound if there is no such target, MissingProfile if it has no profile.
+        """
         return self._index(target).profile
 
     def synced_fields(self, target: Target) -> tuple[RecipientField, ...]:
@@ -310,14 +320,14 @@ class EspNames:
     def _index(self, target: Target) -> _Index:
         if target not in self._indexes:
             if isinstance(target, Esp):
-                self._indexes[target] = _Index(self._profiles[target])
+                self._indexes[target] = _Index(self.profiles[target])
             elif target in self._integrations:
                 integration = self._integrations[target]
                 known = {field.id for field in self._fields}
                 set_names = {i: name for i, name in integration.names.items() if i in known}
                 synced = self._by_integration.get(target, ())
                 self._indexes[target] = _Index(
-                    self._profiles[integration.esp], synced, integration, set_names
+                    self.profiles[integration.esp], synced, integration, set_names
                 )
             else:
                 raise IntegrationNotFound
@@ -329,7 +339,7 @@ class EspNames:
         found = {field.id: dict(self._find_counterparts(field)) for field in defined}
         served = {each.id for each in chain.from_iterable(map(dict.values, found.values()))}
         groups: dict[str, list[RecipientField]] = {}
-        for integration_id in self.integrations:
+        for integration_id in self.with_profile:
             for field in self._by_integration.get(integration_id, ()):
                 if field.id not in served:
                     groups.setdefault(derived_key(field), []).append(field)
@@ -365,7 +375,7 @@ class EspNames:
     def _find_counterparts(
         self, field: RecipientField
     ) -> Iterator[tuple[IntegrationId, RecipientField]]:
-        for integration_id in self.integrations:
+        for integration_id in self.with_profile:
             if integration_id != field.origin.integration_id:
                 counterpart = self._find_counterpart(field, self._index(integration_id))
                 if counterpart is not None:
@@ -377,13 +387,15 @@ class EspNames:
         return index.find(derived_key(field), field.origin.esp_field_name)
 
 
-def without_counterparts(catalog: Catalog, integrations: Iterable[Integration]) -> Catalog:
+def without_counterparts(
+    catalog: Catalog, integrations: Iterable[Integration], profiles: Profiles = BUILT_IN
+) -> Catalog:
     """Return the catalog without the synced fields for which another of its fields stands.
 
     `integrations` are all of the organization.
     """
     require_type(Catalog, catalog=catalog)
-    names = EspNames(catalog.fields, integrations)
+    names = EspNames(catalog.fields, integrations, profiles)
     shown = (each for each in names.fields if names.definition_of(each) is None)
     return evolve(catalog, fields=tuple(shown))
 

@@ -14,9 +14,9 @@ from ...fields.plans import PlannedChange
 from ...identity import IntegrationId
 from ...suggestions import closest_match
 from ..errors import IntegrationNotFound, InvalidNames
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..integrations import Integration, SetName, parse_integration_name
-from ..profiles import PROFILES
+from ..profiles import BUILT_IN
 from .setting import set_names
 
 NameChanges: TypeAlias = Mapping[IntegrationId, Mapping[str, SetName | None]]
@@ -41,6 +41,7 @@ def plan_names(
     fields: Collection[RecipientField],
     *,
     prune: bool = False,
+    profiles: Profiles = BUILT_IN,
 ) -> tuple[NameChanges, tuple[PlannedChange[SetName], ...], int]:
     """Return the changes that make the names at these integrations equal to the defined ones.
 
@@ -53,7 +54,7 @@ def plan_names(
     unchanged = 0
     for each in defined:
         try:
-            found = _find_integration(each, integrations)
+            found = _find_integration(each, integrations, profiles)
         except InvalidNames as error:
             planned += _refused(each.integration, error)
             continue
@@ -66,12 +67,15 @@ def plan_names(
             changed |= {key: None for key in stored if key not in each.names}
         if changed:
             changes[found.id] = changed
-            planned += _planned(found, fields, changed)
+            planned += _planned(found, fields, changed, profiles)
     return changes, tuple(planned), unchanged
 
 
 def plan_saved_names(
-    changes: NameChanges, integrations: Iterable[Integration], fields: Collection[RecipientField]
+    changes: NameChanges,
+    integrations: Iterable[Integration],
+    fields: Collection[RecipientField],
+    profiles: Profiles = BUILT_IN,
 ) -> tuple[PlannedChange[SetName], ...]:
     """Return each of these changes of `set_names`.
 
@@ -80,7 +84,7 @@ def plan_saved_names(
     by_id = {each.id: each for each in integrations}
     if not changes.keys() <= by_id.keys():
         raise IntegrationNotFound
-    planned = (_planned(by_id[each], fields, changes[each]) for each in changes)
+    planned = (_planned(by_id[each], fields, changes[each], profiles) for each in changes)
     return tuple(chain.from_iterable(planned))
 
 
@@ -92,7 +96,9 @@ def names_by_key(
     return {key: name for key, name in sorted(by_key.items()) if name is not None}
 
 
-def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]) -> Integration:
+def _find_integration(
+    defined: DefinedNames, integrations: Iterable[Integration], profiles: Profiles
+) -> Integration:
     """Return the integration with this name.
 
     Raises: InvalidNames if there is none or several, or if it is one with another ESP.
@@ -109,8 +115,8 @@ def _find_integration(defined: DefinedNames, integrations: Iterable[Integration]
         ids = " and ".join(str(each.id) for each in found)
         message = f"Integrations {ids} have this name. Rename one of them."
         raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
-    if found[0].esp is not defined.esp:
-        title, actual = PROFILES[defined.esp].title, PROFILES[found[0].esp].title
+    if found[0].esp != defined.esp:
+        title, actual = profiles.title(defined.esp), profiles.title(found[0].esp)
         message = f"This is an integration with {actual}, not with {title}. Correct `esp`."
         raise InvalidNames([Violation(Rule.MISMATCH, message)])
     return found[0]
@@ -120,10 +126,11 @@ def _planned(
     integration: Integration,
     fields: Collection[RecipientField],
     changes: Mapping[str, SetName | None],
+    profiles: Profiles,
 ) -> list[PlannedChange[SetName]]:
     """Return each change, or each violation if `set_names` rejects the changes."""
     try:
-        set_names(integration, fields, changes)
+        set_names(integration, fields, changes, profiles)
     except InvalidNames as error:
         return _refused(integration.name, error)
     stored = names_by_key(integration, fields)

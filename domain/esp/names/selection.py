@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NoReturn
 
@@ -14,9 +14,10 @@ from ...fields.field import Catalog, FieldReference, RecipientField
 from ...fields.query_members import possible_ids, possible_keys
 from ...fields.values import FieldKey, name_letters
 from ...identity import FieldId, IntegrationId
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..integrations import Integration
-from ..profiles import PROFILES
+from ..profiles import BUILT_IN
+from ..profiles.profile import Names
 from .esp_names import EspNames, Target, derived_key
 
 __all__ = ["NamesQuery", "RelatedFields"]
@@ -51,22 +52,23 @@ class NamesQuery:
 
     A target is an integration, or an ESP: then all integrations with it. If `targets` is None, they
     are all integrations. An ESP can be given by name. Ids and keys that no field can have are valid
-    and match nothing; the query omits them.
+    and match nothing; the query omits them. `profiles` are those of all ESPs.
 
-    Raises: ValueError if a text is that of no ESP; InvalidQuery or TypeError if another value has
-    the wrong type.
+    Raises: ValueError if a text can't be the name of an ESP; InvalidQuery or TypeError if another
+    value has the wrong type.
     """
 
     field_ids: frozenset[FieldId] = field(converter=_field_ids, default=())
     keys: frozenset[FieldKey] = field(converter=_keys, default=())
     targets: frozenset[Target] | None = field(converter=optional(_targets), default=None)
+    profiles: Profiles = field(default=BUILT_IN, eq=False, repr=False)
 
     @classmethod
-    def of_field(cls, reference: FieldReference) -> NamesQuery:
+    def of_field(cls, reference: FieldReference, profiles: Profiles = BUILT_IN) -> NamesQuery:
         """Return the query for the field with this id or key, at all integrations."""
         if isinstance(reference, str):
-            return cls(keys=[reference])
-        return cls(field_ids=[reference])
+            return cls(keys=[reference], profiles=profiles)
+        return cls(field_ids=[reference], profiles=profiles)
 
     @property
     def integration_ids(self) -> frozenset[IntegrationId]:
@@ -98,7 +100,7 @@ class NamesQuery:
         """
         require_type(Catalog, catalog=catalog)
         targets = tuple(filter(self.targets_integration, integrations))
-        related = RelatedFields.of(filter(self.names, catalog.fields), targets)
+        related = RelatedFields.of(filter(self.names, catalog.fields), targets, self.profiles)
         fields = (each for each in catalog.fields if self.names(each) or related.contain(each))
         return evolve(catalog, fields=tuple(fields)), targets
 
@@ -117,11 +119,20 @@ class RelatedFields:
 
     @classmethod
     def of(
-        cls, fields: Iterable[RecipientField], integrations: Collection[Integration]
+        cls,
+        fields: Iterable[RecipientField],
+        integrations: Iterable[Integration],
+        profiles: Profiles,
     ) -> RelatedFields:
         """Return the fields on which the names of these fields depend."""
         fields = tuple(fields)
-        names = {name for each in integrations for name in _possible_names(fields, each)}
+        # Without a profile, an integration has no names.
+        integrations = [each for each in integrations if each.esp in profiles]
+        names = {
+            name
+            for each in integrations
+            for name in _possible_names(fields, each, profiles[each.esp].names)
+        }
         letters = frozenset(map(name_letters, names))
         return cls(
             integration_ids=frozenset(each.id for each in integrations),
@@ -143,9 +154,10 @@ class RelatedFields:
         return is_synced and name_letters(str(origin.esp_field_name)) in self.letters
 
 
-def _possible_names(fields: Iterable[RecipientField], integration: Integration) -> Iterator[str]:
+def _possible_names(
+    fields: Iterable[RecipientField], integration: Integration, convention: Names
+) -> Iterator[str]:
     """Yield the names by which the fields can be found at the integration."""
-    convention = PROFILES[integration.esp].names
     for each in fields:
         key = derived_key(each)
         yield key
@@ -170,7 +182,7 @@ class SelectedNames(EspNames):
         fields: Iterable[RecipientField],
         integrations: Iterable[Integration],
     ) -> None:
-        super().__init__(fields, integrations)
+        super().__init__(fields, integrations, query.profiles)
         self._query = query
 
     @cached_property
@@ -188,7 +200,7 @@ class SelectedNames(EspNames):
     def resolve_target(self, target: Target | str) -> Target:
         """Return the target as EspNames does, if the query has it."""
         if isinstance(target, str):
-            target = Esp(target)
+            target = self.profiles.parse_name(target)
         if self._query.targets is not None and target not in self._query.targets:
             self._require_all()
         return super().resolve_target(target)

@@ -11,9 +11,12 @@ from ...errors import Rule, Violation, Violations
 from ...fields.field import RecipientField
 from ...identity import FieldId
 from ...suggestions import closest_match
-from ..derived_codes import derive_codes
+from ..derived_codes import derive
 from ..errors import InvalidNames, NoSafeForm
+from ..esps import Profiles
 from ..integrations import Integration, SetName
+from ..profiles import BUILT_IN
+from ..profiles.profile import Profile
 from .esp_names import EspNames
 
 
@@ -21,6 +24,7 @@ def set_names(
     integration: Integration,
     fields: Iterable[RecipientField],
     changes: Mapping[str, SetName | None],
+    profiles: Profiles = BUILT_IN,
 ) -> Integration:
     """Return the integration after these changes: by the key of a field, its name, or None.
 
@@ -29,7 +33,8 @@ def set_names(
 
     Raises: InvalidNames, with all violations at their keys, if a field does not exist or is one of
     the integration's synced fields, if the dialect has no safe form for a name, or if two fields
-    would have the same name. TypeError if a name is not a SetName.
+    would have the same name. MissingProfile if the ESP has no profile. TypeError if a name is not a
+    SetName.
     """
     for key, name in changes.items():
         require_type(SetName | None, **{f"changes[{key!r}]": name})
@@ -40,11 +45,13 @@ def set_names(
             _require_settable(integration, by_key, key)
     if violations:
         raise InvalidNames(violations)
+    profile = profiles[integration.esp]
     changed = evolve(integration, names=_changed_names(integration, by_key, changes))
-    names, holders = EspNames(by_key.values(), [changed]), _holders(changed, by_key)
+    names = EspNames(by_key.values(), [changed], profiles)
+    holders = _holders(changed, by_key)
     for key in changes:
         with violations.collect(key):
-            _require_valid(names, by_key[key], changed, holders, changes)
+            _require_valid(profile, names, by_key[key], changed, holders, changes)
     if violations:
         raise InvalidNames(violations)
     return changed
@@ -95,6 +102,7 @@ def _holders(
 
 
 def _require_valid(
+    profile: Profile,
     names: EspNames,
     field: RecipientField,
     integration: Integration,
@@ -106,7 +114,7 @@ def _require_valid(
         return
     name = names.find(field, integration.id)
     try:
-        derive_codes(integration.esp, set_name.name, standard=name is not None and name.standard)
+        derive(profile, set_name.name, standard=name is not None and name.standard)
     except NoSafeForm as error:
         raise InvalidNames(evolve(each, path=()) for each in error.violations) from None
     others = [key for key in holders[set_name] if key != field.key]

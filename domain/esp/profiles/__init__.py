@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..esps import Esp
-from . import (
-    activecampaign,
-    braze,
-    brevo,
-    customer_io,
-    hubspot,
-    iterable,
-    klaviyo,
-    mailchimp,
-    salesforce,
-    sendgrid,
-)
-from .profile import Profile
+from ..esps import Profiles
 
-__all__ = ["BUILT_IN", "PROFILES"]
+if TYPE_CHECKING:
+    from .profile import Profile
 
-BUILT_IN: tuple[Profile, ...] = (
-    salesforce.PROFILE,
-    mailchimp.PROFILE,
-    klaviyo.PROFILE,
-    braze.PROFILE,
-    customer_io.PROFILE,
-    hubspot.PROFILE,
-    sendgrid.PROFILE,
-    iterable.PROFILE,
-    brevo.PROFILE,
-    activecampaign.PROFILE,
-)
-"""The profiles of this package, in the order of lists and messages."""
+__all__ = ["BUILT_IN"]
 
-PROFILES: Mapping[Esp, Profile] = {each.esp: each for each in BUILT_IN}
-"""The built-in profiles by their ESPs."""
+
+def _read() -> tuple[Profile, ...]:
+    # Imported here because only what writes code for ESPs needs these modules.
+    from . import (
+        activecampaign,
+        braze,
+        brevo,
+        customer_io,
+        hubspot,
+        iterable,
+        klaviyo,
+        mailchimp,
+        salesforce,
+        sendgrid,
+    )
+
+    return (
+        salesforce.PROFILE,
+        mailchimp.PROFILE,
+        klaviyo.PROFILE,
+        braze.PROFILE,
+        customer_io.PROFILE,
+        hubspot.PROFILE,
+        sendgrid.PROFILE,
+        iterable.PROFILE,
+        brevo.PROFILE,
+        activecampaign.PROFILE,
+    )
+
+
+BUILT_IN = Profiles(_read)
+"""The profiles of this package."""

@@ -63,7 +63,7 @@ _TEMPLATES = "public templates on github.com with `%SENDER-INFO-SINGLELINE%`"
 
 
 PROFILE = Profile(
-    esp=Esp.ACTIVECAMPAIGN,
+    esp=Esp("activecampaign"),
     title="ActiveCampaign",
     read=read_percent_tags,
     names=Names(

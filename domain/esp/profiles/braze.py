@@ -55,7 +55,7 @@ _TAGS = (
 
 
 PROFILE = Profile(
-    esp=Esp.BRAZE,
+    esp=Esp("braze"),
     title="Braze",
     read=partial(
         read_liquid,

@@ -56,7 +56,7 @@ _SENDER = "github.com/analytiq-hub/docrouter.github.io"
 
 
 PROFILE = Profile(
-    esp=Esp.BREVO,
+    esp=Esp("brevo"),
     title="Brevo",
     read=read_pongo2,
     engines={

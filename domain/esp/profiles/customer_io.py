@@ -53,7 +53,7 @@ _IF_SET = '{% if EXPRESSION != nil and EXPRESSION != "" %}'
 
 
 PROFILE = Profile(
-    esp=Esp.CUSTOMER_IO,
+    esp=Esp("customerio"),
     title="Customer.io",
     read=read_liquid,
     engines={

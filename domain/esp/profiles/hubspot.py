@@ -39,7 +39,7 @@ _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
 
 
 PROFILE = Profile(
-    esp=Esp.HUBSPOT,
+    esp=Esp("hubspot"),
     title="HubSpot",
     read=read_hubl,
     engines={

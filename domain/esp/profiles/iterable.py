@@ -71,7 +71,7 @@ _GUIDE = f"{shared.SKILLS}/iterable-handlebars/references"
 
 
 PROFILE = Profile(
-    esp=Esp.ITERABLE,
+    esp=Esp("iterable"),
     title="Iterable",
     read=partial(read_handlebars, words=HandlebarsWords(has_feeds=True)),
     engines={Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."},

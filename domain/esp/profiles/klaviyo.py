@@ -42,7 +42,7 @@ _DATA = f"{shared.SKILLS}/klaviyo-django/references/data-sources.md"
 
 
 PROFILE = Profile(
-    esp=Esp.KLAVIYO,
+    esp=Esp("klaviyo"),
     title="Klaviyo",
     read=read_django,
     unestablished=frozenset({BLANK_AFTER_COLON}),

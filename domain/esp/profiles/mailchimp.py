@@ -64,7 +64,7 @@ _FOOTER = "mailchimp.com/help/customize-your-footer-content"
 
 
 PROFILE = Profile(
-    esp=Esp.MAILCHIMP,
+    esp=Esp("mailchimp"),
     title="Mailchimp",
     read=read_merge_tags,
     names=Names(

@@ -65,7 +65,7 @@ _DATA = f"{shared.SKILLS}/sfmc-ampscript/references/data-sources.md"
 
 
 PROFILE = Profile(
-    esp=Esp.SALESFORCE,
+    esp=Esp("sfmc"),
     title="Salesforce Marketing Cloud",
     read=read_ampscript,
     names=Names(

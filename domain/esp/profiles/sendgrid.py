@@ -58,7 +58,7 @@ def _in_transactional(code: str) -> str:
 
 
 PROFILE = Profile(
-    esp=Esp.SENDGRID,
+    esp=Esp("sendgrid"),
     title="SendGrid",
     read=partial(read_handlebars, words=HandlebarsWords(has_substitutions=True)),
     engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..esps import Esp
-from ..profiles import PROFILES
-from .judging import WITH_BRACES
+from ..esps import Profiles
+from ..profiles.profile import Profile
+from .judging import has_braces
 from .recognizing import recognize_dialects
 
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
@@ -38,22 +38,22 @@ def find_unclosed(code: str) -> str | None:
     return None
 
 
-def is_foreign(esp: Esp, code: str) -> bool:
+def is_foreign(profiles: Profiles, profile: Profile, code: str) -> bool:
     """Return whether the code can be written in other dialects, but not in that of the ESP."""
-    dialects = recognize_dialects(code)
-    return bool(dialects) and esp not in dialects
+    dialects = recognize_dialects(code, profiles)
+    return bool(dialects) and profile.esp not in dialects
 
 
-def is_certainly_foreign(esp: Esp, code: str) -> bool:
+def is_certainly_foreign(profiles: Profiles, profile: Profile, code: str) -> bool:
     """Return whether the code is foreign, and is not a variable that the dialect could have.
 
     Most dialects write variables as `{{name}}`.
     """
-    if not is_foreign(esp, code):
+    if not is_foreign(profiles, profile, code):
         return False
-    variable = _VARIABLE.fullmatch(code.strip()) if PROFILES[esp] in WITH_BRACES else None
+    variable = _VARIABLE.fullmatch(code.strip()) if has_braces(profile) else None
     if variable is None:
         return True
     return variable["path"] is not None and not all(
-        PROFILES[each].vocabulary.any_name for each in recognize_dialects(code)
+        profiles[each].vocabulary.any_name for each in recognize_dialects(code, profiles)
     )

@@ -9,9 +9,8 @@ from functools import cache
 
 from attrs import evolve, frozen
 
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..languages.blocks import Certainty, Tag
-from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Profile, Syntax, Vocabulary
 from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag
 from .tags import TextTag
@@ -44,7 +43,6 @@ class Finding:
 
 _PIPED = frozenset({Syntax.LIQUID, Syntax.DJANGO, Syntax.HUBL})
 _HANDLEBARS = frozenset({Syntax.HANDLEBARS})
-WITH_BRACES = tuple(each for each in BUILT_IN if each.vocabulary.syntax not in NAMED_BY_USERS)
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(
     r"unsub|opt_?out|mirror|preference|web_?version|view_?(?:in|as|online)|_browser|subscription",
@@ -56,26 +54,30 @@ _LINK = re.compile(
 _MEANINGFUL = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
 
 
-def judge(tag: TextTag, esp: Esp | None, local_names: Container[str] = ()) -> Finding | None:
+def judge(
+    profiles: Profiles, tag: TextTag, esp: Esp | None, local_names: Container[str] = ()
+) -> Finding | None:
     """Return what is most certainly wrong with a tag in content for the ESP, or None.
 
     Without an ESP, no tag is right. `local_names` are the names that other tags of the content set.
     """
     own = None if esp is None else tag.readings.get(esp)
     if esp is None or own is None:
-        return _judge_foreign(tag)
-    finding = judge_tag(PROFILES[esp], own, local_names)
+        return _judge_foreign(profiles, tag)
+    finding = judge_tag(profiles, profiles[esp], own, local_names)
     if finding is None or finding.reason is not Reason.SYNTAX or not finding.is_mistake:
         return finding
     dialects = (
         other
         for other, reading in tag.readings.items()
-        if other is not esp and has_sign(PROFILES[other], reading)
+        if other != esp and has_sign(profiles, profiles[other], reading)
     )
     return evolve(finding, dialects=tuple(dialects))
 
 
-def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> Finding | None:
+def judge_tag(
+    profiles: Profiles, profile: Profile, tag: Tag, local_names: Container[str] = ()
+) -> Finding | None:
     """Return what is most certainly wrong with a tag of the ESP's language, or None."""
     first = None
     if tag.unread is not None:
@@ -83,21 +85,22 @@ def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> F
         first = Finding(Reason.SYNTAX, tag.unread.reason, is_mistake=is_mistake)
         if is_mistake:
             return first
-    if profile not in WITH_BRACES or tag.certainty is not Certainty.CODE:
+    if not has_braces(profile) or tag.certainty is not Certainty.CODE:
         return first
-    for finding in _Judge(profile, Words.of(tag, profile.vocabulary), local_names).findings():
+    words = Words.of(tag, profile.vocabulary)
+    for finding in _Judge(profiles, profile, words, local_names).findings():
         if finding.is_mistake:
             return finding
         first = first or finding
     return first
 
 
-def has_sign(profile: Profile, tag: Tag) -> bool:
+def has_sign(profiles: Profiles, profile: Profile, tag: Tag) -> bool:
     """Return whether the tag has a word of the dialect, and none that is rather of another one."""
     if tag.unread is not None and tag.unread.meant is None:
         return False
     vocabulary = profile.vocabulary
-    finding = judge_tag(profile, tag)
+    finding = judge_tag(profiles, profile, tag)
     permitted = {Reason.UNKNOWN}
     if vocabulary.has_field_paths:
         permitted.add(Reason.POSSIBLY_FOREIGN)
@@ -115,22 +118,23 @@ def has_sign(profile: Profile, tag: Tag) -> bool:
         is_path = reading.role is TagRole.NESTED
         return is_one_value and is_meaningful and (vocabulary.has_field_paths or not is_path)
     return is_meaningful or any(
-        not any(word in other.vocabulary.tags for other in BUILT_IN if other is not profile)
+        not any(word in other.vocabulary.tags for other in profiles if other is not profile)
         for word in words.tags
     )
 
 
-def _judge_foreign(tag: TextTag) -> Finding | None:
+def _judge_foreign(profiles: Profiles, tag: TextTag) -> Finding | None:
     """Return what is wrong with a tag that the ESP does not have, or None if it is rather text."""
     if not tag.readings:
         return Finding(Reason.POSSIBLY_FOREIGN, tag.text)
     dialects = tuple(
         each.esp
-        for each in BUILT_IN
-        if each.esp in tag.readings and _can_be_read(judge_tag(each, tag.readings[each.esp]))
+        for each in profiles
+        if each.esp in tag.readings
+        and _can_be_read(judge_tag(profiles, each, tag.readings[each.esp]))
     )
     if dialects:
-        reading, vocabulary = tag.readings[dialects[0]], PROFILES[dialects[0]].vocabulary
+        reading, vocabulary = tag.readings[dialects[0]], profiles[dialects[0]].vocabulary
         if reading.certainty is Certainty.POSSIBLE:
             return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
         if reading.certainty is Certainty.IF_KNOWN:
@@ -159,18 +163,23 @@ def _names(vocabulary: Vocabulary, root: str, *, is_member: bool) -> bool:
     return root in vocabulary.local & vocabulary.tags  # `{{else}}` of Handlebars
 
 
+def has_braces(profile: Profile) -> bool:
+    """Return whether the tags of the dialect are in braces, with words that the ESP names."""
+    return profile.vocabulary.syntax not in NAMED_BY_USERS
+
+
 @cache
-def _roots() -> tuple[frozenset[str], tuple[str, ...]]:
+def _roots(profiles: Profiles) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the roots and words of all dialects, and the beginnings of others."""
-    vocabularies = [each.vocabulary for each in WITH_BRACES]
+    vocabularies = [each.vocabulary for each in filter(has_braces, profiles)]
     words = {word for each in vocabularies for word in each.roots | each.system | each.local}
     roots = {word.partition(".")[0] for word in words}
     return frozenset(roots), tuple(each[:-1] for each in roots if each.endswith("*"))
 
 
-def _is_word_of_any(root: str) -> bool:
+def _is_word_of_any(profiles: Profiles, root: str) -> bool:
     """Return whether a path with this root can have a word of a dialect."""
-    roots, beginnings = _roots()
+    roots, beginnings = _roots(profiles)
     return root.removesuffix(".$") in roots or root.startswith(beginnings)
 
 
@@ -187,6 +196,7 @@ def _is_known_path(vocabulary: Vocabulary, path: Path) -> bool:
 class _Judge:
     """The verdict on the words of a tag."""
 
+    profiles: Profiles
     profile: Profile
     words: Words
     local_names: Container[str]
@@ -224,7 +234,7 @@ class _Judge:
         if has(own) or name in self.local_names:
             return
         owners = self._owners(lambda each: each.syntax in languages and has(each))
-        is_mistake = any(name not in PROFILES[esp].vocabulary.common for esp in owners)
+        is_mistake = any(name not in self.profiles[esp].vocabulary.common for esp in owners)
         reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
         yield Finding(reason if owners else Reason.UNKNOWN, name, owners, is_mistake=is_mistake)
 
@@ -251,7 +261,7 @@ class _Judge:
                 yield from self._field(path)
             return
         is_member = len(path) > 1
-        if not _is_word_of_any(root):
+        if not _is_word_of_any(self.profiles, root):
             if not vocabulary.any_name or (not is_member and _LINK.search(name)):
                 yield Finding(Reason.UNKNOWN, root)
             return
@@ -269,7 +279,7 @@ class _Judge:
         ):
             if owners:
                 is_mistake = is_certain and any(
-                    {root, name}.isdisjoint(PROFILES[esp].vocabulary.common) for esp in owners
+                    {root, name}.isdisjoint(self.profiles[esp].vocabulary.common) for esp in owners
                 )
                 reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
                 yield Finding(reason, word, owners, is_mistake=is_mistake)
@@ -291,5 +301,7 @@ class _Judge:
     def _owners(self, has: Callable[[Vocabulary], bool]) -> tuple[Esp, ...]:
         """Return the other ESPs that have a word."""
         return tuple(
-            each.esp for each in WITH_BRACES if each is not self.profile and has(each.vocabulary)
+            each.esp
+            for each in filter(has_braces, self.profiles)
+            if each is not self.profile and has(each.vocabulary)
         )

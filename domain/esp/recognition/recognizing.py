@@ -9,12 +9,12 @@ from itertools import islice
 from attrs import frozen
 
 from ...arguments import require_type
-from ..esps import Esp
-from ..profiles import PROFILES
+from ..esps import Esp, Profiles
+from ..profiles import BUILT_IN
 from ..profiles.profile import Profile
 from .judging import has_sign, judge_tag
 from .roles import Reading, TagRole, read_tag
-from .tags import LIKELY, TextTag, find_text_tags
+from .tags import TextTag, by_clarity, find_text_tags, read_starts
 
 __all__ = ["RecognizedTag", "recognize", "recognize_dialects"]
 
@@ -41,7 +41,9 @@ class RecognizedTag:
     system_names: tuple[str, ...] = ()
 
 
-def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
+def recognize(
+    text: str, esp: Esp | None = None, profiles: Profiles = BUILT_IN
+) -> Iterator[RecognizedTag]:
     """Yield the tags of all dialects in the text, in order.
 
     If `esp` is given, each tag is read as the ESP reads it, if it can. The time is proportional to
@@ -49,16 +51,16 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
     """
     require_type(str, text=text)
     require_type(Esp | None, esp=esp)
-    for tag in find_text_tags(text, esp):
+    for tag in find_text_tags(text, read_starts(text, profiles), esp):
         if not tag.readings:
             continue
-        dialects = _dialects(tag)
+        dialects = _dialects(profiles, tag)
         own = None if esp is None else tag.readings.get(esp)
         is_read = own is not None and (own.unread is None or own.unread.meant is not None)
         reader = esp if is_read else next(iter(dialects), None)
         reading = Reading(TagRole.NONE)
         if reader is not None:
-            reading = read_tag(tag.readings[reader], PROFILES[reader].vocabulary)
+            reading = read_tag(tag.readings[reader], profiles[reader].vocabulary)
         yield RecognizedTag(
             tag.start,
             tag.end,
@@ -70,7 +72,7 @@ def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
         )
 
 
-def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
+def recognize_dialects(insertion_code: str, profiles: Profiles = BUILT_IN) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.
 
     The first delimiter selects the group of dialects: braces, percent signs, or Mailchimp's `*|`.
@@ -78,34 +80,35 @@ def recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
     the first tags are read.
     """
     require_type(str, insertion_code=insertion_code)
-    return _recognize_dialects(insertion_code)
+    return _recognize_dialects(insertion_code, profiles)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
-    found = (tag for tag in find_text_tags(insertion_code) if tag.readings)
+def _recognize_dialects(insertion_code: str, profiles: Profiles) -> tuple[Esp, ...]:
+    starts = read_starts(insertion_code, profiles)
+    found = (tag for tag in find_text_tags(insertion_code, starts, None) if tag.readings)
     tags = list(islice(found, _MAX_TAGS))
     tags = [tag for tag in tags if tag.text[0] == tags[0].text[0]]
-    return tuple(esp for esp in LIKELY if _is_dialect(PROFILES[esp], tags))
+    return tuple(each.esp for each in by_clarity(profiles) if _is_dialect(profiles, each, tags))
 
 
-def _is_dialect(profile: Profile, tags: list[TextTag]) -> bool:
+def _is_dialect(profiles: Profiles, profile: Profile, tags: list[TextTag]) -> bool:
     """Return whether the ESP can read all tags, and one has a sign of its dialect."""
     is_signed = False
     for each in tags:
         tag = each.readings.get(profile.esp)
         if tag is None:
             return False
-        finding = judge_tag(profile, tag)
+        finding = judge_tag(profiles, profile, tag)
         if finding is not None and finding.is_mistake:
             return False
-        is_signed = is_signed or has_sign(profile, tag)
+        is_signed = is_signed or has_sign(profiles, profile, tag)
     return is_signed
 
 
-def _dialects(tag: TextTag) -> tuple[Esp, ...]:
-    findings = {esp: judge_tag(PROFILES[esp], each) for esp, each in tag.readings.items()}
-    signs = [esp for esp, each in tag.readings.items() if has_sign(PROFILES[esp], each)]
+def _dialects(profiles: Profiles, tag: TextTag) -> tuple[Esp, ...]:
+    findings = {esp: judge_tag(profiles, profiles[esp], each) for esp, each in tag.readings.items()}
+    signs = [esp for esp, each in tag.readings.items() if has_sign(profiles, profiles[esp], each)]
     others = [esp for esp, finding in findings.items() if finding is None]
     return tuple(dict.fromkeys((*signs, *others))) or tuple(
         esp for esp, finding in findings.items() if finding is None or not finding.is_mistake

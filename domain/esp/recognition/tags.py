@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from heapq import merge
 from itertools import groupby
 from typing import TypeAlias
 
 from attrs import frozen
 
-from ..esps import Esp
+from ..esps import Esp, Profiles
 from ..languages.blocks import Tag
 from ..languages.sender_tags import read_sender_tags
-from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Profile, Syntax
 
 _CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syntax.PERCENT_TAGS: 5}
@@ -25,8 +25,12 @@ def _clarity(profile: Profile) -> int:
     return 2 if "$" in vocabulary.fields else _CLARITY.get(vocabulary.syntax, 3)
 
 
-LIKELY = tuple(each.esp for each in sorted(BUILT_IN, key=_clarity))
-"""The dialects, those first whose tags have the clearest signs."""
+@cache
+def by_clarity(profiles: Profiles) -> tuple[Profile, ...]:
+    """Return the dialects, those first whose tags have the clearest signs."""
+    return tuple(sorted(profiles, key=_clarity))
+
+
 _ENDS = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
 
@@ -54,9 +58,11 @@ class Start:
     """The tag of a sender that is no ESP here."""
 
 
-def read_starts(text: str) -> Iterator[Start]:
+def read_starts(text: str, profiles: Profiles) -> Iterator[Start]:
     """Yield the places at which tags begin, in order. Each ESP reads the text once."""
-    found = merge(*(_tags(text, esp) for esp in LIKELY), _other_tags(text), key=_offset)
+    found = merge(
+        *(_tags(text, each) for each in by_clarity(profiles)), _other_tags(text), key=_offset
+    )
     for start, group in groupby(found, key=_offset):
         readings: dict[Esp, Tag] = {}
         other = None
@@ -68,16 +74,14 @@ def read_starts(text: str) -> Iterator[Start]:
         yield Start(start, readings, other)
 
 
-def find_text_tags(
-    text: str, target: Esp | None = None, starts: Iterable[Start] | None = None
-) -> Iterator[TextTag]:
-    """Yield the tags of all dialects, without those in another tag.
+def find_text_tags(text: str, starts: Iterable[Start], target: Esp | None) -> Iterator[TextTag]:
+    """Yield the tags of all dialects that begin at these places, without those in another tag.
 
     `target` is the ESP for which the text is written: its tags end where it reads their end. A tag
-    that no ESP reads, and that has no end, is text. `starts` are those of the text, if it is read.
+    that no ESP reads, and that has no end, is text.
     """
     offset = 0
-    for start in read_starts(text) if starts is None else starts:
+    for start in starts:
         end = _end(text, start, target) if start.offset >= offset else None
         if end is not None:
             offset = end
@@ -87,9 +91,9 @@ def find_text_tags(
 _Found: TypeAlias = tuple[int, Esp | None, Tag]
 
 
-def _tags(text: str, esp: Esp) -> Iterator[_Found]:
-    for tag in PROFILES[esp].find_tags(text):
-        yield tag.start, esp, tag
+def _tags(text: str, profile: Profile) -> Iterator[_Found]:
+    for tag in profile.find_tags(text):
+        yield tag.start, profile.esp, tag
 
 
 def _other_tags(text: str) -> Iterator[_Found]:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import BUILT_IN, Esp, Profile, derive_codes
+from recipient_fields.domain.esp import Esp, Profile, derive_codes
 
-from ...service.selection import esp_variables
+from ...service.selection import esp_variables, installed_profiles
 from ..commands import CommandGroup
 from ..options import json_option, option
 from ..output import print_json, print_table
@@ -25,7 +25,7 @@ def esp() -> None:
 @json_option
 def list_(*, as_json: bool) -> None:
     """List the email service providers (ESPs), and the variables that contain their credentials."""
-    known = [_described(profile) for profile in BUILT_IN]
+    known = [_described(profile) for profile in installed_profiles()]
     if as_json:
         print_json({"esps": known})
     else:
@@ -39,7 +39,7 @@ def list_(*, as_json: bool) -> None:
 def _described(profile: Profile) -> dict[str, Any]:
     required, optional = esp_variables(profile.esp)
     return {
-        "id": profile.esp.value,
+        "id": profile.esp,
         "name": profile.title,
         "required_variables": list(required),
         "optional_variables": list(optional),
@@ -65,7 +65,14 @@ def codes(
     as_json: bool,
 ) -> None:
     """Derive the insertion code and the value expression of the ESP's field NAME."""
-    derived = derive_codes(esp, name, data_type=data_type, standard=standard, default=default)
+    derived = derive_codes(
+        esp,
+        name,
+        data_type=data_type,
+        standard=standard,
+        default=default,
+        profiles=installed_profiles(),
+    )
     parts = {
         "insertion_code": derived.insertion_code,
         "value_expression": derived.value_expression,

@@ -21,7 +21,6 @@ from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import (
-    PROFILES,
     EmptyReport,
     Esp,
     EspName,
@@ -33,7 +32,7 @@ from recipient_fields.domain.esp import (
     SyncPlanChanged,
 )
 
-from ...service.selection import esp_variables, open_field_source, storage_kind
+from ...service.selection import esp_variables, installed_profiles, open_field_source, storage_kind
 from ..accounts.audit_log import audit_log_option
 from ..commands import CommandGroup
 from ..options import (
@@ -370,7 +369,7 @@ def _print_lines(plan: SyncPlan) -> None:
 
 def _lines(plan: SyncPlan) -> Iterator[str]:
     """Yield the links, the table of the changed fields, and that of the changed ESP names."""
-    title = PROFILES[plan.integration.esp].title
+    title = installed_profiles().title(plan.integration.esp)
     for link in plan.links:
         yield f"linked {link.definition.key} to {link.counterpart.origin.esp_field_name} ({title})"
     rows = _rows(plan)
@@ -421,4 +420,4 @@ def _show(integration: Integration, verb: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"integration": render_integration(integration)})
     else:
-        note(f"{verb} integration {integration.id}, {integration.name} ({integration.esp.value}).")
+        note(f"{verb} integration {integration.id}, {integration.name} ({integration.esp}).")

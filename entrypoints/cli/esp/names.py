@@ -10,7 +10,7 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
+from recipient_fields.domain.esp import FieldCode, FieldCodes, Profile, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
@@ -106,7 +106,7 @@ def names(
     if as_json:
         print_json(render_names(codes))
     else:
-        _print(integration, codes)
+        _print(core.profiles[integration.esp], codes)
 
 
 def _listed(
@@ -118,7 +118,7 @@ def _listed(
     return [codes.get(each, integration_id) for each in sorted(listed, key=lambda each: each.key)]
 
 
-def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
+def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
     print_table(
         ("KEY", "ESP NAME", "FROM", "STATE", "REASON"),
         [(code.field.key, *name_cells(code), code.refusal) for code in codes],
@@ -127,7 +127,6 @@ def _print(integration: Integration, codes: Sequence[FieldCode]) -> None:
     missing = sum(map(must_be_created, codes))
     if missing:
         count = "One name is" if missing == 1 else f"{missing:,} names are"
-        profile = PROFILES[integration.esp]
         note(
             f"{count} missing at {profile.title}. If the account calls the field differently, use"
             f" --set. Otherwise: {profile.names.creation.explain()}"

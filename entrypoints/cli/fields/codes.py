@@ -18,6 +18,7 @@ from recipient_fields.application.fields.fields_as_code import (
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain.esp import FieldCode, NameState
 
+from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import json_option
 from ..output import note, print_bytes, print_json, print_line, print_table
@@ -72,7 +73,7 @@ def print_codes(listed: ListedCodes) -> None:
         [
             (
                 None if code.integration_id is None else names[code.integration_id],
-                code.esp.value,
+                code.esp,
                 *name_cells(code),
                 code.insertion_code,
                 code.value_expression,
@@ -159,4 +160,4 @@ def print_document(document: dict[str, object], *, as_json: bool) -> None:
 @click.command(cls=Command)
 def schema() -> None:
     """Print the JSON Schema of the documents of fields, for editors."""
-    print_line(json.dumps(field_document_schema(), indent=2))
+    print_line(json.dumps(field_document_schema(installed_profiles()), indent=2))

@@ -28,6 +28,8 @@ from recipient_fields.domain import (
     Violation,
 )
 
+from ...service.selection import installed_profiles
+
 with requires_extra("cli", "yaml"):
     import yaml
 
@@ -109,7 +111,7 @@ def parse_file(content: bytes) -> CatalogDocument:
     """
     root = _parse_yaml(_decode(content))
     try:
-        return parse_field_document(_document(root))
+        return parse_field_document(_document(root), installed_profiles())
     except InvalidDocument as error:
         raise InvalidFile(_located(root, each) for each in error.violations) from None
 

@@ -43,6 +43,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SetName
 
+from ...service.selection import installed_profiles
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command
 from ..failures import larger_catalogs
@@ -138,7 +139,14 @@ def plan(
     with opening as target:
         catalog = target.fields.list_fields(target.organization_id)
         integrations = target.list_integrations()
-    planned = plan_document(catalog, document, integrations, prune=prune, replaceable=replace)
+    planned = plan_document(
+        catalog,
+        document,
+        integrations,
+        prune=prune,
+        replaceable=replace,
+        profiles=installed_profiles(),
+    )
     _require_applicable(planned, field_limit)
     if as_json:
         print_json(_render(planned))
@@ -201,11 +209,16 @@ def apply(
         integrations = target.list_integrations()
         if saved is None:
             planned = plan_document(
-                catalog, document, integrations, prune=prune, replaceable=replace
+                catalog,
+                document,
+                integrations,
+                prune=prune,
+                replaceable=replace,
+                profiles=installed_profiles(),
             )
         else:
             with _reporting_rejection(saved.batch):
-                planned = plan_saved(catalog, saved, integrations)
+                planned = plan_saved(catalog, saved, integrations, installed_profiles())
         _require_applicable(planned, field_limit)
         _print(planned)
         _require_permitted(planned)

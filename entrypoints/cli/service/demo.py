@@ -166,9 +166,9 @@ _MANUAL = (
     FieldDraft(name="VIP", data_type=DataType.BOOLEAN),
 )
 _INTEGRATIONS = {
-    "App": (Esp.BRAZE, (EspField(name="loyalty_tier", data_type=DataType.TEXT),)),
+    "App": (Esp("braze"), (EspField(name="loyalty_tier", data_type=DataType.TEXT),)),
     "Newsletter": (
-        Esp.KLAVIYO,
+        Esp("klaviyo"),
         (
             EspField(name="first_name", label="First name", data_type=DataType.TEXT, standard=True),
             EspField(name="Loyalty Tier", data_type=DataType.TEXT),

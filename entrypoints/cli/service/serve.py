@@ -65,5 +65,6 @@ def openapi() -> None:
     from ...http.app import create_app
     from ...http.openapi.document import document
 
-    app = create_app(open_core("memory:"))
-    print_line(json.dumps(document(app.routes), indent=2, ensure_ascii=False))
+    core = open_core("memory:")
+    routes = create_app(core).routes
+    print_line(json.dumps(document(routes, core.profiles), indent=2, ensure_ascii=False))

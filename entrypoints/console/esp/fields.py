@@ -21,7 +21,6 @@ from recipient_fields.domain import (
     Rule,
 )
 from recipient_fields.domain.esp import (
-    PROFILES,
     EspFieldTaken,
     EspName,
     EspNames,
@@ -88,6 +87,7 @@ class IntegrationNames(Page):
     ) -> None:
         organization_id = visit(req).organization.id
         integration = self.core.integrations.get_integration(organization_id, integration_id)
+        profile = self.core.profiles[integration.esp]
         codes = self.core.content.read_codes(organization_id)
         rows = _rows(codes.names, integration)
         self.pages.send(
@@ -96,8 +96,8 @@ class IntegrationNames(Page):
             "integrations/names.html",
             status=errors.status,
             integration=integration,
-            esp=PROFILES[integration.esp].title,
-            has_standard_names=bool(PROFILES[integration.esp].names.standard_forms),
+            esp=profile.title,
+            has_standard_names=bool(profile.names.standard_forms),
             rows=[(each, codes.get(each.field, integration.id)) for each in rows[:SHOWN_NAMES]],
             others=max(len(rows) - SHOWN_NAMES, 0),
             entered=entered,
@@ -238,7 +238,7 @@ class RemovedFields(Page):
             "integrations/removed.html",
             status=HTTPStatus.OK if error is None else STATUSES[type(error)],
             integration=integration,
-            esp=PROFILES[integration.esp].title,
+            esp=self.core.profiles.title(integration.esp),
             removals=self.core.integrations.list_removals(organization_id, integration_id),
             shown=SHOWN_FIELDS,
             error=error,

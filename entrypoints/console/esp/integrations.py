@@ -37,8 +37,6 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.domain.esp import (
-    BUILT_IN,
-    PROFILES,
     EmptyReport,
     Esp,
     EspRefused,
@@ -48,6 +46,7 @@ from recipient_fields.domain.esp import (
     IntegrationChanged,
     InvalidIntegration,
     Link,
+    MissingProfile,
     NameChange,
     NoFieldSource,
     RefusedField,
@@ -80,7 +79,6 @@ _NO_SOURCE = (
     NoFieldSource,
     UnusableCredentials,
 )
-_ESP_NAMES = {each.esp.value: each.title for each in BUILT_IN}
 _MAX_REPORT_VALUES = 200_000
 """Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
@@ -123,24 +121,25 @@ class IntegrationCreation(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form."""
-        _send_form(self.pages, req, resp, name="", esp="")
+        _send_form(self.core, self.pages, req, resp, name="", esp="")
 
     def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form with the inputs of an ended session."""
         form = visit(req).form
-        _send_form(self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
+        _send_form(self.core, self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create the integration."""
         form = visit(req).form
         try:
-            esp = _parse_esp(form.text("esp"))
+            esp = _parse_esp(self.core, form.text("esp"))
             with claimed_form(req, self.core, _LIST):
                 created = self.core.integrations.create_integration(
                     visit(req).organization.id, esp=esp, name=form.text("name")
                 )
         except InvalidIntegration as invalid:
             _send_form(
+                self.core,
                 self.pages,
                 req,
                 resp,
@@ -221,11 +220,12 @@ class IntegrationRenaming(Page):
         errors: FormErrors = NO_ERRORS,
     ) -> None:
         _send_form(
+            self.core,
             self.pages,
             req,
             resp,
             name=name,
-            esp=integration.esp.value,
+            esp=integration.esp,
             integration=integration,
             errors=errors,
         )
@@ -280,7 +280,7 @@ class IntegrationDeletion(Page):
             "integrations/delete.html",
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
-            esp=PROFILES[integration.esp].title,
+            esp=self.core.profiles.title(integration.esp),
             fields=_fields_of(self.core, organization_id, integration.id),
             shown=SHOWN_FIELDS,
             has_changed=has_changed,
@@ -338,6 +338,7 @@ class IntegrationSync(Page):
             resp,
             result=_Result.of(
                 plan,
+                self.core.profiles.title(integration.esp),
                 is_stored=not dry_run and unconfirmed is None,
                 report=report,
                 unconfirmed=unconfirmed,
@@ -518,16 +519,17 @@ class _Result:
     def of(
         cls,
         plan: SyncPlan,
+        esp: str,
         *,
         is_stored: bool,
         report: bytes | None,
         unconfirmed: _Unconfirmed | None,
     ) -> _Result:
-        """Return the result of a run."""
+        """Return the result of a run. `esp` is the title of the ESP."""
         updates = [each.states for each in plan.changes.updated]
         return cls(
             integration=plan.integration,
-            esp=PROFILES[plan.integration.esp].title,
+            esp=esp,
             is_stored=is_stored,
             unconfirmed=unconfirmed,
             digest=plan.digest,
@@ -557,9 +559,9 @@ def _send_list(
     rows = [
         _Row(
             integration=each,
-            esp=PROFILES[each.esp].title,
+            esp=core.profiles.title(each.esp),
             fields=counts.get(each.id, 0),
-            obstacle=_obstacle(open_source, each),
+            obstacle=_obstacle(core, open_source, each),
         )
         for each in core.integrations.list_integrations(organization_id)
     ]
@@ -576,6 +578,7 @@ def _send_list(
 
 
 def _send_form(
+    core: Core,
     pages: Pages,
     req: falcon.Request,
     resp: falcon.Response,
@@ -594,7 +597,7 @@ def _send_form(
         integration=integration,
         name=name,
         esp=esp,
-        esps=_ESP_NAMES,
+        esps={each.esp: each.title for each in core.profiles},
         errors=errors,
     )
 
@@ -617,20 +620,22 @@ def _send_integration(
         "integrations/show.html",
         status=HTTPStatus.OK if failure is None else failure.status,
         integration=integration,
-        esp=PROFILES[integration.esp].title,
+        esp=core.profiles.title(integration.esp),
         fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
-        obstacle=_obstacle(open_source, integration),
-        removes_missing=not PROFILES[integration.esp].names.lists_fields_in_use_only,
+        obstacle=_obstacle(core, open_source, integration),
+        removes_missing=integration.esp in core.profiles
+        and not core.profiles[integration.esp].names.lists_fields_in_use_only,
         has_history=core.has_history,
         failure=failure,
     )
 
 
-def _obstacle(open_source: OpenFieldSource, integration: Integration) -> str | None:
+def _obstacle(core: Core, open_source: OpenFieldSource, integration: Integration) -> str | None:
     """Return the reason why the server can't read the ESP, or None if it can."""
     try:
+        core.profiles[integration.esp]
         open_source(integration.organization_id, integration.esp)
-    except _NO_SOURCE as error:
+    except (*_NO_SOURCE, MissingProfile) as error:
         return str(error)
     return None
 
@@ -642,8 +647,8 @@ def _fields_of(
     return core.fields.find_fields(organization_id, query).fields
 
 
-def _parse_esp(text: str) -> Esp:
-    if text not in _ESP_NAMES:
+def _parse_esp(core: Core, text: str) -> Esp:
+    if text not in core.profiles:
         message = "Choose the provider whose fields the integration syncs."
         raise InvalidIntegration([Violation(Rule.UNKNOWN_VALUE, message, ("esp",))])
     return Esp(text)

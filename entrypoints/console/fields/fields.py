@@ -36,7 +36,7 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
+from recipient_fields.domain.esp import CodeWarning, EspNames, Integration
 
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages
@@ -100,10 +100,7 @@ class FieldList(Page):
             "fields/list.html",
             is_empty=found.total == 0 and not filters.restrict,
             found=found,
-            rows=[
-                _Row.of(field, integrations, folded, len(self.core.content.find_warnings(field)))
-                for field in found.fields
-            ],
+            rows=[_Row.of(field, integrations, folded, self.core) for field in found.fields],
             folded_count=0 if folded is None else folded.count,
             unfolded_path=filters.path(visit(req), counterparts="shown"),
             folded_path=filters.path(visit(req), counterparts=""),
@@ -143,7 +140,7 @@ class FieldView(Page):
             "fields/show.html",
             field=field,
             integration=integration,
-            esp=None if integration is None else PROFILES[integration.esp].title,
+            esp=None if integration is None else names.profiles.title(integration.esp),
             read_only=decision.reason if isinstance(decision, Denied) else None,
             warnings=warnings,
             checks=_checks(field, warnings),
@@ -363,9 +360,10 @@ class _Folded:
 
     def counterparts_of(self, field: RecipientField) -> tuple[_Counterpart, ...]:
         """Return the counterparts of the field, by integration."""
+        integrations, profiles = self.names.integrations, self.names.profiles
         return tuple(
-            _Counterpart(self.names.integrations[integration_id], counterpart)
-            for integration_id, counterpart in self.names.counterparts(field).items()
+            _Counterpart(integrations[each], counterpart, profiles.title(integrations[each].esp))
+            for each, counterpart in self.names.counterparts(field).items()
             if self.names.definition_of(counterpart) is field
         )
 
@@ -376,11 +374,8 @@ class _Counterpart:
 
     integration: Integration
     field: RecipientField
-
-    @property
-    def title(self) -> str:
-        """The name of the ESP."""
-        return PROFILES[self.integration.esp].title
+    title: str
+    """The name of the ESP."""
 
 
 @frozen(kw_only=True)
@@ -404,7 +399,7 @@ class _Row:
         field: RecipientField,
         integrations: Mapping[IntegrationId, Integration],
         folded: _Folded | None,
-        warnings: int,
+        core: Core,
     ) -> _Row:
         """Return the row of the field."""
         integration_id = field.origin.integration_id
@@ -415,8 +410,8 @@ class _Row:
             counterparts=() if folded is None else folded.counterparts_of(field),
             origin=SOURCE_NAMES[field.origin.source],
             integration=integration,
-            esp=None if integration is None else PROFILES[integration.esp].title,
-            warnings=warnings,
+            esp=None if integration is None else core.profiles.title(integration.esp),
+            warnings=len(core.content.find_warnings(field)),
             allowed=", ".join(map(str, values[:_SHOWN_VALUES])) or _any_value(field.data_type),
             more=max(len(values) - _SHOWN_VALUES, 0),
         )

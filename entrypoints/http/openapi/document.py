@@ -11,6 +11,7 @@ from typing import Any
 
 from recipient_fields.application.documents.schemas import Schema, SchemaGenerator
 from recipient_fields.application.documents.value_schemas import schema_generator
+from recipient_fields.domain.esp import Profiles
 
 from ..headers import JSON, PRECONDITION
 from ..problem_examples import EXAMPLES
@@ -204,12 +205,15 @@ _HEADER_PARAMETERS: Mapping[str, Schema] = {
 }
 
 
-def document(routes: Mapping[str, Resource], mount_path: str = "") -> dict[str, Any]:
+def document(
+    routes: Mapping[str, Resource], profiles: Profiles, mount_path: str = ""
+) -> dict[str, Any]:
     """Return the OpenAPI document of an application that is mounted at this path.
 
-    `routes` contains its resources by the templates of their paths.
+    `routes` contains its resources by the templates of their paths. It lists the ESPs of these
+    profiles.
     """
-    generator = schema_generator("#/components/schemas/")
+    generator = schema_generator(profiles, prefix="#/components/schemas/")
     documented = {path: resource for path, resource in routes.items() if resource.operations}
     operations = [each for r in documented.values() for each in r.operations.values()]
     return {

@@ -19,6 +19,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application.documents.strict_json import render_json
+from recipient_fields.domain.esp import Profiles
 
 from ..fields.resources import SERVICE_TAG
 from ..headers import HTML, JSON, admits_html
@@ -210,10 +211,10 @@ _OWN_FILES = {"page.css": _STYLE, "start.js": _START}
 class OpenApiDocument(Resource):
     """`/openapi.json`. The document describes these routes."""
 
-    def __init__(self, routes: Mapping[str, Resource]) -> None:
+    def __init__(self, routes: Mapping[str, Resource], profiles: Profiles) -> None:
         @lru_cache(maxsize=16)  # An application may mount the API at several paths.
         def render(mount_path: str) -> bytes:
-            return render_json(document(routes, mount_path))
+            return render_json(document(routes, profiles, mount_path))
 
         self._render = render
 

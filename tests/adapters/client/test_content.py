@@ -47,9 +47,9 @@ def both() -> Iterator[Both]:
     core = Core.over(MemoryStorage())
     acme = core.administration.create_organization("Acme").id
     integrations = core.integrations
-    for esp in (Esp.BRAZE, Esp.MAILCHIMP, Esp.KLAVIYO, Esp.KLAVIYO):
-        integration = integrations.create_integration(acme, esp=esp, name=esp.value)
-        name = "TOWN" if esp is Esp.MAILCHIMP else "town"
+    for esp in (Esp("braze"), Esp("mailchimp"), Esp("klaviyo"), Esp("klaviyo")):
+        integration = integrations.create_integration(acme, esp=esp, name=esp)
+        name = "TOWN" if esp == Esp("mailchimp") else "town"
         town = EspField(name=name, data_type=DataType.TEXT)
         integrations.sync_fields(acme, integration.id, [town])
     for key, data_type in (
@@ -96,20 +96,20 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
     "export with mistakes": lambda content, acme: content.export_content(
         acme,
         parse_content("*|A|* {{a}} {{a}} {{recipients.x}} [[b]]"),
-        Esp.BRAZE,
+        Esp("braze"),
         ExportOptions(strict=False, surface="subject", literals=["[[b]]"]),
     ),
     "mistakes": lambda content, acme: content.export_content(
-        acme, parse_content("Hello\n*|A|* {{a}} {{recipient.tear}}"), Esp.BRAZE
+        acme, parse_content("Hello\n*|A|* {{a}} {{recipient.tear}}"), Esp("braze")
     ),
     "caveats": lambda content, acme: content.export_content(
-        acme, parse_content("{{a}}\n {{a}}"), Esp.BRAZE, ExportOptions(strict=True)
+        acme, parse_content("{{a}}\n {{a}}"), Esp("braze"), ExportOptions(strict=True)
     ),
     "invalid content": lambda content, acme: content.export_content(
-        acme, read_content("{{/if}} {{recipient.tear}}"), Esp.BRAZE
+        acme, read_content("{{/if}} {{recipient.tear}}"), Esp("braze")
     ),
     "several integrations": lambda content, acme: content.export_content(
-        acme, parse_content(CONTENT), Esp.KLAVIYO
+        acme, parse_content(CONTENT), Esp("klaviyo")
     ),
     "no integration": lambda content, acme: content.export_content(
         acme, parse_content(CONTENT), IntegrationId(99)
@@ -149,7 +149,7 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
         acme, parse_content(CONTENT), {"tear": "gold"}
     ),
     "condition": lambda content, acme: content.compile_condition(
-        acme, parse_condition('tier = "gold" and visits > 3'), Esp.BRAZE, then="A", otherwise="B"
+        acme, parse_condition('tier = "gold" and visits > 3'), Esp("braze"), then="A", otherwise="B"
     ),
     "invalid condition": lambda content, acme: content.compile_condition(
         acme, parse_condition('tier = "gold"'), "braze", then="A{%"
@@ -185,7 +185,7 @@ def test_the_warnings_of_a_condition_have_no_places(both: Both) -> None:
 def test_a_violation_of_a_condition_has_its_path_in_the_json_form(both: Both) -> None:
     condition = parse_condition('tier = "gold" and visits contains "3"')
     _, _, ((_, _, path, _),), _ = outcome(
-        lambda client, acme: client.compile_condition(acme, condition, Esp.BRAZE, then="A"),
+        lambda client, acme: client.compile_condition(acme, condition, Esp("braze"), then="A"),
         both.client,
         both.acme,
     )
@@ -203,7 +203,7 @@ def test_a_key_that_means_the_field_of_the_integration_is_exported(both: Both) -
 def test_content_above_the_limit_of_a_body_is_refused(both: Both) -> None:
     content = parse_content("x" * (4 * 1024 * 1024))
     with pytest.raises(RequestRefused) as refused:
-        both.client.export_content(both.acme, content, Esp.BRAZE)
+        both.client.export_content(both.acme, content, Esp("braze"))
     assert refused.value.code == "payload_too_large"
 
 
@@ -261,6 +261,6 @@ def test_a_code_of_a_later_version_is_the_general_one_of_its_kind() -> None:
             server.url, keys={OrganizationId(1): "key"}, retry_policy=NO_RETRIES
         ) as client,
     ):
-        result = client.export_content(OrganizationId(1), parse_content("Hello"), Esp.BRAZE)
+        result = client.export_content(OrganizationId(1), parse_content("Hello"), Esp("braze"))
     codes = [each.code.value for each in result.warnings]
     assert codes == ["foreign_code", "possibly_foreign_code"]

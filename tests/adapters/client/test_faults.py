@@ -156,7 +156,7 @@ def test_an_export_is_retried_like_a_read(failure):
     exported = {"content": "Hello", "surface": "text", "warnings": [], "fields": []}
     succeeding = always(StubResponse.json(exported))
     with stub_service(in_turn([failure, failure], succeeding)) as (server, client):
-        content = client.export_content(ORGANIZATION, parse_content("Hello"), Esp.BRAZE)
+        content = client.export_content(ORGANIZATION, parse_content("Hello"), Esp("braze"))
     first, *others = server.requests
     assert (content.content, others) == ("Hello", [first] * 2)
 

@@ -139,7 +139,7 @@ def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000
 
 
 MAILCHIMP = Account(
-    esp=Esp.MAILCHIMP,
+    esp=Esp("mailchimp"),
     settings={"api_key": SECRET, "list_id": "a/b"},
     listing="/3.0/lists/a%2Fb/merge-fields",
     handler=merge_fields(MERGE_FIELDS, max_page=3),
@@ -205,7 +205,7 @@ def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) ->
 
 
 ACTIVECAMPAIGN = Account(
-    esp=Esp.ACTIVECAMPAIGN,
+    esp=Esp("activecampaign"),
     settings={"api_key": SECRET},
     listing="/api/3/fields",
     handler=custom_fields(CUSTOM_FIELDS, max_page=2),
@@ -256,7 +256,7 @@ def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Hand
 
 
 BRAZE = Account(
-    esp=Esp.BRAZE,
+    esp=Esp("braze"),
     settings={"api_key": SECRET},
     listing="/custom_attributes",
     handler=attributes(ATTRIBUTES, size=3),
@@ -318,7 +318,7 @@ STANDARD = (
     field("organization", label="Organization", standard=True),
 )
 KLAVIYO = Account(
-    esp=Esp.KLAVIYO,
+    esp=Esp("klaviyo"),
     settings={"api_key": SECRET},
     listing="/api/profiles",
     handler=profiles(PROFILES, size=2),
@@ -427,7 +427,7 @@ def contact_properties(request: ReceivedRequest) -> Reply:
 
 
 HUBSPOT = Account(
-    esp=Esp.HUBSPOT,
+    esp=Esp("hubspot"),
     settings={"access_token": SECRET},
     listing="/crm/v3/properties/contacts",
     handler=described(
@@ -495,7 +495,7 @@ def definitions(items: Sequence[Mapping[str, object]], *, size: int) -> Handler:
 
 
 SENDGRID = Account(
-    esp=Esp.SENDGRID,
+    esp=Esp("sendgrid"),
     settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
     handler=lambda request: definitions(DEFINED, size=2)(request),
@@ -533,7 +533,7 @@ FIELDS = {
 }
 
 ITERABLE = Account(
-    esp=Esp.ITERABLE,
+    esp=Esp("iterable"),
     settings={"api_key": SECRET},
     listing="/api/users/getFields",
     handler=described(
@@ -602,7 +602,7 @@ CONTACT_ATTRIBUTES: Sequence[Mapping[str, object]] = [
 ]
 
 BREVO = Account(
-    esp=Esp.BREVO,
+    esp=Esp("brevo"),
     settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
     handler=described(
@@ -719,7 +719,7 @@ def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Ha
 
 
 SALESFORCE = Account(
-    esp=Esp.SALESFORCE,
+    esp=Esp("sfmc"),
     settings={
         "client_id": "me",
         "client_secret": SECRET,

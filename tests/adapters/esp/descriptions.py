@@ -176,24 +176,24 @@ SALESFORCE = Description(
 )
 
 TYPES: Mapping[Esp, set[str]] = {
-    Esp.MAILCHIMP: {
+    Esp("mailchimp"): {
         *("text", "number", "address", "phone", "date", "url", "imageurl", "radio", "dropdown"),
         *("birthday", "zip"),
     },
-    Esp.ACTIVECAMPAIGN: {
+    Esp("activecampaign"): {
         *("dropdown", "hidden", "checkbox", "date", "text", "datetime", "textarea", "NULL"),
         *("listbox", "radio", "number", ""),
     },
-    Esp.BRAZE: {
+    Esp("braze"): {
         *("Boolean", "Number", "String", "Time", "Array", "Object", "Array of objects"),
     },
-    Esp.HUBSPOT: {"bool", "date", "datetime", "enumeration", "number", "phone_number", "string"},
-    Esp.SENDGRID: {"Text", "Number", "Date"},
-    Esp.ITERABLE: {
+    Esp("hubspot"): {"bool", "date", "datetime", "enumeration", "number", "phone_number", "string"},
+    Esp("sendgrid"): {"Text", "Number", "Date"},
+    Esp("iterable"): {
         *("string", "date", "long", "double", "boolean", "geo_location", "object", "nested"),
     },
-    Esp.BREVO: {"text", "date", "float", "id", "boolean", "multiple-choice", "user"},
-    Esp.SALESFORCE: {
+    Esp("brevo"): {"text", "date", "float", "id", "boolean", "multiple-choice", "user"},
+    Esp("sfmc"): {
         *("Text", "Number", "Date", "Boolean", "EmailAddress", "Phone", "Decimal", "Locale"),
         *("Base16Encrypted", "Base16EncryptedEmail"),
     },

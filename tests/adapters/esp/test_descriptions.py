@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain.esp import PROFILES, Esp, EspRefused
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspRefused
 
 from ...support.http_server import Handler, ReceivedRequest, StubResponse, StubServer
 from . import accounts, descriptions
@@ -28,18 +28,18 @@ from .accounts import (
 Serve = Callable[[Handler], StubServer]
 
 LISTED_TYPES: Mapping[Esp, set[object]] = {
-    Esp.MAILCHIMP: {each["type"] for each in accounts.MERGE_FIELDS},
-    Esp.ACTIVECAMPAIGN: {each["type"] for each in accounts.CUSTOM_FIELDS},
-    Esp.BRAZE: {each["data_type"] for each in accounts.ATTRIBUTES},
-    Esp.HUBSPOT: {each["type"] for each in accounts.PROPERTIES},
-    Esp.SENDGRID: {each["field_type"] for each in (*accounts.DEFINED, *accounts.RESERVED)},
-    Esp.ITERABLE: set(accounts.FIELDS.values()),
-    Esp.BREVO: {each.get("type") for each in accounts.CONTACT_ATTRIBUTES},
-    Esp.SALESFORCE: {type_name for _, type_name in accounts.EXTENSION_FIELDS},
+    Esp("mailchimp"): {each["type"] for each in accounts.MERGE_FIELDS},
+    Esp("activecampaign"): {each["type"] for each in accounts.CUSTOM_FIELDS},
+    Esp("braze"): {each["data_type"] for each in accounts.ATTRIBUTES},
+    Esp("hubspot"): {each["type"] for each in accounts.PROPERTIES},
+    Esp("sendgrid"): {each["field_type"] for each in (*accounts.DEFINED, *accounts.RESERVED)},
+    Esp("iterable"): set(accounts.FIELDS.values()),
+    Esp("brevo"): {each.get("type") for each in accounts.CONTACT_ATTRIBUTES},
+    Esp("sfmc"): {type_name for _, type_name in accounts.EXTENSION_FIELDS},
 }
 
 
-@pytest.mark.parametrize("esp", descriptions.TYPES, ids=lambda esp: esp.value)
+@pytest.mark.parametrize("esp", descriptions.TYPES)
 def test_a_stand_in_lists_every_documented_type(esp: Esp):
     assert descriptions.TYPES[esp] <= LISTED_TYPES[esp]
 
@@ -194,7 +194,7 @@ DOCUMENTED_ERRORS: list[tuple[Account, StubResponse, str]] = [
 @pytest.mark.parametrize(
     ("account", "response", "message"),
     DOCUMENTED_ERRORS,
-    ids=lambda value: value.esp.value if isinstance(value, Account) else None,
+    ids=lambda value: value.esp if isinstance(value, Account) else None,
 )
 def test_a_documented_error_names_the_setting_or_the_permission(
     account: Account, response: StubResponse, message: str, serve: Serve
@@ -202,11 +202,11 @@ def test_a_documented_error_names_the_setting_or_the_permission(
     server = serve(lambda _: response)
     with pytest.raises(EspRefused) as refused:
         list(account.source(server.url).fields())
-    assert str(refused.value) == f"{PROFILES[account.esp].title} {message}"
+    assert str(refused.value) == f"{BUILT_IN[account.esp].title} {message}"
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.esp.value)
+@pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.esp)
 def test_a_page_of_another_server_names_the_url(account: Account, serve: Serve):
     server = serve(lambda _: StubResponse(200, b"<html>Sign in</html>"))
     with pytest.raises(EspRefused, match=r"not JSON: check RECIPIENT_FIELDS_[A-Z]+_URL"):

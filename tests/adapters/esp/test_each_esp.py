@@ -85,7 +85,7 @@ class TestMailchimp:
         assert len(server.requests) == 1
 
     @pytest.mark.parametrize(
-        "account", [BRAZE, BREVO, HUBSPOT, ITERABLE, KLAVIYO, SENDGRID], ids=lambda a: a.esp.value
+        "account", [BRAZE, BREVO, HUBSPOT, ITERABLE, KLAVIYO, SENDGRID], ids=lambda a: a.esp
     )
     def test_a_403_without_a_body_of_another_esp_raises_esp_refused(self, account, serve: Serve):
         with pytest.raises(EspRefused):

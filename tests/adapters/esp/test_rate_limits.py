@@ -28,7 +28,7 @@ def limited_for(account: Account, seconds: float) -> Mapping[str, str]:
     return {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(round(time() + seconds))}
 
 
-@pytest.fixture(params=WITH_HEADERS, ids=lambda account: account.esp.value)
+@pytest.fixture(params=WITH_HEADERS, ids=lambda account: account.esp)
 def account(request: pytest.FixtureRequest) -> Account:
     return request.param
 
@@ -88,7 +88,7 @@ def test_the_headers_of_other_responses_are_ignored(
 @pytest.mark.parametrize(
     "account",
     [each for each in ACCOUNTS if each not in WITH_HEADERS],
-    ids=lambda account: account.esp.value,
+    ids=lambda account: account.esp,
     indirect=True,
 )
 def test_other_esps_do_not_have_the_headers(account: Account, serve: Serve, waits: list[float]):

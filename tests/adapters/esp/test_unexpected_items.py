@@ -196,7 +196,7 @@ MEMBERS = [(listed, path, value) for listed in LISTS for path, value in listed.m
 def identify(value: object) -> str | None:
     """Return the id of a parameter in the name of a test."""
     if isinstance(value, Listed):
-        return value.account.esp.value
+        return value.account.esp
     return ".".join(map(str, value)) if isinstance(value, tuple) else json.dumps(value)
 
 
@@ -318,7 +318,7 @@ class TestReasons:
             "fieldOptions": options,
             "meta": {"total": "2"},
         }
-        plan = synced(Esp.ACTIVECAMPAIGN, fields_of(ACTIVECAMPAIGN, document, serve))
+        plan = synced(Esp("activecampaign"), fields_of(ACTIVECAMPAIGN, document, serve))
         assert [each.allowed_values for each in plan.created] == [None, None]
         assert plan.caveats == (FieldCaveat("A", f"{WITHOUT_VALUES} Choice 1: It is not a text."),)
 
@@ -348,7 +348,7 @@ class TestReasons:
             {"name": "A", "category": "category", **options},
             {"name": "B", "category": "normal", "type": "text"},
         ]
-        plan = synced(Esp.BREVO, fields_of(BREVO, {"attributes": attributes}, serve))
+        plan = synced(Esp("brevo"), fields_of(BREVO, {"attributes": attributes}, serve))
         assert [each.allowed_values for each in plan.created] == [None, None]
         no_text = f"{WITHOUT_VALUES} Choice 1: It is not a text."
         message = no_text if options.get("enumeration") else NO_CHOICES
@@ -369,7 +369,7 @@ class TestReasons:
     def test_hubspot_reports_an_enumeration_without_options(self, serve: Serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
         other = {"name": "b", "label": "B", "type": "string"}
-        plan = synced(Esp.HUBSPOT, fields_of(HUBSPOT, {"results": [enumeration, other]}, serve))
+        plan = synced(Esp("hubspot"), fields_of(HUBSPOT, {"results": [enumeration, other]}, serve))
         assert [each.allowed_values for each in plan.created] == [None, None]
         assert plan.caveats == (FieldCaveat("a", NO_CHOICES),)
 

@@ -48,7 +48,7 @@ def permit_organization(_: OrganizationContents) -> None:
 
 
 def an_integration_draft() -> IntegrationDraft:
-    return IntegrationDraft(esp=Esp.MAILCHIMP, name="Main list", created_at=NOW)
+    return IntegrationDraft(esp=Esp("mailchimp"), name="Main list", created_at=NOW)
 
 
 def a_grant(organization_id: OrganizationId) -> KeyGrant:

@@ -48,7 +48,7 @@ def test_a_process_killed_before_any_statement_of_an_apply_changes_nothing(
 ) -> None:
     core = Core.over(storage)
     for name in "AB":
-        core.integrations.create_integration(ours, esp=Esp.BRAZE, name=name)
+        core.integrations.create_integration(ours, esp=Esp("braze"), name=name)
     before = storage.integrations.read_catalog(ours)
     for statement in range(1, 100):
         process = subprocess.run(

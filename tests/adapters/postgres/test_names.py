@@ -8,7 +8,7 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp, EspField, ExportOptions
+from recipient_fields.domain.esp import BUILT_IN, EspField, ExportOptions
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def core(storage: PostgresStorage, ours: OrganizationId) -> Core:
     core = Core.over(storage)
     core.fields.create_field(ours, FieldDraft(name="Tier", data_type=DataType.TEXT))
     for number in range(20):
-        esp = list(Esp)[number % len(Esp)]
+        esp = list(BUILT_IN.esps)[number % len(BUILT_IN.esps)]
         integration = core.integrations.create_integration(ours, esp=esp, name=f"{number}")
         if number % 2:
             tier = EspField(name="TIER", data_type=DataType.TEXT)

@@ -80,7 +80,7 @@ print("synced", flush=True)
 def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
     """Create an integration in an organization that also has a field of the API."""
     add_field(storage.fields, ours, a_definition(), author=AUTHOR)
-    return service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Main")
+    return service_over(storage).create_integration(ours, esp=Esp("mailchimp"), name="Main")
 
 
 def service_over(storage: PostgresStorage) -> IntegrationService:
@@ -245,7 +245,7 @@ def test_a_confirmed_run_is_rejected_if_another_integration_has_changed_what_it_
     storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken_by: str
 ) -> None:
     """The removal of a field leaves its name at another integration to `city`."""
-    other = service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Other")
+    other = service_over(storage).create_integration(ours, esp=Esp("mailchimp"), name="Other")
     run(storage, integration, "Old", 0, 1)
     names = {"field_0": SetName("CITY")}
     if overtaken_by == "sync":
@@ -355,7 +355,7 @@ def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(
     assert migrate(empty_database) == 2
     storage = PostgresStorage(empty_database)
     try:
-        made = service_over(storage).create_integration(ours, esp=Esp.BRAZE, name="Main")
+        made = service_over(storage).create_integration(ours, esp=Esp("braze"), name="Main")
         assert made.id == 42
         run(storage, made, "New", 0, 0)
         assert storage.fields.get(ours, field.id) == field

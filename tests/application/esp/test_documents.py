@@ -14,7 +14,7 @@ def test_an_integration_shows_its_last_sync():
     integration = Integration(
         id=IntegrationId(7),
         organization_id=OrganizationId(1),
-        esp=Esp.BRAZE,
+        esp=Esp("braze"),
         name="Main list",
         created_at=NOW,
     )

@@ -303,7 +303,7 @@ def test_a_document_defines_names_at_integrations(schema):
     document = {"fields": {}, "integrations": [{**MAIN_LIST, "names": names}]}
     schema.validate(document)
     [defined] = parse_field_document(document).integrations
-    assert (defined.integration, defined.esp) == ("Main list", Esp.MAILCHIMP)
+    assert (defined.integration, defined.esp) == ("Main list", Esp("mailchimp"))
     assert defined.names == {"city": SetName("City", custom=True), "tier": SetName("TIER")}
     assert parse_field_document({"fields": {}}).integrations == ()
 

@@ -65,7 +65,7 @@ class TestListingChanges:
             history=storage.history,
             clock=clock,
         )
-        mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+        mailchimp = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
         began = clock.now
 
         def report():
@@ -91,7 +91,7 @@ class TestListingChanges:
             history=storage.history,
             clock=clock,
         )
-        mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+        mailchimp = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
         report = [EspField(name="AGE", data_type=DataType.NUMBER)]
         integrations.sync_fields(acme, mailchimp.id, report)
         integrations.delete_integration(acme, mailchimp.id)

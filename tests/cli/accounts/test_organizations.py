@@ -70,7 +70,7 @@ def full(core: Core, acme: OrganizationId, manual: RecipientField) -> Integratio
     """Add two keys and an integration with a field to Acme, which has a manual field."""
     for name in ("Backend", "CI"):
         core.administration.issue_key(acme, name=name)
-    integration = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Main list")
+    integration = core.integrations.create_integration(acme, esp=Esp("braze"), name="Main list")
     fields = [EspField(name="first_name", data_type=DataType.TEXT)]
     core.integrations.sync_fields(acme, integration.id, fields)
     return integration

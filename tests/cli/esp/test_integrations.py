@@ -10,7 +10,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain.esp import BUILT_IN, Esp, Integration
 
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 
@@ -26,7 +26,7 @@ DEFAULT_AT_MAILCHIMP = (
 
 @pytest.fixture
 def audience(core: Core, acme) -> Integration:
-    return core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    return core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 
 def report(*fields: Any) -> str:
@@ -329,7 +329,7 @@ class TestSync:
 class TestCodes:
     def test_every_esp_is_listed(self, cli: CommandLine):
         listed = cli("esp", "list", "--json").document()["esps"]
-        assert [each["id"] for each in listed] == [esp.value for esp in Esp]
+        assert [each["id"] for each in listed] == list(BUILT_IN.esps)
         assert len(cli("esp", "list").table()) == 11
 
     def test_the_codes_are_derived_from_the_name(self, cli: CommandLine):

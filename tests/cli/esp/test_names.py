@@ -25,7 +25,7 @@ def audience(core: Core, acme: OrganizationId) -> Integration:
     """Create an integration of Mailchimp, and two fields of which one has no name there."""
     for name in ("Shop", "Loyalty tier"):
         core.fields.create_field(acme, FieldDraft(name=name, data_type=DataType.TEXT))
-    return core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    return core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_the_same_name_for_two_fields_blames_the_command(names):
 
 def test_a_similar_name_that_the_last_sync_found_is_offered(cli, core, acme, tmp_path):
     core.fields.create_field(acme, FieldDraft(name="First name", data_type=DataType.TEXT))
-    hubspot = core.integrations.create_integration(acme, esp=Esp.HUBSPOT, name="CRM")
+    hubspot = core.integrations.create_integration(acme, esp=Esp("hubspot"), name="CRM")
     sync(core, hubspot, "firstname", "lastname")
     command = "To set one: `integrations names 1 --set first_name=firstname`."
     state = "The field first_name is first_name at HubSpot (the last sync did not find it, but"
@@ -122,7 +122,7 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(cli, core, acme, tmp
 
 def test_a_proposed_name_is_quoted_for_the_shell(cli, core, acme):
     core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    braze = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="App")
+    braze = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
     sync(core, braze, "Shop-Size;", "ShopSize $x")
     core.integrations.set_names(acme, braze.id, {"shop_size": SetName("SHOP_SIZE_X")})
     listed = cli("integrations", "names", braze.id, "--organization", acme)
@@ -131,7 +131,7 @@ def test_a_proposed_name_is_quoted_for_the_shell(cli, core, acme):
 
 def test_names_that_differ_only_in_case_are_ambiguous(cli, core, acme, tmp_path):
     core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    klaviyo = core.integrations.create_integration(acme, esp=Esp.KLAVIYO, name="Store")
+    klaviyo = core.integrations.create_integration(acme, esp=Esp("klaviyo"), name="Store")
     sync(core, klaviyo, "shop size", "Shop Size")
     target = ("--organization", acme)
     listed = cli("integrations", "names", klaviyo.id, *target)
@@ -191,7 +191,7 @@ def test_violations_can_be_a_json_document(names):
 
 
 def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, core, acme):
-    app = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="App")
+    app = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
     sync(core, app, "Shop", "Visits")
     assert [line.split()[0] for line in names().table()[1:]] == ["loyalty_tier", "shop", "visits"]
     names("--set", "shop_2=STORE2").messages()
@@ -219,7 +219,7 @@ def test_a_missing_name_shows_how_to_create_the_field(names, core, audience):
 
 
 def test_a_name_can_be_that_of_a_custom_field(names, core, acme):
-    klaviyo = core.integrations.create_integration(acme, esp=Esp.KLAVIYO, name="Shop")
+    klaviyo = core.integrations.create_integration(acme, esp=Esp("klaviyo"), name="Shop")
     names("--set", "shop=City", "--custom", integration=klaviyo.id).messages()
     assert insertion_code(core, acme, klaviyo) == "{{ person|lookup:'City' }}"
     names("--set", "shop=City", integration=klaviyo.id).messages()

@@ -37,7 +37,7 @@ def report(names: range) -> str:
 @pytest.fixture
 def audience(cli: CommandLine, core: Core, acme: OrganizationId) -> Integration:
     """Create an integration with 50 fields."""
-    created = core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    created = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
     run = cli(*sync_command(created), stdin=report(range(FIELDS)))
     assert "50 created" in run.messages()
     return core.integrations.get_integration(acme, created.id)
@@ -209,7 +209,7 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
 def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
-    brevo = core.integrations.create_integration(acme, esp=Esp.BREVO, name="Newsletter")
+    brevo = core.integrations.create_integration(acme, esp=Esp("brevo"), name="Newsletter")
     old = EspField(name="OLD", data_type=DataType.TEXT)
     core.integrations.sync_fields(acme, brevo.id, [old])
     requests = []

@@ -10,7 +10,7 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import BUILT_IN, Esp, EspField
 
 from ...support.command_line import CommandLine
 
@@ -21,8 +21,8 @@ ACME = ("--organization", 1)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Create a field that Braze has by another name, and that Mailchimp lacks."""
     core.fields.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
-    for esp, name in ((Esp.BRAZE, "Shop"), (Esp.MAILCHIMP, "FNAME")):
-        integration = core.integrations.create_integration(acme, esp=esp, name=f"My {esp.value}")
+    for esp, name in ((Esp("braze"), "Shop"), (Esp("mailchimp"), "FNAME")):
+        integration = core.integrations.create_integration(acme, esp=esp, name=f"My {esp}")
         field = EspField(name=name, data_type=DataType.TEXT)
         core.integrations.sync_fields(acme, integration.id, [field])
 
@@ -39,7 +39,9 @@ def test_the_codes_at_each_integration_precede_those_at_other_esps(cli: CommandL
         "2 My mailchimp | mailchimp | SHOP | convention | missing | *|SHOP|* | SHOP | -",
     ]
     others = [row.split(" | ")[:2] for row in rows[3:]]
-    assert others == [["-", esp.value] for esp in Esp if esp not in {Esp.BRAZE, Esp.MAILCHIMP}]
+    assert others == [
+        ["-", esp] for esp in BUILT_IN.esps if esp not in {Esp("braze"), Esp("mailchimp")}
+    ]
 
 
 def test_a_missing_name_shows_how_to_create_the_field_there(cli: CommandLine):

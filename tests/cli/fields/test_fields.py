@@ -215,8 +215,8 @@ def test_a_taken_key_is_reported(
 def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_exists(
     cli: CommandLine, core: Core, acme: OrganizationId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emails = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Emails")
-    core.integrations.create_integration(acme, esp=Esp.SALESFORCE, name="Journeys")
+    emails = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
+    core.integrations.create_integration(acme, esp=Esp("sfmc"), name="Journeys")
     tier = EspField(name="Tier", data_type=DataType.TEXT)
     core.integrations.sync_fields(acme, emails.id, [tier])
 

@@ -49,7 +49,7 @@ def _main_list(core: Core, acme: OrganizationId) -> None:
     """Create a manual field, and the integration of the document."""
     manual = core.fields.by(Author(ADMINISTRATOR))
     manual.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
-    core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+    core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_plan_as_json_has_the_names(run):
 )
 def test_nothing_is_applied_if_a_name_is_refused(run, core, acme, set_names, old, new, line):
     for _ in range(2):
-        core.integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Twin")
+        core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Twin")
     for command in ("plan", "apply"):
         refused = run(command, DOCUMENT.replace(old, new))
         assert refused.status == 1

@@ -43,8 +43,8 @@ def _fields(core: Core, acme: OrganizationId) -> None:
     core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
     manual.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
     core.fields.create_field(acme, FieldDraft(name="Old", data_type=DataType.TEXT))
-    for esp in (Esp.KLAVIYO, Esp.MAILCHIMP):
-        core.integrations.create_integration(acme, esp=esp, name=esp.value)
+    for esp in (Esp("klaviyo"), Esp("mailchimp")):
+        core.integrations.create_integration(acme, esp=esp, name=esp)
     names = ("Loyalty Tier", "Preferred shop", "City")
     report = [EspField(name=name, data_type=DataType.TEXT) for name in names]
     refused = RefusedField("Size", "It has no type.")

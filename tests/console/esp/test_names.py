@@ -15,7 +15,9 @@ from ..conftest import Console
 def audience(console: Console) -> Integration:
     """Return an integration of Mailchimp that has synced one field."""
     integrations = console.core.integrations
-    created = integrations.create_integration(console.acme.id, esp=Esp.MAILCHIMP, name="Audience")
+    created = integrations.create_integration(
+        console.acme.id, esp=Esp("mailchimp"), name="Audience"
+    )
     fields = [EspField(name="FNAME", label="First name", data_type=DataType.TEXT)]
     integrations.sync_fields(console.acme.id, created.id, fields)
     return created
@@ -71,7 +73,7 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(
 ) -> None:
     integrations = console.core.integrations
     field = console.add_field(key="first_name", name="First name")
-    hubspot = integrations.create_integration(console.acme.id, esp=Esp.HUBSPOT, name="CRM")
+    hubspot = integrations.create_integration(console.acme.id, esp=Esp("hubspot"), name="CRM")
     reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("firstname", "city")]
     integrations.sync_fields(console.acme.id, hubspot.id, reported)
     path = f"{console.settings}/integrations/{hubspot.id}/names"
@@ -97,7 +99,7 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(
 def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser) -> None:
     integrations = console.core.integrations
     console.add_field(key="shop_size", name="Shop size")
-    klaviyo = integrations.create_integration(console.acme.id, esp=Esp.KLAVIYO, name="Store")
+    klaviyo = integrations.create_integration(console.acme.id, esp=Esp("klaviyo"), name="Store")
     reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("shop size", "Shop Size")]
     integrations.sync_fields(console.acme.id, klaviyo.id, reported)
     page = dana.get(f"{console.settings}/integrations/{klaviyo.id}/names")
@@ -150,7 +152,7 @@ def test_a_custom_field_can_have_the_name_of_a_standard_field(
 ) -> None:
     field = console.add_field(key="nickname")
     emails = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.BRAZE, name="Emails"
+        console.acme.id, esp=Esp("braze"), name="Emails"
     )
     path = f"{console.settings}/integrations/{emails.id}/names"
 
@@ -187,7 +189,7 @@ def test_an_integration_of_another_organization_does_not_exist(
 ) -> None:
     other = console.core.administration.create_organization("Other")
     theirs = console.core.integrations.create_integration(
-        OrganizationId(other.id), esp=Esp.BRAZE, name="Theirs"
+        OrganizationId(other.id), esp=Esp("braze"), name="Theirs"
     )
 
     assert dana.get(f"{console.settings}/integrations/{theirs.id}/names").status == 404

@@ -21,7 +21,7 @@ def main(console: Console) -> Integration:
     """Create an integration with 50 fields."""
     integrations = console.core.integrations
     created = integrations.create_integration(
-        console.acme.id, esp=Esp.MAILCHIMP, name="Main  audience"
+        console.acme.id, esp=Esp("mailchimp"), name="Main  audience"
     )
     reported = [EspField(name=f"F{n}", data_type=DataType.TEXT) for n in range(FIELDS)]
     integrations.sync_fields(console.acme.id, created.id, reported)

@@ -220,9 +220,9 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
     console: Console, dana: Browser
 ) -> None:
     field = console.add_field(key="loyalty_tier")
-    emails = add_integration(console, Esp.BRAZE, "Emails", "loyalty_tier")
-    add_integration(console, Esp.KLAVIYO, "Shop", "Loyalty Tier")
-    audience = add_integration(console, Esp.MAILCHIMP, "Audience", "FNAME")
+    emails = add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
+    add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
+    audience = add_integration(console, Esp("mailchimp"), "Audience", "FNAME")
 
     page = dana.get(f"{console.fields}/{field.id}")
 
@@ -255,7 +255,7 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
 
 def test_a_counterpart_names_its_definition(console: Console, dana: Browser) -> None:
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
-    add_integration(console, Esp.BRAZE, "Emails", "loyalty_tier")
+    add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
     counterpart = console.core.fields.list_fields(console.acme.id).fields[-1]
 
     page = dana.get(f"{console.fields}/{counterpart.id}")
@@ -268,8 +268,8 @@ def test_the_list_folds_counterparts_below_their_definitions(
     console: Console, dana: Browser
 ) -> None:
     console.add_field(key="loyalty_tier", name="Loyalty tier")
-    add_integration(console, Esp.BRAZE, "Emails", "loyalty_tier", "City")
-    add_integration(console, Esp.KLAVIYO, "Shop", "Loyalty Tier")
+    add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
+    add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
 
     page = dana.get(console.fields)
     everything = dana.get(page.links["show all"])
@@ -288,8 +288,8 @@ def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
     console: Console, dana: Browser
 ) -> None:
     console.add_field(key="loyalty_tier", name="Loyalty tier")
-    braze = add_integration(console, Esp.BRAZE, "Emails", "loyalty_tier", "City")
-    shop = add_integration(console, Esp.MAILCHIMP, "Shop", "LEVEL")
+    braze = add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
+    shop = add_integration(console, Esp("mailchimp"), "Shop", "LEVEL")
     changes = {"loyalty_tier": SetName("LEVEL")}
     console.core.integrations.set_names(console.acme.id, shop.id, changes)
 
@@ -396,7 +396,7 @@ def test_hostile_texts_in_a_search_are_only_shown(
     console: Console, dana: Browser, text: str
 ) -> None:
     console.add_field(name="City")
-    integration = add_integration(console, Esp.BRAZE, "Emails")
+    integration = add_integration(console, Esp("braze"), "Emails")
 
     for page in (
         _search(dana, console.fields, "q", text),

@@ -136,7 +136,7 @@ def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exist
     console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     integrations = console.core.integrations
-    emails = integrations.create_integration(console.acme.id, esp=Esp.BRAZE, name="Emails")
+    emails = integrations.create_integration(console.acme.id, esp=Esp("braze"), name="Emails")
     integrations.sync_fields(
         console.acme.id, emails.id, [EspField(name="City", data_type=DataType.TEXT)]
     )

@@ -83,7 +83,7 @@ def test_each_change_of_an_administrator_is_recorded_with_the_request(
 
 def test_changes_of_integrations_are_recorded(console: Console, dana: Browser) -> None:
     integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
     path = f"{console.settings}/integrations/{integration.id}"
     report = b'{"fields": [{"name": "FNAME", "data_type": "text"}]}'

@@ -187,7 +187,7 @@ def braze_as_liquid(code: str) -> str:
 
 def require_one_tag(esp: Esp, code: str) -> str:
     """Return the code as Liquid. It must be one tag for Ruby's parser, which ends tags earlier."""
-    if esp is Esp.BRAZE:
+    if esp == Esp("braze"):
         code = braze_as_liquid(code)
     tags = re.findall(r"\{\{.*?\}\}?|\{%.*?%\}", code, re.DOTALL)
     assert tags == [code]
@@ -201,7 +201,7 @@ CUSTOMER_IO_DEFAULT = (
 
 
 def parse_customer_io(codes: DerivedCodes, standard: bool) -> ParsedCodes:
-    code, parse = codes.insertion_code, liquid_parser(Esp.CUSTOMER_IO, "customer")
+    code, parse = codes.insertion_code, liquid_parser(Esp("customerio"), "customer")
     if "{%" not in code:
         return parse(codes, standard)
     found = match(CUSTOMER_IO_DEFAULT, code)
@@ -213,7 +213,7 @@ def parse_customer_io(codes: DerivedCodes, standard: bool) -> ParsedCodes:
 def liquid_parser(esp: Esp, root: str) -> Callable[[DerivedCodes, bool], ParsedCodes]:
     def parse(codes: DerivedCodes, standard: bool) -> ParsedCodes:
         template = liquid.parse(require_one_tag(esp, codes.insertion_code))
-        attributes = "standard_attribute" if standard and esp is Esp.BRAZE else root
+        attributes = "standard_attribute" if standard and esp == Esp("braze") else root
         analysis = template.analyze()
         assert set(analysis.variables) == {attributes}
         attributes, name = only_item(analysis.variables[attributes]).segments
@@ -233,13 +233,13 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     condition = f"{{% if {expression} == 1 %}}yes{{% endif %}}"
     tags = re.findall(r"\{%.*?%\}", condition, re.DOTALL)
     assert tags == [f"{{% if {expression} == 1 %}}", "{% endif %}"]
-    if esp is Esp.KLAVIYO:
+    if esp == Esp("klaviyo"):
         code = InsertionCode(f"{{{{ {expression} }}}}")
         return parse_klaviyo(DerivedCodes(code, ValueExpression(expression)), standard).name
-    if esp in {Esp.HUBSPOT, Esp.BREVO}:
+    if esp in {Esp("hubspot"), Esp("brevo")}:
         test = only_item(jinja2.Environment(autoescape=True).parse(condition).body).test
         return jinja_attribute(test.expr)
-    if esp is Esp.BRAZE:
+    if esp == Esp("braze"):
         condition = braze_as_liquid(condition)
     variables = liquid.parse(condition).analyze().variables
     return only_item(only_item(variables.values())).segments[1]
@@ -262,14 +262,14 @@ def handlebars_parser(helper: str, prefix: str) -> Callable[[DerivedCodes, bool]
 
 
 PARSERS: Mapping[Esp, Callable[[DerivedCodes, bool], ParsedCodes]] = {
-    Esp.SALESFORCE: parse_ampscript,
-    Esp.MAILCHIMP: parse_mailchimp,
-    Esp.KLAVIYO: parse_klaviyo,
-    Esp.BRAZE: liquid_parser(Esp.BRAZE, "custom_attribute"),
-    Esp.CUSTOMER_IO: parse_customer_io,
-    Esp.HUBSPOT: parse_hubspot,
-    Esp.SENDGRID: handlebars_parser("insert", "default="),
-    Esp.ITERABLE: handlebars_parser("defaultIfEmpty", ""),
-    Esp.BREVO: parse_brevo,
-    Esp.ACTIVECAMPAIGN: parse_activecampaign,
+    Esp("sfmc"): parse_ampscript,
+    Esp("mailchimp"): parse_mailchimp,
+    Esp("klaviyo"): parse_klaviyo,
+    Esp("braze"): liquid_parser(Esp("braze"), "custom_attribute"),
+    Esp("customerio"): parse_customer_io,
+    Esp("hubspot"): parse_hubspot,
+    Esp("sendgrid"): handlebars_parser("insert", "default="),
+    Esp("iterable"): handlebars_parser("defaultIfEmpty", ""),
+    Esp("brevo"): parse_brevo,
+    Esp("activecampaign"): parse_activecampaign,
 }

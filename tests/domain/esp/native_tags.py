@@ -5,7 +5,7 @@ from __future__ import annotations
 from recipient_fields.domain.esp import Esp
 
 NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
-    Esp.SALESFORCE: [
+    Esp("sfmc"): [
         ("%%First Name%%", "field", ["First Name"]),
         ("%%_subscriberkey%%", "system", []),
         ("%%Profile_Center_URL%%", "system", []),
@@ -20,7 +20,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("%%[ ENDIF ]%%", "none", []),
         ("%%[ /* [Old] */ SET @a = 1 ]%%", "assigned", []),
     ],
-    Esp.MAILCHIMP: [
+    Esp("mailchimp"): [
         ("*|FNAME|*", "field", ["FNAME"]),
         ("*|UPPER:CITY|*", "field", ["CITY"]),
         ("*|IF:VISITS > 3|*", "field", ["VISITS"]),
@@ -31,7 +31,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("*|DATE:F j, Y|*", "system", []),
         ("*|HTML:LIST_ADDRESS_HTML|*", "system", []),
     ],
-    Esp.KLAVIYO: [
+    Esp("klaviyo"): [
         ("{{ person|lookup:'Favorite Color'|default:'' }}", "field", ["Favorite Color"]),
         ("{{ person.City|upper }}", "field", ["City"]),
         ("{{ first_name|default:'there' }}", "field", ["first_name"]),
@@ -46,7 +46,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{{ forloop.counter }}", "loop", []),
         ("{% endif %}", "none", []),
     ],
-    Esp.BRAZE: [
+    Esp("braze"): [
         ("{{custom_attribute.${zip code}}}", "field", ["zip code"]),
         ("{{${email_address} | upcase}}", "field", ["email_address"]),
         ("{{custom_attribute.${pets}[0].name}}", "nested", []),
@@ -62,7 +62,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{% connected_content https://a.b/c :method post :save result %}", "assigned", []),
         ("{% for a in {{custom_attribute.${list}}} limit:5 %}", "loop", ["list"]),
     ],
-    Esp.CUSTOMER_IO: [
+    Esp("customerio"): [
         ('{{ customer["current city"] }}', "field", ["current city"]),
         ("{{ customer.plan | default: 'free' | upcase }}", "field", ["plan"]),
         ("{% if customer.visits > 3 and customer.vip %}", "field", ["visits", "vip"]),
@@ -75,7 +75,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{% manage_subscription_preferences_url %}", "system", []),
         ("{% cio_link url:https://a.b/c track:true %}", "system", []),
     ],
-    Esp.HUBSPOT: [
+    Esp("hubspot"): [
         ("{{ contact.firstname }}", "field", ["firstname"]),
         ('{{ personalization_token("contact.city", "x") }}', "field", ["city"]),
         ("{% if contact.lifecyclestage == 'lead' %}", "field", ["lifecyclestage"]),
@@ -89,7 +89,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ('{{ "a" if b is not defined else "c" }}', "assigned", []),
         ("{% for r in related.results %}", "loop", []),
     ],
-    Esp.SENDGRID: [
+    Esp("sendgrid"): [
         ("{{firstName}}", "field", ["firstName"]),
         ("{{{ reset_url }}}", "field", ["reset_url"]),
         ('{{insert city "default=there"}}', "field", ["city"]),
@@ -104,7 +104,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{{{unsubscribe}}}", "system", []),
         ("<%asm_preferences_raw_url%>", "system", []),
     ],
-    Esp.ITERABLE: [
+    Esp("iterable"): [
         ("{{profile.firstName}}", "field", ["firstName"]),
         ("{{[First Name]}}", "field", ["First Name"]),
         ('{{defaultIfEmpty city "there"}}', "field", ["city"]),
@@ -119,7 +119,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{{/each}}", "loop", []),
         ('{{{snippet "footer"}}}', "none", []),
     ],
-    Esp.BREVO: [
+    Esp("brevo"): [
         ("{{ contact.FIRSTNAME|default:'you'|title }}", "field", ["FIRSTNAME"]),
         ("{% if contact.VISITS > 3 %}", "field", ["VISITS"]),
         ("{{ params.total|floatformat:2 }}", "event", []),
@@ -128,7 +128,7 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{{ sender.name }}", "system", []),
         ("{% else %}", "none", []),
     ],
-    Esp.ACTIVECAMPAIGN: [
+    Esp("activecampaign"): [
         ("%FIRSTNAME%", "field", ["FIRSTNAME"]),
         ("%FULLNAME|x%", "field", ["FULLNAME"]),
         ("%IF $VISITS > 3 && in_array('a', $TAGS)%", "field", ["VISITS", "TAGS"]),

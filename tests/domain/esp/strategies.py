@@ -33,18 +33,18 @@ SNAKE = st.from_regex(r"x[a-z0-9_]{0,30}", fullmatch=True)
 CAPITALS = st.from_regex(r"X[A-Z0-9_]{0,9}", fullmatch=True)
 
 ORDINARY_NAMES = {
-    Esp.SALESFORCE: TITLES.map(" ".join).filter(lambda name: name[0].isalpha()),
-    Esp.MAILCHIMP: CAPITALS,
-    Esp.KLAVIYO: SPACED | SNAKE.map("$".__add__),
-    Esp.BRAZE: SPACED,
-    Esp.CUSTOMER_IO: (SPACED | SNAKE | TITLES.map("-".join)).filter(lambda name: name != "size"),
-    Esp.HUBSPOT: SNAKE,
-    Esp.SENDGRID: SNAKE | SNAKE.map(str.upper),
-    Esp.ITERABLE: TITLES.map(lambda words: " ".join(["x", *words]))
+    Esp("sfmc"): TITLES.map(" ".join).filter(lambda name: name[0].isalpha()),
+    Esp("mailchimp"): CAPITALS,
+    Esp("klaviyo"): SPACED | SNAKE.map("$".__add__),
+    Esp("braze"): SPACED,
+    Esp("customerio"): (SPACED | SNAKE | TITLES.map("-".join)).filter(lambda name: name != "size"),
+    Esp("hubspot"): SNAKE,
+    Esp("sendgrid"): SNAKE | SNAKE.map(str.upper),
+    Esp("iterable"): TITLES.map(lambda words: " ".join(["x", *words]))
     | SNAKE
     | SNAKE.map("x.".__add__),
-    Esp.BREVO: CAPITALS,
-    Esp.ACTIVECAMPAIGN: CAPITALS,
+    Esp("brevo"): CAPITALS,
+    Esp("activecampaign"): CAPITALS,
 }
 """Names that these ESPs allow."""
 

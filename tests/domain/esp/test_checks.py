@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     CodeWarning,
     Esp,
     NoSafeForm,
@@ -20,8 +20,8 @@ from recipient_fields.domain.esp import (
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
 
-EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
-BARE_DEFAULTS = {Esp.MAILCHIMP, Esp.CUSTOMER_IO, Esp.BREVO, Esp.ACTIVECAMPAIGN}
+EVERY_ESP = pytest.mark.parametrize("esp", BUILT_IN.esps)
+BARE_DEFAULTS = {Esp("mailchimp"), Esp("customerio"), Esp("brevo"), Esp("activecampaign")}
 """Their defaults are between tags, so that delimiters of another dialect look like delimiters."""
 MISSING = CodeWarning.EXPRESSION_MISSING
 UNBALANCED = CodeWarning.UNBALANCED_DELIMITERS
@@ -155,7 +155,7 @@ def test_a_derived_code_has_no_warnings(esp, data):
 @given(data=st.data())
 def test_a_truncated_code_is_unbalanced(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
-    assume(name not in PROFILES[esp].names.reserved)
+    assume(name not in BUILT_IN[esp].names.reserved)
     codes = derive_codes(esp, name)
     assert UNBALANCED in code_warnings(codes.insertion_code[:-1], None)
 

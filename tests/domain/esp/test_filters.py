@@ -16,7 +16,7 @@ from recipient_fields.domain.content import (
     parse_content,
 )
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -43,7 +43,11 @@ EXAMPLES = {
 }
 EVERY_FILTER = pytest.mark.parametrize(
     ("esp", "name"),
-    [pytest.param(esp, name, id=f"{esp.value}-{name.value}") for esp in Esp for name in FilterName],
+    [
+        pytest.param(esp, name, id=f"{esp}-{name.value}")
+        for esp in BUILT_IN.esps
+        for name in FilterName
+    ],
 )
 
 
@@ -65,7 +69,7 @@ def field(make_field):
 
 
 def esp_name(esp: Esp, key: str) -> str:
-    return key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+    return key.upper() if esp in {Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")} else key
 
 
 @pytest.fixture
@@ -95,23 +99,27 @@ def refusal(export):
 
 
 CODES = [
-    (Esp.BRAZE, "city | upper", "{{custom_attribute.${city} | upcase}}"),
+    (Esp("braze"), "city | upper", "{{custom_attribute.${city} | upcase}}"),
     (
-        Esp.CUSTOMER_IO,
+        Esp("customerio"),
         "city | truncate: 9 | upper",
         '{{customer.city | truncate: 9, "…" | upcase}}',
     ),
-    (Esp.KLAVIYO, "city | upper", "{{ person|lookup:'city'|default_if_none:''|upper }}"),
-    (Esp.ITERABLE, "city | lower | title", "{{capitalize (lower (lower city))}}"),
-    (Esp.ITERABLE, 'born | date: "us"', '{{dateFormat born format="MM/dd/yyyy" tz="UTC"}}'),
-    (Esp.MAILCHIMP, "city | title", "*|TITLE:CITY|*"),
-    (Esp.BREVO, "city | title", "{{ contact.CITY|default_if_none:''|title }}"),
+    (Esp("klaviyo"), "city | upper", "{{ person|lookup:'city'|default_if_none:''|upper }}"),
+    (Esp("iterable"), "city | lower | title", "{{capitalize (lower (lower city))}}"),
+    (Esp("iterable"), 'born | date: "us"', '{{dateFormat born format="MM/dd/yyyy" tz="UTC"}}'),
+    (Esp("mailchimp"), "city | title", "*|TITLE:CITY|*"),
+    (Esp("brevo"), "city | title", "{{ contact.CITY|default_if_none:''|title }}"),
 ]
 BLOCKS = [
-    (Esp.BRAZE, "city | upper", "{{custom_attribute.${city} | upcase}}{% else %}there{% endif %}"),
-    (Esp.SENDGRID, 'born | date: "iso"', '{{formatDate born "YYYY-MM-DD"}}{{else}}there{{/if}}'),
-    (Esp.MAILCHIMP, "city | upper", "*|IF:CITY|**|UPPER:CITY|**|ELSE:|*there*|END:IF|*"),
-    (Esp.SALESFORCE, "city | upper", "%%=Uppercase(@city)=%%%%[ ELSE ]%%there%%[ ENDIF ]%%"),
+    (
+        Esp("braze"),
+        "city | upper",
+        "{{custom_attribute.${city} | upcase}}{% else %}there{% endif %}",
+    ),
+    (Esp("sendgrid"), 'born | date: "iso"', '{{formatDate born "YYYY-MM-DD"}}{{else}}there{{/if}}'),
+    (Esp("mailchimp"), "city | upper", "*|IF:CITY|**|UPPER:CITY|**|ELSE:|*there*|END:IF|*"),
+    (Esp("sfmc"), "city | upper", "%%=Uppercase(@city)=%%%%[ ELSE ]%%there%%[ ENDIF ]%%"),
 ]
 
 
@@ -121,13 +129,13 @@ def test_a_filter_has_the_form_of_the_esp(esp, reference, code, export):
 
 
 SURFACES = [
-    (Esp.BRAZE, Surface.HTML, "city | upper", "{{custom_attribute.${city} | upcase | escape}}"),
-    (Esp.BRAZE, Surface.TEXT, "city | upper", "{{custom_attribute.${city} | upcase}}"),
-    (Esp.ITERABLE, Surface.TEXT, "city | upper", "{{{upper city}}}"),
-    (Esp.ITERABLE, Surface.HTML, "city | upper", "{{upper city}}"),
-    (Esp.KLAVIYO, Surface.SUBJECT, "born | date: 'iso'", "|format_date_string|date:'Y-m-d' }}"),
-    (Esp.KLAVIYO, Surface.SUBJECT, "city | upper", "|upper|default_if_none:''|safe }}"),
-    (Esp.BRAZE, Surface.HTML, "city | url", '| url_encode | replace: "+", "%20"}}'),
+    (Esp("braze"), Surface.HTML, "city | upper", "{{custom_attribute.${city} | upcase | escape}}"),
+    (Esp("braze"), Surface.TEXT, "city | upper", "{{custom_attribute.${city} | upcase}}"),
+    (Esp("iterable"), Surface.TEXT, "city | upper", "{{{upper city}}}"),
+    (Esp("iterable"), Surface.HTML, "city | upper", "{{upper city}}"),
+    (Esp("klaviyo"), Surface.SUBJECT, "born | date: 'iso'", "|format_date_string|date:'Y-m-d' }}"),
+    (Esp("klaviyo"), Surface.SUBJECT, "city | upper", "|upper|default_if_none:''|safe }}"),
+    (Esp("braze"), Surface.HTML, "city | url", '| url_encode | replace: "+", "%20"}}'),
 ]
 
 
@@ -145,10 +153,10 @@ def test_a_default_is_written_in_a_block(esp, reference, end, export):
 
 @EVERY_FILTER
 def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, export, refusal):
-    form = PROFILES[esp].filters.forms[name]
+    form = BUILT_IN[esp].filters.forms[name]
     if isinstance(form, FilterRefusal):
         message = refusal(esp, EXAMPLES[name])
-        assert message.endswith(form.reason.replace("{title}", PROFILES[esp].title))
+        assert message.endswith(form.reason.replace("{title}", BUILT_IN[esp].title))
         assert bool(form.source) is (form.strength is not Strength.NONE)
         return
     warnings = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").warnings
@@ -162,7 +170,7 @@ def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, 
 
 @EVERY_FILTER
 def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
-    if isinstance(PROFILES[esp].filters.forms[name], FilterForm):
+    if isinstance(BUILT_IN[esp].filters.forms[name], FilterForm):
         code = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").content
         warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
         assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []
@@ -171,12 +179,16 @@ def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
 @pytest.mark.parametrize(
     ("esp", "reference", "reason"),
     [
-        (Esp.MAILCHIMP, "city | upper | url", "Mailchimp can apply only one filter to a value."),
-        (Esp.ITERABLE, "city | truncate: 3", "At Iterable, its number must be at least 4."),
-        (Esp.ITERABLE, "city | url | upper", "At Iterable, `url` must be the last filter."),
-        (Esp.SALESFORCE, 'born | date: "weekday"', "about the format of weekdays."),
-        (Esp.BRAZE, 'city | upper | default: "{{x}}"', "no safe way to write { or } or \\ here."),
-        (Esp.SALESFORCE, 'city | upper | default: "5%"', "add a space at its ends."),
+        (Esp("mailchimp"), "city | upper | url", "Mailchimp can apply only one filter to a value."),
+        (Esp("iterable"), "city | truncate: 3", "At Iterable, its number must be at least 4."),
+        (Esp("iterable"), "city | url | upper", "At Iterable, `url` must be the last filter."),
+        (Esp("sfmc"), 'born | date: "weekday"', "about the format of weekdays."),
+        (
+            Esp("braze"),
+            'city | upper | default: "{{x}}"',
+            "no safe way to write { or } or \\ here.",
+        ),
+        (Esp("sfmc"), 'city | upper | default: "5%"', "add a space at its ends."),
     ],
 )
 def test_what_an_esp_cannot_write_is_refused(esp, reference, reason, refusal):
@@ -184,7 +196,7 @@ def test_what_an_esp_cannot_write_is_refused(esp, reference, reason, refusal):
 
 
 def test_a_filter_changes_no_code_that_a_person_has_written(refusal):
-    message = refusal(Esp.BRAZE, "city | upper", city="{{custom_attribute.${city} | strip}}")
+    message = refusal(Esp("braze"), "city | upper", city="{{custom_attribute.${city} | strip}}")
     assert "because its insertion code is not derived from a name." in message
 
 
@@ -198,7 +210,7 @@ def test_a_filter_changes_no_code_that_a_person_has_written(refusal):
     ],
 )
 def test_a_text_in_the_query_of_a_link_is_a_caveat(source, export):
-    codes = [each.code for each in export(Esp.BRAZE, source).warnings]
+    codes = [each.code for each in export(Esp("braze"), source).warnings]
     assert codes.count(WarningCode.UNENCODED_VALUE) == 1
 
 
@@ -214,13 +226,13 @@ def test_a_text_in_the_query_of_a_link_is_a_caveat(source, export):
     ],
 )
 def test_other_values_in_links_are_no_caveat(source, export):
-    codes = [each.code for each in export(Esp.BRAZE, source).warnings]
+    codes = [each.code for each in export(Esp("braze"), source).warnings]
     assert WarningCode.UNENCODED_VALUE not in codes
 
 
 def test_the_code_in_an_attribute_has_other_quotes(export):
     source = '<a href="/?c={{recipient.city | url}}" title="{{recipient.city | truncate: 9}}">'
-    exported = export(Esp.BRAZE, source)
+    exported = export(Esp("braze"), source)
     assert "url_encode | replace: '+', '%20'}}" in exported.content
     assert "truncate: 9, '…' | escape}}" in exported.content
     assert WarningCode.QUOTES_IN_CODE not in [each.code for each in exported.warnings]

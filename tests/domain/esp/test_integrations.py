@@ -21,7 +21,7 @@ SEVEN, ORGANIZATION = IntegrationId(7), OrganizationId(1)
 
 
 def make_draft(name="Main list", **members):
-    return IntegrationDraft(**{"esp": Esp.MAILCHIMP, "created_at": NOON, **members}, name=name)
+    return IntegrationDraft(**{"esp": Esp("mailchimp"), "created_at": NOON, **members}, name=name)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_new_integration_has_an_id_and_was_never_synced():
     assert make_draft().with_id(SEVEN, ORGANIZATION) == Integration(
         id=SEVEN,
         organization_id=ORGANIZATION,
-        esp=Esp.MAILCHIMP,
+        esp=Esp("mailchimp"),
         name="Main list",
         created_at=NOON,
         last_synced_at=None,

@@ -80,11 +80,11 @@ def test_the_key_must_be_free():
 @pytest.mark.parametrize(
     ("esp", "name", "other", "clash"),
     [
-        (Esp.HUBSPOT, "a", "a", True),
-        (Esp.HUBSPOT, "a", "b", False),
-        (Esp.SALESFORCE, "First Name", "FIRST-NAME", True),
-        (Esp.SALESFORCE, "First Name", "Last Name", False),
-        (Esp.BRAZE, "first_name", reported("first_name", standard=True), False),
+        (Esp("hubspot"), "a", "a", True),
+        (Esp("hubspot"), "a", "b", False),
+        (Esp("sfmc"), "First Name", "FIRST-NAME", True),
+        (Esp("sfmc"), "First Name", "Last Name", False),
+        (Esp("braze"), "first_name", reported("first_name", standard=True), False),
     ],
 )
 def test_only_one_field_is_for_a_field_of_the_esp(esp, name, other, clash):

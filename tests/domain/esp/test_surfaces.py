@@ -9,7 +9,7 @@ import pytest
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     Escaping,
     Esp,
     ExportedContent,
@@ -43,29 +43,29 @@ def codes_of(content: ExportedContent) -> list[WarningCode]:
     ("esp", "surface", "code", "code_with_default"),
     [
         (
-            Esp.BRAZE,
+            Esp("braze"),
             "html",
             "{{custom_attribute.${name} | escape}}",
             "{{custom_attribute.${name} | escape | default: 'you'}}",
         ),
         (
-            Esp.BRAZE,
+            Esp("braze"),
             "text",
             "{{custom_attribute.${name}}}",
             "{{custom_attribute.${name} | default: 'you'}}",
         ),
-        (Esp.SENDGRID, "html", "{{name}}", '{{insert name "default=you"}}'),
-        (Esp.SENDGRID, "text", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
-        (Esp.SENDGRID, "subject", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
-        (Esp.ITERABLE, "subject", "{{{name}}}", '{{{defaultIfEmpty name "you"}}}'),
+        (Esp("sendgrid"), "html", "{{name}}", '{{insert name "default=you"}}'),
+        (Esp("sendgrid"), "text", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
+        (Esp("sendgrid"), "subject", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
+        (Esp("iterable"), "subject", "{{{name}}}", '{{{defaultIfEmpty name "you"}}}'),
         (
-            Esp.KLAVIYO,
+            Esp("klaviyo"),
             "subject",
             "{{ person|lookup:'name'|default_if_none:''|safe }}",
             "{{ person|lookup:'name'|default:'you'|safe }}",
         ),
-        (Esp.CUSTOMER_IO, "subject", "{{customer.name}}", None),
-        (Esp.MAILCHIMP, "subject", "*|NAME|*", None),
+        (Esp("customerio"), "subject", "{{customer.name}}", None),
+        (Esp("mailchimp"), "subject", "*|NAME|*", None),
     ],
 )
 def test_each_surface_has_its_code(esp, surface, code, code_with_default, exported) -> None:
@@ -76,15 +76,15 @@ def test_each_surface_has_its_code(esp, surface, code, code_with_default, export
 
 
 def test_only_a_chosen_text_shows_values_as_they_are(exported) -> None:
-    found = exported(Esp.SENDGRID, "{{recipient.name}}")
+    found = exported(Esp("sendgrid"), "{{recipient.name}}")
     assert (found.surface, found.content) == (Surface.TEXT, "{{name}}")
     (warning,) = (each for each in found.warnings if each.code is HTML)
     assert "Choose the surface: text or html." in warning.message
-    assert exported(Esp.BRAZE, "{{recipient.name}}", raw=True).content.count("escape") == 0
+    assert exported(Esp("braze"), "{{recipient.name}}", raw=True).content.count("escape") == 0
 
 
 def test_raw_values_stay_as_the_esp_shows_them(exported) -> None:
-    for esp in Esp:
+    for esp in BUILT_IN.esps:
         for surface in Surface:
             content = exported(esp, "{{recipient.name}}", surface=surface, raw=True)
             assert HTML not in codes_of(content)
@@ -93,31 +93,31 @@ def test_raw_values_stay_as_the_esp_shows_them(exported) -> None:
 
 
 def test_numbers_need_no_escaping(exported) -> None:
-    for esp in Esp:
+    for esp in BUILT_IN.esps:
         content = exported(esp, "<p>{{recipient.visits}}</p>")
         assert "escape" not in content.content
         assert HTML not in codes_of(content)
 
 
-@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+@pytest.mark.parametrize("esp", BUILT_IN.esps)
 def test_html_that_can_spoil_an_email_is_one_caveat(esp, exported) -> None:
     content = exported(esp, "<p>{{recipient.name}}{{recipient.name}}</p>")
     warnings = [each for each in content.warnings if each.code is HTML]
-    rules = PROFILES[esp].surfaces
-    is_safe = rules.html is Escaping.ESCAPED or esp is Esp.BRAZE
+    rules = BUILT_IN[esp].surfaces
+    is_safe = rules.html is Escaping.ESCAPED or esp == Esp("braze")
     assert [len(each.places) for each in warnings] == ([] if is_safe else [1])
 
 
 def test_written_code_is_inserted_verbatim_with_a_caveat(exported) -> None:
     code = "{{custom_attribute.${name} | upcase}}"
-    content = exported(Esp.BRAZE, "<p>{{recipient.name}}</p>", code=code)
+    content = exported(Esp("braze"), "<p>{{recipient.name}}</p>", code=code)
     assert content.content == f"<p>{code}</p>"
     (warning,) = (each for each in content.warnings if each.code is WarningCode.VERBATIM_CODE)
     assert "not shown escaped for HTML" in warning.message
 
 
 @pytest.mark.parametrize("default", ["A &amp; B", "<b>you</b>", "it's"])
-@pytest.mark.parametrize("esp", [Esp.SENDGRID, Esp.ITERABLE])
+@pytest.mark.parametrize("esp", [Esp("sendgrid"), Esp("iterable")])
 def test_the_html_of_a_default_is_not_escaped(esp, default, exported) -> None:
     """Handlebars escapes what its helpers return."""
     source = f'<p>{{{{recipient.name | default: "{default}"}}}}</p>'
@@ -128,4 +128,4 @@ def test_the_html_of_a_default_is_not_escaped(esp, default, exported) -> None:
 
 def test_a_block_that_would_show_the_default_for_zero_is_not_used(exported) -> None:
     source = """{{recipient.visits | default: "it's"}}"""
-    assert "{{#if" not in exported(Esp.SENDGRID, source).content
+    assert "{{#if" not in exported(Esp("sendgrid"), source).content

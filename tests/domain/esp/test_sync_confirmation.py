@@ -32,7 +32,7 @@ NEW_PLANS = {
 
 @pytest.fixture
 def account():
-    account = Account(Esp.BRAZE)
+    account = Account(Esp("braze"))
     account.sync("a", "b", "c")
     return account
 

@@ -26,7 +26,7 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.esp import (
-    PROFILES,
+    BUILT_IN,
     Esp,
     ExportedContent,
     ExportOptions,
@@ -43,14 +43,17 @@ NO_FIELDS = FieldCodes.of([])
 EVERY_CODE = pytest.mark.parametrize(
     ("esp", "value"),
     [
-        pytest.param(esp, value, id=f"{esp.value}-{value.value}")
-        for esp in Esp
+        pytest.param(esp, value, id=f"{esp}-{value.value}")
+        for esp in BUILT_IN.esps
         for value in SystemValue
     ],
 )
 WITHOUT_A_NAME = {
-    *((esp, SystemValue.YEAR) for esp in (Esp.BRAZE, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.ITERABLE)),
-    *((Esp.BREVO, value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
+    *(
+        (esp, SystemValue.YEAR)
+        for esp in (Esp("braze"), Esp("customerio"), Esp("hubspot"), Esp("iterable"))
+    ),
+    *((Esp("brevo"), value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
 }
 """The codes by which no name says what they show, and Brevo's that content also has."""
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -72,7 +75,7 @@ def codes(exported: ExportedContent) -> list[WarningCode]:
 
 @EVERY_CODE
 def test_a_value_has_the_code_of_the_esp_or_is_refused_with_what_to_do(esp, value):
-    code = PROFILES[esp].find_system_code(value)
+    code = BUILT_IN[esp].find_system_code(value)
     if isinstance(code, str):
         assert refusals(esp, f"a {value}") == [f"Line 1, column 3: {code}"]
         assert "Write" in code or "Remove" in code
@@ -88,14 +91,14 @@ def test_a_value_has_the_code_of_the_esp_or_is_refused_with_what_to_do(esp, valu
 
 @EVERY_CODE
 def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
-    code = PROFILES[esp].find_system_code(value)
+    code = BUILT_IN[esp].find_system_code(value)
     if isinstance(code, str):
         return
     kinds = {each.code.kind for each in export(esp, code.code).warnings}
     assert WarningKind.MISTAKE not in kinds
     if (esp, value) in WITHOUT_A_NAME:
         return
-    for other in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN} - {esp}:
+    for other in {Esp("sfmc"), Esp("mailchimp"), Esp("activecampaign")} - {esp}:
         for warning in export(other, code.code).warnings:
             assert warning.message.endswith((f"Write `{value}`.", "Write `{{link.unsubscribe}}`."))
 
@@ -104,26 +107,26 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
     "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
 )
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
-    (warning,) = export(Esp.MAILCHIMP, source).warnings
+    (warning,) = export(Esp("mailchimp"), source).warnings
     assert "sender.name" not in warning.message
 
 
 def test_a_date_is_no_year_and_the_year_has_our_form():
-    (warning,) = export(Esp.MAILCHIMP, "{{ local_dt|format_datetime('MMMM') }}").warnings
+    (warning,) = export(Esp("mailchimp"), "{{ local_dt|format_datetime('MMMM') }}").warnings
     assert "today.year" not in warning.message
-    (warning,) = export(Esp.MAILCHIMP, "{{ year }}").warnings
+    (warning,) = export(Esp("mailchimp"), "{{ year }}").warnings
     assert warning.message.endswith("Write `{{today.year}}`.")
 
 
 @pytest.mark.parametrize(
     ("esp", "source"),
     [
-        (Esp.KLAVIYO, "{% if {{link.unsubscribe}} %}"),
-        (Esp.KLAVIYO, "{% verbatim %}{{link.unsubscribe}}{% endverbatim %}"),
-        (Esp.KLAVIYO, "{# {{link.unsubscribe}} #}"),
-        (Esp.KLAVIYO, "{{{link.unsubscribe}}"),
-        (Esp.SENDGRID, "\\{{link.unsubscribe}}"),
-        (Esp.ACTIVECAMPAIGN, "100%{{link.unsubscribe}}"),
+        (Esp("klaviyo"), "{% if {{link.unsubscribe}} %}"),
+        (Esp("klaviyo"), "{% verbatim %}{{link.unsubscribe}}{% endverbatim %}"),
+        (Esp("klaviyo"), "{# {{link.unsubscribe}} #}"),
+        (Esp("klaviyo"), "{{{link.unsubscribe}}"),
+        (Esp("sendgrid"), "\\{{link.unsubscribe}}"),
+        (Esp("activecampaign"), "100%{{link.unsubscribe}}"),
     ],
 )
 def test_a_position_at_which_the_esp_would_not_read_the_code_is_refused(esp, source):
@@ -132,14 +135,14 @@ def test_a_position_at_which_the_esp_would_not_read_the_code_is_refused(esp, sou
 
 def test_the_code_has_other_quotes_than_the_attribute():
     source = "<i title=\"{{today.year}}\" alt='{{today.year}}'>"
-    exported = export(Esp.ITERABLE, source)
+    exported = export(Esp("iterable"), source)
     assert """title="{{now format='yyyy'}}" alt='{{now format="yyyy"}}'""" in exported.content
 
 
 def test_white_space_and_tildes_are_read_as_in_references():
-    exported = export(Esp.MAILCHIMP, "a {{~ link.unsubscribe ~}} b")
+    exported = export(Esp("mailchimp"), "a {{~ link.unsubscribe ~}} b")
     assert exported.content == "a*|UNSUB|*b"
-    (warning,) = export(Esp.MAILCHIMP, "{{{link.unsubscribe}}}").warnings
+    (warning,) = export(Esp("mailchimp"), "{{{link.unsubscribe}}}").warnings
     assert warning.code is WarningCode.OUTER_BRACES
 
 
@@ -176,18 +179,18 @@ def test_the_web_version_of_mailchimp_does_not_show_the_link_to_itself(source, e
     if exported is None:
         exported = f"[{source.replace(WEB, '*|ARCHIVE|*')}]"
     expected = exported.replace("[", OPENING).replace("]", CLOSING)
-    assert export(Esp.MAILCHIMP, source).content == expected
+    assert export(Esp("mailchimp"), source).content == expected
 
 
 def test_a_link_in_a_branch_is_enclosed_there_and_one_across_branches_stays():
     field = _field("tier")
     inside = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a</a>{{{{/if}}}}'
-    content = export(Esp.MAILCHIMP, inside, FieldCodes.of([field])).content
+    content = export(Esp("mailchimp"), inside, FieldCodes.of([field])).content
     assert content == f'*|IF:TIER|*{OPENING}<a href="*|ARCHIVE|*">a</a>{CLOSING}*|END:IF|*'
     across = f'{{{{#if recipient.tier is set}}}}<a href="{WEB}">a{{{{/if}}}}</a>'
-    assert OPENING not in export(Esp.MAILCHIMP, across, FieldCodes.of([field])).content
+    assert OPENING not in export(Esp("mailchimp"), across, FieldCodes.of([field])).content
     around = f'<a href="{WEB}">{{{{#if recipient.tier is set}}}}{WEB}{{{{/if}}}}</a>'
-    assert export(Esp.MAILCHIMP, around, FieldCodes.of([field])).content == (
+    assert export(Esp("mailchimp"), around, FieldCodes.of([field])).content == (
         f'{OPENING}<a href="*|ARCHIVE|*">*|IF:TIER|**|ARCHIVE|**|END:IF|*</a>{CLOSING}'
     )
 
@@ -198,7 +201,7 @@ def test_the_time_for_links_to_the_web_version_is_linear(link):
         return parse_content(link * size)
 
     def call(content: Content) -> ExportedContent:
-        return export_content(content, NO_FIELDS, Esp.MAILCHIMP)
+        return export_content(content, NO_FIELDS, Esp("mailchimp"))
 
     assert_grows_linearly(call, build, 2_000)
 
@@ -206,10 +209,10 @@ def test_the_time_for_links_to_the_web_version_is_linear(link):
 # Emails without a link to unsubscribe
 
 
-@pytest.mark.parametrize("esp", Esp)
+@pytest.mark.parametrize("esp", BUILT_IN.esps)
 def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_one(esp):
     missing = codes(export(esp, "<html><p>Hello</p></html>"))
-    assert (missing == []) is (esp in {Esp.SALESFORCE, Esp.CUSTOMER_IO})
+    assert (missing == []) is (esp in {Esp("sfmc"), Esp("customerio")})
     assert missing in ([], [WarningCode.UNSUBSCRIBE_LINK_MISSING])
     linked = export(esp, '<html><p>Hello</p><a href="{{link.unsubscribe}}">Leave</a></html>')
     assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(linked)
@@ -226,29 +229,29 @@ def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_o
     ],
 )
 def test_only_a_whole_email_needs_a_link(source, is_email):
-    missing = WarningCode.UNSUBSCRIBE_LINK_MISSING in codes(export(Esp.MAILCHIMP, source))
+    missing = WarningCode.UNSUBSCRIBE_LINK_MISSING in codes(export(Esp("mailchimp"), source))
     assert missing is is_email
 
 
 def test_an_email_in_plain_text_needs_no_link():
     options = ExportOptions(surface="text")
-    exported = export_content(parse_content("<body>a"), NO_FIELDS, Esp.MAILCHIMP, options)
+    exported = export_content(parse_content("<body>a"), NO_FIELDS, Esp("mailchimp"), options)
     assert codes(exported) == []
 
 
 @pytest.mark.parametrize(
     ("esp", "link"),
     [
-        (Esp.MAILCHIMP, "*|UNSUB|*"),
-        (Esp.KLAVIYO, "{% unsubscribe 'Leave' %}"),
-        (Esp.BRAZE, "<!-- {{${unsubscribe_url}}} -->"),
-        (Esp.HUBSPOT, "{{ unsubscribe_link_all }}"),
-        (Esp.HUBSPOT, '{% module "f" path="@hubspot/email_can_spam" %}'),
-        (Esp.SENDGRID, "<%asm_group_unsubscribe_raw_url%>"),
-        (Esp.ITERABLE, "{{hostedUnsubscribeUrl}}"),
-        (Esp.ITERABLE, "{{link.preferences}}"),
-        (Esp.BREVO, "{{ unsubscribe }}"),
-        (Esp.ACTIVECAMPAIGN, "%UNSUBSCRIBELINK%"),
+        (Esp("mailchimp"), "*|UNSUB|*"),
+        (Esp("klaviyo"), "{% unsubscribe 'Leave' %}"),
+        (Esp("braze"), "<!-- {{${unsubscribe_url}}} -->"),
+        (Esp("hubspot"), "{{ unsubscribe_link_all }}"),
+        (Esp("hubspot"), '{% module "f" path="@hubspot/email_can_spam" %}'),
+        (Esp("sendgrid"), "<%asm_group_unsubscribe_raw_url%>"),
+        (Esp("iterable"), "{{hostedUnsubscribeUrl}}"),
+        (Esp("iterable"), "{{link.preferences}}"),
+        (Esp("brevo"), "{{ unsubscribe }}"),
+        (Esp("activecampaign"), "%UNSUBSCRIBELINK%"),
     ],
 )
 def test_a_code_of_the_esp_is_a_link(esp, link):
@@ -257,7 +260,7 @@ def test_a_code_of_the_esp_is_a_link(esp, link):
 
 def test_code_of_another_esp_and_unread_code_is_no_link():
     for source in ("*|UNSUB|*", "{# {% unsubscribe %} #}", "unsubscribe"):
-        warnings = codes(export(Esp.KLAVIYO, f"<body>{source}</body>"))
+        warnings = codes(export(Esp("klaviyo"), f"<body>{source}</body>"))
         assert WarningCode.UNSUBSCRIBE_LINK_MISSING in warnings
 
 
@@ -273,7 +276,7 @@ def test_code_of_another_esp_and_unread_code_is_no_link():
         ("{{link.unsubscribe | upper}}", "Write only the name between the braces"),
     ],
 )
-@pytest.mark.parametrize("esp", Esp)
+@pytest.mark.parametrize("esp", BUILT_IN.esps)
 def test_another_name_of_a_link_or_of_today_is_a_mistake(esp, source, message):
     warnings = export(esp, source).warnings
     assert [each.code for each in warnings] == [WarningCode.REFERENCE_LOOKALIKE]
@@ -283,10 +286,10 @@ def test_another_name_of_a_link_or_of_today_is_a_mistake(esp, source, message):
 @pytest.mark.parametrize(
     ("esp", "source"),
     [
-        (Esp.KLAVIYO, "{% for link in event.links %}{{ link.url }}{% endfor %}"),
-        (Esp.BRAZE, "{% assign link = event_properties.${a} %}{{ link.url }}"),
-        (Esp.HUBSPOT, "{% set today = content.created %}{{ today.month }}"),
-        (Esp.BREVO, "{{ sender.email }} {{ sender.company }}"),
+        (Esp("klaviyo"), "{% for link in event.links %}{{ link.url }}{% endfor %}"),
+        (Esp("braze"), "{% assign link = event_properties.${a} %}{{ link.url }}"),
+        (Esp("hubspot"), "{% set today = content.created %}{{ today.month }}"),
+        (Esp("brevo"), "{{ sender.email }} {{ sender.company }}"),
     ],
 )
 def test_variables_of_the_content_and_other_codes_of_brevo_stay(esp, source):
@@ -303,16 +306,16 @@ EMAIL = "{{recipient.email}}"
 @pytest.mark.parametrize(
     ("esp", "code"),
     [
-        (Esp.SALESFORCE, "%%=v(@emailaddr)=%%"),
-        (Esp.MAILCHIMP, "*|EMAIL|*"),
-        (Esp.KLAVIYO, "{{ email|default_if_none:'' }}"),
-        (Esp.BRAZE, "{{${email_address}}}"),
-        (Esp.CUSTOMER_IO, "{{customer.email}}"),
-        (Esp.HUBSPOT, "{{ contact.email }}"),
-        (Esp.SENDGRID, "{{email}}"),
-        (Esp.ITERABLE, "{{email}}"),
-        (Esp.BREVO, "{{ contact.EMAIL|default_if_none:'' }}"),
-        (Esp.ACTIVECAMPAIGN, "%EMAIL%"),
+        (Esp("sfmc"), "%%=v(@emailaddr)=%%"),
+        (Esp("mailchimp"), "*|EMAIL|*"),
+        (Esp("klaviyo"), "{{ email|default_if_none:'' }}"),
+        (Esp("braze"), "{{${email_address}}}"),
+        (Esp("customerio"), "{{customer.email}}"),
+        (Esp("hubspot"), "{{ contact.email }}"),
+        (Esp("sendgrid"), "{{email}}"),
+        (Esp("iterable"), "{{email}}"),
+        (Esp("brevo"), "{{ contact.EMAIL|default_if_none:'' }}"),
+        (Esp("activecampaign"), "%EMAIL%"),
     ],
 )
 def test_the_address_is_the_own_field_of_the_esp(esp, code):
@@ -326,20 +329,20 @@ def test_the_address_is_the_own_field_of_the_esp(esp, code):
 
 def test_the_address_can_have_a_default_and_be_compared():
     source = '{{recipient.email | default: "-"}}{{#if recipient.email is set}}x{{/if}}'
-    assert export(Esp.MAILCHIMP, source).content == (
+    assert export(Esp("mailchimp"), source).content == (
         "*|IF:EMAIL|**|EMAIL|**|ELSE:|*-*|END:IF|**|IF:EMAIL|*x*|END:IF|*"
     )
 
 
 def test_a_field_with_the_key_has_its_own_code():
     field = _field("email", insertion_code="*|ADDRESS|*")
-    exported = export(Esp.MAILCHIMP, EMAIL, FieldCodes.of([field]))
+    exported = export(Esp("mailchimp"), EMAIL, FieldCodes.of([field]))
     assert (exported.content, exported.keys) == ("*|ADDRESS|*", ("email",))
 
 
 def test_the_address_stays_the_own_field_if_its_name_is_set_for_another_field():
     field = _field("contact")
-    draft = IntegrationDraft(esp=Esp.MAILCHIMP, name="Main", created_at=NOW)
+    draft = IntegrationDraft(esp=Esp("mailchimp"), name="Main", created_at=NOW)
     integration = draft.with_id(IntegrationId(1), OrganizationId(1))
     named = evolve(integration, names={field.id: SetName("EMAIL")})
     exported = export_content(

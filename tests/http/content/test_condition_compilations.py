@@ -45,7 +45,7 @@ def synced(
     integrations: IntegrationService, organization: OrganizationId, name: str
 ) -> IntegrationId:
     """Return a new integration with Braze that has one field."""
-    integration = integrations.create_integration(organization, esp=Esp.BRAZE, name=name)
+    integration = integrations.create_integration(organization, esp=Esp("braze"), name=name)
     field = EspField(name="Plan", data_type=DataType.TEXT)
     integrations.sync_fields(organization, integration.id, [field])
     return integration.id
@@ -206,7 +206,7 @@ def test_a_refusal_states_the_reason(reader: Api, api: Api):
 def test_mistakes_are_rejected_and_caveats_if_strict_is_true(
     reader: Api, bakery: OrganizationId, integrations: IntegrationService
 ):
-    salesforce = integrations.create_integration(bakery, esp=Esp.SALESFORCE, name="Main")
+    salesforce = integrations.create_integration(bakery, esp=Esp("sfmc"), name="Main")
     integrations.sync_fields(
         bakery, salesforce.id, [EspField(name="Plan", data_type=DataType.TEXT)]
     )

@@ -66,7 +66,7 @@ def test_a_key_means_the_field_of_the_integration(
     reader: Api, bakery: OrganizationId, integrations: IntegrationService
 ):
     for name in ("Emails", "Messages"):
-        integration = integrations.create_integration(bakery, esp=Esp.BRAZE, name=name)
+        integration = integrations.create_integration(bakery, esp=Esp("braze"), name=name)
         fields = [EspField(name="Plan", data_type=DataType.TEXT)]
         integrations.sync_fields(bakery, integration.id, fields)
     response = export(reader, "{{recipient.plan}}", esp=OMITTED, integration_id=integration.id)

@@ -14,32 +14,32 @@ from ..conftest import Harness
 
 CONTENT = "{{recipient.loyalty_tier}} {{recipient.shop}}"
 NAMES = {
-    Esp.BRAZE: ["loyalty_tier", "Shop"],
-    Esp.KLAVIYO: ["Loyalty Tier", "shop"],
-    Esp.MAILCHIMP: ["TIER", "SHOP"],
-    Esp.SALESFORCE: ["Loyalty_Tier", "shop"],
+    Esp("braze"): ["loyalty_tier", "Shop"],
+    Esp("klaviyo"): ["Loyalty Tier", "shop"],
+    Esp("mailchimp"): ["TIER", "SHOP"],
+    Esp("sfmc"): ["Loyalty_Tier", "shop"],
 }
 BEFORE = {
-    Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${shop}}}",
-    Esp.KLAVIYO: (
+    Esp("braze"): "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${shop}}}",
+    Esp("klaviyo"): (
         "{{ person|lookup:'loyalty_tier'|default_if_none:'' }}"
         " {{ person|lookup:'shop'|default_if_none:'' }}"
     ),
-    Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
-    Esp.SALESFORCE: (
+    Esp("mailchimp"): "*|TIER|* *|SHOP|*",
+    Esp("sfmc"): (
         '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
         '%%[ SET @shop = AttributeValue("shop") ]%%'
         "%%=v(@loyalty_tier)=%% %%=v(@shop)=%%"
     ),
 }
 AFTER = {
-    Esp.BRAZE: "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${Shop}}}",
-    Esp.KLAVIYO: (
+    Esp("braze"): "{{custom_attribute.${loyalty_tier}}} {{custom_attribute.${Shop}}}",
+    Esp("klaviyo"): (
         "{{ person|lookup:'Loyalty Tier'|default_if_none:'' }}"
         " {{ person|lookup:'shop'|default_if_none:'' }}"
     ),
-    Esp.MAILCHIMP: "*|TIER|* *|SHOP|*",
-    Esp.SALESFORCE: (
+    Esp("mailchimp"): "*|TIER|* *|SHOP|*",
+    Esp("sfmc"): (
         '%%[ SET @Loyalty_Tier = AttributeValue("Loyalty_Tier") ]%%'
         '%%[ SET @shop = AttributeValue("shop") ]%%'
         "%%=v(@Loyalty_Tier)=%% %%=v(@shop)=%%"
@@ -51,7 +51,7 @@ AFTER = {
 @pytest.fixture
 def integrations(harness: Harness, bakery: OrganizationId) -> dict[Esp, IntegrationId]:
     create = harness.core.integrations.create_integration
-    return {esp: create(bakery, esp=esp, name=esp.value).id for esp in NAMES}
+    return {esp: create(bakery, esp=esp, name=esp).id for esp in NAMES}
 
 
 @pytest.mark.parametrize("order", [list(NAMES), list(reversed(NAMES))], ids=["forward", "reverse"])
@@ -75,14 +75,14 @@ def test_the_same_content_is_exported_for_four_esps(
 
     def set_name() -> None:
         names = {"loyalty_tier": SetName("TIER")}
-        harness.core.integrations.set_names(bakery, integrations[Esp.MAILCHIMP], names)
+        harness.core.integrations.set_names(bakery, integrations[Esp("mailchimp")], names)
 
     loyalty_tier = {"name": "Loyalty tier", "data_type": "text"}
     expected: dict[Esp, str] = {}
     if definition_first:
         assert api.post(loyalty_tier).status == 201
         harness.add_field(bakery, ADMINISTRATOR, "shop")
-        assert export() == {**BEFORE, Esp.MAILCHIMP: None}
+        assert export() == {**BEFORE, Esp("mailchimp"): None}
         set_name()
         assert export() == BEFORE
         expected = {**BEFORE}
@@ -93,7 +93,7 @@ def test_the_same_content_is_exported_for_four_esps(
             expected[esp] = AFTER[esp]
             assert export() == expected
     if not definition_first:
-        assert export() == {**AFTER, Esp.MAILCHIMP: None}
+        assert export() == {**AFTER, Esp("mailchimp"): None}
         set_name()
         conflict = api.post(loyalty_tier)
         assert conflict.status_and_code == (409, "key_already_exists")
@@ -108,7 +108,7 @@ def test_the_codes_of_a_field_have_one_entry_per_integration(
     response = api.send("GET", "/api/v1/recipient_fields/loyalty_tier/codes")
     assert response.status == 200
     codes = {each["integration_id"]: each for each in response.json["codes"]}
-    klaviyo = codes[integrations[Esp.KLAVIYO]]
+    klaviyo = codes[integrations[Esp("klaviyo")]]
     assert klaviyo["esp_field_name"] == "loyalty_tier"
     assert (klaviyo["name_from"], klaviyo["state"]) == ("convention", "unknown")
     assert klaviyo["insertion_code"] == "{{ person|lookup:'loyalty_tier' }}"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN
 
 from ..api import CONTENT_EXPORTS, Api, ApiResponse
 
@@ -49,7 +49,7 @@ def warnings(response: ApiResponse) -> list[tuple[str, str]]:
     return [(each["kind"], each["code"]) for each in response.json["warnings"]]
 
 
-@pytest.mark.parametrize("esp", [each.value for each in Esp])
+@pytest.mark.parametrize("esp", list(BUILT_IN.esps))
 def test_the_link_to_unsubscribe_is_that_of_the_esp(reader: Api, esp: str):
     response = export(reader, LINK, esp)
     assert response.json["content"] == LINK.replace("{{link.unsubscribe}}", UNSUBSCRIBE[esp])

@@ -30,7 +30,7 @@ def integrations(harness: Harness) -> IntegrationService:
 
 @pytest.fixture
 def braze(integrations: IntegrationService, bakery: OrganizationId) -> IntegrationId:
-    return integrations.create_integration(bakery, esp=Esp.BRAZE, name="Emails").id
+    return integrations.create_integration(bakery, esp=Esp("braze"), name="Emails").id
 
 
 def test_the_list_is_complete_and_ordered_by_id(
@@ -40,7 +40,7 @@ def test_the_list_is_complete_and_ordered_by_id(
     integrations: IntegrationService,
     braze: IntegrationId,
 ):
-    klaviyo = integrations.create_integration(bakery, esp=Esp.KLAVIYO, name="Ärger & Söhne").id
+    klaviyo = integrations.create_integration(bakery, esp=Esp("klaviyo"), name="Ärger & Söhne").id
     refused = [RefusedField(name, "It has no type.") for name in ("zip", "")]
     integrations.sync_fields(bakery, braze, [*SHOP, *refused])
     [shop] = (field.id for field in harness.core.fields.list_fields(bakery).fields)
@@ -95,7 +95,7 @@ def test_head_has_the_headers_of_get_and_no_body(api: Api, braze: IntegrationId)
 
 CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] = {
     "create": lambda harness, organization, _: harness.core.integrations.create_integration(
-        organization, esp=Esp.BRAZE, name="Emails"
+        organization, esp=Esp("braze"), name="Emails"
     ),
     "rename": lambda harness, organization, braze: harness.core.integrations.rename_integration(
         organization, braze, "Messages"
@@ -138,7 +138,9 @@ def test_changes_of_fields_and_of_other_organizations_keep_the_entity_tag(
 ):
     etag = api.send("GET", INTEGRATIONS).etag
     assert api.post({"name": "City", "data_type": "text"}).status == 201
-    integrations.create_integration(harness.organization("Brewery"), esp=Esp.BRAZE, name="Emails")
+    integrations.create_integration(
+        harness.organization("Brewery"), esp=Esp("braze"), name="Emails"
+    )
     assert api.send("GET", INTEGRATIONS, if_none_match=etag).status == 304
 
 

@@ -93,7 +93,11 @@ def synced(harness: Harness, bakery: OrganizationId) -> RecipientField:
     integrations = harness.core.integrations
     emails, shop, _ = (
         integrations.create_integration(bakery, esp=esp, name=name)
-        for esp, name in ((Esp.BRAZE, "Emails"), (Esp.KLAVIYO, "Shop"), (Esp.MAILCHIMP, "List"))
+        for esp, name in (
+            (Esp("braze"), "Emails"),
+            (Esp("klaviyo"), "Shop"),
+            (Esp("mailchimp"), "List"),
+        )
     )
     for integration, name in ((emails, "loyalty_tier"), (shop, "Loyalty Tier")):
         reported = [EspField(name=name, data_type=DataType.TEXT)]
@@ -132,7 +136,7 @@ def test_the_names_of_ten_integrations_are_shown(
     api: Api, harness: Harness, bakery: OrganizationId, synced: RecipientField
 ):
     for number in range(8):
-        harness.core.integrations.create_integration(bakery, esp=Esp.BRAZE, name=f"B{number}")
+        harness.core.integrations.create_integration(bakery, esp=Esp("braze"), name=f"B{number}")
     message = api.post({"name": "Loyalty tier", "data_type": "text"}).messages[0]
     assert message.endswith("loyalty_tier at B6, and 1 more.")
 

@@ -59,7 +59,7 @@ def cursor_of(response: ApiResponse) -> str:
 @pytest.fixture
 def counterparts(harness: Harness, bakery: OrganizationId, five_fields: None) -> None:
     """Sync the counterpart of `city` at two integrations, and fields of their own."""
-    for esp, names in ((Esp.BRAZE, ["city", "shoe size"]), (Esp.KLAVIYO, ["Street", "city"])):
+    for esp, names in ((Esp("braze"), ["city", "shoe size"]), (Esp("klaviyo"), ["Street", "city"])):
         integration = harness.core.integrations.create_integration(bakery, esp=esp, name="Emails")
         fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
         harness.core.integrations.sync_fields(bakery, integration.id, fields)

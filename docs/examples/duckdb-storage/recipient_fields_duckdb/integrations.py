@@ -91,7 +91,7 @@ class DuckdbIntegrationRepository:
             row = {
                 "id": integration_id,
                 "organization_id": organization_id,
-                "esp": draft.esp.value,
+                "esp": draft.esp,
                 "name": draft.name,
                 "created_at": epoch_milliseconds(draft.created_at),
             }

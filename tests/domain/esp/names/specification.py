@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from recipient_fields.domain.esp import PROFILES, Esp, NoSafeForm, derive_codes
+from recipient_fields.domain.esp import BUILT_IN, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
 from recipient_fields.domain.esp.recognition.codes import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
@@ -32,7 +32,7 @@ def name(field):
 
 
 def in_standard_form(esp, field):
-    if not PROFILES[esp].names.standard_forms:
+    if not BUILT_IN[esp].names.standard_forms:
         return False
     try:
         derived = derive_codes(esp, name(field), standard=True)
@@ -43,8 +43,8 @@ def in_standard_form(esp, field):
 
 def in_table(esp, esp_name):
     return (
-        bool(PROFILES[esp].names.standard_forms)
-        and esp_name in PROFILES[esp].names.standard_fields.values()
+        bool(BUILT_IN[esp].names.standard_forms)
+        and esp_name in BUILT_IN[esp].names.standard_fields.values()
     )
 
 
@@ -95,7 +95,7 @@ def names_set_for_others(integration, fields, field):
 
 
 def convention(esp, key):
-    return key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+    return key.upper() if esp in {Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")} else key
 
 
 def free_fields(integration, fields, field=None):
@@ -132,7 +132,7 @@ def rule_2(integration, fields, key, field):
     wanted = [
         name(field),
         key,
-        PROFILES[integration.esp].names.standard_fields.get(key),
+        BUILT_IN[integration.esp].names.standard_fields.get(key),
         convention(integration.esp, key),
     ]
     for each in wanted:
@@ -151,10 +151,10 @@ def state(integration, fields, esp_name, standard, counterpart):
         return "unknown"
     if counterpart is not None or esp_name in integration.refused_names:
         return "found"
-    if integration.last_synced_at is None or integration.esp in {Esp.KLAVIYO, Esp.CUSTOMER_IO}:
+    if integration.last_synced_at is None or integration.esp in {Esp("klaviyo"), Esp("customerio")}:
         return "unknown"
-    is_of_table = standard or not PROFILES[integration.esp].names.standard_forms
-    if esp_name in PROFILES[integration.esp].names.unlisted and is_of_table:
+    is_of_table = standard or not BUILT_IN[integration.esp].names.standard_forms
+    if esp_name in BUILT_IN[integration.esp].names.unlisted and is_of_table:
         return "unknown"
     return "missing"
 
@@ -169,7 +169,7 @@ def has_form(esp, esp_name, standard):
 
 def rule_3(esp, integration, fields, key, field):
     taken = set() if integration is None else names_set_for_others(integration, fields, field)
-    for each in (PROFILES[esp].names.standard_fields.get(key), convention(esp, key)):
+    for each in (BUILT_IN[esp].names.standard_fields.get(key), convention(esp, key)):
         if each is not None:
             standard = in_table(esp, each)
             if (each, standard) not in taken and has_form(esp, each, standard):
@@ -294,18 +294,18 @@ def derived(esp, esp_name, standard):
 
 
 def foreign(esp, code):
-    if is_certainly_foreign(esp, code):
+    if is_certainly_foreign(BUILT_IN, BUILT_IN[esp], code):
         return True
-    readers = [each for each in Esp if is_reference(PROFILES[each], code)]
+    readers = [each for each in BUILT_IN.esps if is_reference(BUILT_IN[each], code)]
     if esp in readers or re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", code):
         return False
-    return any(each not in {Esp.SENDGRID, Esp.ITERABLE} for each in readers)
+    return any(each not in {Esp("sendgrid"), Esp("iterable")} for each in readers)
 
 
 PLAIN = {
-    Esp.SALESFORCE: r"%%=v\(\s*(.*?)\s*\)=%%",
-    Esp.MAILCHIMP: r"\*\|\s*(.*?)\s*\|\*",
-    Esp.ACTIVECAMPAIGN: r"%\s*(.*?)\s*%",
+    Esp("sfmc"): r"%%=v\(\s*(.*?)\s*\)=%%",
+    Esp("mailchimp"): r"\*\|\s*(.*?)\s*\|\*",
+    Esp("activecampaign"): r"%\s*(.*?)\s*%",
 }
 
 
@@ -314,9 +314,11 @@ def completed(esp, insertion, expression):
     if insertion is not None and expression is not None:
         return insertion, expression
     if expression is not None:
-        reference = find_reference(PROFILES[esp], expression)
+        reference = find_reference(BUILT_IN[esp], expression)
         return None if reference is None else derived(esp, *reference)[0], expression
     plain = re.fullmatch(PLAIN.get(esp, r"\{\{\s*(.*?)\s*\}\}"), insertion.strip())
     inside = "" if plain is None else plain[1]
-    reference = find_reference(PROFILES[esp], f"${inside}" if esp is Esp.ACTIVECAMPAIGN else inside)
+    reference = find_reference(
+        BUILT_IN[esp], f"${inside}" if esp == Esp("activecampaign") else inside
+    )
     return insertion, None if reference is None else derived(esp, *reference)[1]

@@ -24,7 +24,7 @@ def planned(organization, integration_id, *reported):
 
 
 def test_the_first_sync_changes_names_and_states():
-    organization = Organization(Esp.ITERABLE)
+    organization = Organization(Esp("iterable"))
     organization.define("tier")
     organization.define("shop")
     assert planned(organization, ONE, "Tier") == [
@@ -34,14 +34,14 @@ def test_the_first_sync_changes_names_and_states():
 
 
 def test_a_sync_with_the_same_report_changes_none():
-    organization = Organization(Esp.ITERABLE)
+    organization = Organization(Esp("iterable"))
     organization.define("tier")
     organization.sync(ONE, "Tier")
     assert planned(organization, ONE, "Tier") == []
 
 
 def test_a_sync_that_loses_a_field_says_so():
-    organization = Organization(Esp.MAILCHIMP)
+    organization = Organization(Esp("mailchimp"))
     field = organization.define("loyalty_tier")
     organization.set_name(ONE, field, "TIER")
     organization.sync(ONE, "TIER", "FNAME")
@@ -51,7 +51,7 @@ def test_a_sync_that_loses_a_field_says_so():
 
 
 def test_a_removed_field_releases_the_names_that_were_set_for_it():
-    organization = Organization(Esp.ITERABLE, Esp.BRAZE)
+    organization = Organization(Esp("iterable"), Esp("braze"))
     organization.define("tier")
     organization.sync(ONE, "Level")
     organization.set_name(TWO, organization.get("level"), "tier")
@@ -59,7 +59,7 @@ def test_a_removed_field_releases_the_names_that_were_set_for_it():
 
 
 def test_a_new_field_does_not_get_the_name_that_was_set_for_a_deleted_one():
-    organization = Organization(Esp.KLAVIYO)
+    organization = Organization(Esp("klaviyo"))
     organization.define("tier")
     deleted = organization.define("level")
     organization.set_name(ONE, deleted, "Tier")

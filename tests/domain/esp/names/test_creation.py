@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
 
 
 def test_each_esp_has_an_instruction_with_the_name() -> None:
-    for esp in Esp:
-        assert "TIER" in PROFILES[esp].names.creation.explain("TIER")
-        assert "NAME" not in PROFILES[esp].names.creation.explain("TIER")
+    for esp in BUILT_IN.esps:
+        assert "TIER" in BUILT_IN[esp].names.creation.explain("TIER")
+        assert "NAME" not in BUILT_IN[esp].names.creation.explain("TIER")
 
 
 def test_an_instruction_says_if_no_page_of_the_vendor_confirms_it() -> None:
     assert (
-        PROFILES[Esp.HUBSPOT]
+        BUILT_IN[Esp("hubspot")]
         .names.creation.explain("tier")
         .endswith("/crm/v3/properties/contacts.")
     )
     assert (
-        PROFILES[Esp.BREVO]
+        BUILT_IN[Esp("brevo")]
         .names.creation.explain("tier")
         .endswith("A third party describes this request.")
     )
     assert (
-        PROFILES[Esp.KLAVIYO]
+        BUILT_IN[Esp("klaviyo")]
         .names.creation.explain("tier")
         .endswith("try it in your account first.")
     )

@@ -23,7 +23,7 @@ def refusal(organization, key, target=ONE):
 
 
 def test_a_name_without_a_safe_form_is_shortened():
-    organization = Organization(Esp.MAILCHIMP)
+    organization = Organization(Esp("mailchimp"))
     field = organization.define("loyalty_tier")
     code = FieldCodes(organization.names).get(field, ONE)
     rule = (
@@ -41,14 +41,14 @@ def test_a_name_without_a_safe_form_is_shortened():
 def test_an_integration_is_needed_to_set_a_name():
     organization = Organization()
     organization.define("loyalty_tier")
-    assert refusal(organization, "loyalty_tier", Esp.MAILCHIMP).endswith(
+    assert refusal(organization, "loyalty_tier", Esp("mailchimp")).endswith(
         "Create an integration with Mailchimp, and set a name such as LOYALTY_TI."
     )
-    assert proposed(organization, Esp.MAILCHIMP) == {}
+    assert proposed(organization, Esp("mailchimp")) == {}
 
 
 def test_a_name_that_is_set_for_another_field_gets_a_number():
-    organization = Organization(Esp.BRAZE)
+    organization = Organization(Esp("braze"))
     organization.define("tier")
     organization.set_name(ONE, organization.define("level"), "tier")
     assert proposed(organization) == {"tier": "tier_2"}
@@ -59,7 +59,7 @@ def test_a_name_that_is_set_for_another_field_gets_a_number():
 
 
 def test_proposals_differ_from_each_other():
-    organization = Organization(Esp.MAILCHIMP)
+    organization = Organization(Esp("mailchimp"))
     organization.define("loyalty_status")
     organization.define("loyalty_stamps")
     assert proposed(organization) == {
@@ -70,7 +70,7 @@ def test_proposals_differ_from_each_other():
 
 
 def test_proposals_differ_from_names_in_use():
-    organization = Organization(Esp.MAILCHIMP)
+    organization = Organization(Esp("mailchimp"))
     organization.define("loyalty_status")
     organization.define("loyalty_2")
     organization.set_name(ONE, organization.define("tier"), "LOYALTY_ST")
@@ -79,7 +79,7 @@ def test_proposals_differ_from_names_in_use():
 
 
 def test_a_similar_name_is_proposed_to_one_field_only():
-    organization = Organization(Esp.HUBSPOT)
+    organization = Organization(Esp("hubspot"))
     organization.define("first_name")
     organization.define("f_irst_name")
     organization.sync(ONE, "firstname")
@@ -87,7 +87,7 @@ def test_a_similar_name_is_proposed_to_one_field_only():
 
 
 def with_keys(*keys):
-    organization = Organization(Esp.MAILCHIMP)
+    organization = Organization(Esp("mailchimp"))
     organization.fields = tuple(
         FieldDraft(name="Tier", key=key, data_type=DataType.TEXT)
         .define(by=API, at=NOON)
