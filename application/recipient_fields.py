@@ -121,7 +121,7 @@ class RecipientFieldService(RecipientFields):
         catalog, integrations = self._integrations.read_catalog(organization_id)
         if integrations:
             # Imported here because most processes of this service need no ESP names.
-            from recipient_fields.domain.esp import without_counterparts
+            from recipient_fields.domain.integrations import without_counterparts
 
             catalog = without_counterparts(catalog, integrations)
         return query.select(catalog)

@@ -29,8 +29,8 @@ from recipient_fields.domain import (
     Source,
 )
 from recipient_fields.domain.arguments import require_type
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
@@ -41,7 +41,7 @@ from recipient_fields.domain.esp import (
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations.setting import set_names
 
 from ..accounts.administration import OPERATOR_AUTHOR, audit
 from ..arguments import require_ids

@@ -31,7 +31,8 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
+from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound
 
 from .bodies import parse_body, read_body, read_json
 from .fields.resources import ID_OR_KEY

@@ -48,7 +48,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
