@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     RecipientTexts,
     Violation,
 )
+from recipient_fields.domain.arguments import require_ids, require_reference
 from recipient_fields.domain.conditions import (
     Condition,
     InvalidCondition,
@@ -45,16 +46,10 @@ from recipient_fields.domain.esp import (
     ConditionCode,
     ContentExporter,
     Esp,
-    EspNames,
     ExportedContent,
     ExportOptions,
     FieldCode,
-    FieldCodes,
-    Integration,
-    IntegrationNotFound,
-    IntegrationRequired,
     MissingProfile,
-    NamesQuery,
     NotExpressible,
     Profiles,
     check_condition_for,
@@ -62,9 +57,16 @@ from recipient_fields.domain.esp import (
     compile_condition,
     field_warnings,
 )
-from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
+from recipient_fields.domain.integrations import (
+    EspNames,
+    FieldCodes,
+    Integration,
+    IntegrationNotFound,
+    IntegrationRequired,
+    NamesQuery,
+)
+from recipient_fields.domain.integrations.selection import CatalogRequired, SelectedNames
 
-from ..arguments import require_ids, require_reference
 from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
@@ -362,10 +364,11 @@ class ContentService:
         about a key that no field has says for which integrations it works.
         """
         catalog, integrations = self._read_catalog(organization_id)
+        names = EspNames(catalog.fields, integrations, self.profiles)
         return check_content(
             content,
             catalog.fields,
-            integrations,
+            explain_key=names.explain_key,
             strict=strict,
             literals=literals,
             profiles=self.profiles,
@@ -495,7 +498,7 @@ def _describe_names(listed: ListedCodes) -> str:
     names = {code.integration_id: code.esp_name for code in listed.codes}
     shown = []
     for integration in listed.integrations[:_MAX_SHOWN_NAMES]:
-        name = names[integration.id]
+        name = names.get(integration.id)
         shown.append(f"{'none' if name is None else name.name} at {integration.name}")
     more = len(listed.integrations) - len(shown)
     if more:

@@ -28,25 +28,22 @@ from recipient_fields.domain import (
     RecordedOperation,
     Source,
 )
-from recipient_fields.domain.arguments import require_type
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
+from recipient_fields.domain.arguments import require_ids, require_type
+from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
     IntegrationNotFound,
-    Profiles,
     ReportedField,
     SetName,
     SyncPlan,
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations.setting import set_names
 
 from ..accounts.administration import OPERATOR_AUTHOR, audit
-from ..arguments import require_ids
 from ..clock import Clock, system_clock
 from ..fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from ..fields.history_limits import ignore_change

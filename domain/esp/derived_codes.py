@@ -16,8 +16,8 @@ from ..errors import Rule, Violation, Violations
 from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .errors import NoSafeForm
-from .esps import Esp, Profiles
-from .profiles import BUILT_IN
+from .esps import Esp
+from .profiles import BUILT_IN, Profiles
 from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 
 __all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
@@ -66,6 +66,7 @@ def derive_codes(
     for them; MissingProfile if the ESP has no profile.
     """
     require_type(Esp, esp=esp)
+    require_type(Profiles, profiles=profiles)
     require_type(str, name=name)
     if default is not None:
         require_type(str, default=default)
@@ -148,6 +149,7 @@ def variable_clashes(
     Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
     require_type(Esp, esp=esp)
+    require_type(Profiles, profiles=profiles)
     require_type(Iterable, names=names)
     return find_clashes(profiles[esp], names)
 

@@ -32,13 +32,13 @@ from recipient_fields.domain import (
     StorageUnavailable,
     VersionConflict,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import MissingProfile
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
     IntegrationNotFound,
-    MissingProfile,
     SyncOvertaken,
 )
 

@@ -9,7 +9,7 @@ from recipient_fields.application import ContentService
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.esp.documents import IntegrationListDocument, render_integrations
 
-from .request_context import credential
+from .requests import credential
 from .resource import Resource, Result, Tag, operation
 from .responses import digest_response, send
 

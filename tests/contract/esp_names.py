@@ -21,9 +21,8 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.integrations import (
     EspField,
     Integration,
     IntegrationNotFound,
@@ -34,7 +33,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations.setting import set_names
 
 from .assertions import attempt, exact
 from .concurrency import ConcurrentCall, ConcurrentLoad, race
@@ -116,7 +115,7 @@ class EspNameCases(ConcurrentLoad):
         every_target: list[Esp | IntegrationId] = [
             *(each.id for each in stored),
             *BUILT_IN.esps,
-            *NEVER_ASSIGNED,
+            *map(IntegrationId, NEVER_ASSIGNED),
         ]
         for targets in (None, [], *([each] for each in every_target), every_target):
             for field in (*catalog.fields, None):

@@ -19,9 +19,8 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,

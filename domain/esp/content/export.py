@@ -10,9 +10,9 @@ from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.tree import require_content
-from ..esps import Profiles
-from ..names.codes import FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource
+from ..names import Target
+from ..profiles import Profiles
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
@@ -44,7 +44,7 @@ class ExportedContent:
 
 def export_content(
     content: Content,
-    codes: FieldCodes,
+    codes: CodeSource,
     target: Target | str,
     options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
 ) -> ExportedContent:
@@ -60,7 +60,7 @@ def export_content(
     integration, MissingProfile if its ESP has no profile. TypeError if the content is not parsed,
     ValueError if the target is the text of no ESP.
     """
-    require_type(FieldCodes, codes=codes)
+    require_type(CodeSource, codes=codes)
     return ContentExporter(content, options, codes.names.profiles).export(codes, target)
 
 
@@ -73,13 +73,14 @@ class ContentExporter:
     def __init__(self, content: Content, options: ExportOptions, profiles: Profiles) -> None:
         require_content(content)
         require_type(ExportOptions, options=options)
+        require_type(Profiles, profiles=profiles)
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals, profiles)
         self._markup = Markup(content.masked)
 
-    def export(self, codes: FieldCodes, target: Target | str) -> ExportedContent:
+    def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does."""
-        require_type(FieldCodes, codes=codes)
+        require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile, resolver = codes.names.get_profile(target), CodeResolver(codes, target)

@@ -18,9 +18,10 @@ from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
-from ..esps import Esp, Profiles
+from ..esps import Esp
 from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
+from ..profiles import Profiles
 from ..profiles.profile import Profile, SystemCode
 from ..recognition.judging import Finding, Reason, judge
 from ..recognition.roles import Reading, read_tag

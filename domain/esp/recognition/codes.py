@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..esps import Profiles
+from ..profiles import Profiles
 from ..profiles.profile import Profile
 from .judging import has_braces
 from .recognizing import recognize_dialects

@@ -9,8 +9,9 @@ from functools import cache
 
 from attrs import evolve, frozen
 
-from ..esps import Esp, Profiles
+from ..esps import Esp
 from ..languages.blocks import Certainty, Tag
+from ..profiles import Profiles
 from ..profiles.profile import Profile, Syntax, Vocabulary
 from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag
 from .tags import TextTag

@@ -9,8 +9,8 @@ from itertools import islice
 from attrs import frozen
 
 from ...arguments import require_type
-from ..esps import Esp, Profiles
-from ..profiles import BUILT_IN
+from ..esps import Esp
+from ..profiles import BUILT_IN, Profiles
 from ..profiles.profile import Profile
 from .judging import has_sign, judge_tag
 from .roles import Reading, TagRole, read_tag
@@ -51,6 +51,7 @@ def recognize(
     """
     require_type(str, text=text)
     require_type(Esp | None, esp=esp)
+    require_type(Profiles, profiles=profiles)
     for tag in find_text_tags(text, read_starts(text, profiles), esp):
         if not tag.readings:
             continue
@@ -80,6 +81,7 @@ def recognize_dialects(insertion_code: str, profiles: Profiles = BUILT_IN) -> tu
     the first tags are read.
     """
     require_type(str, insertion_code=insertion_code)
+    require_type(Profiles, profiles=profiles)
     return _recognize_dialects(insertion_code, profiles)
 
 

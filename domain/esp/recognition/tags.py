@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from ..esps import Esp, Profiles
+from ..esps import Esp
 from ..languages.blocks import Tag
 from ..languages.sender_tags import read_sender_tags
+from ..profiles import Profiles
 from ..profiles.profile import Profile, Syntax
 
 _CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syntax.PERCENT_TAGS: 5}

@@ -10,7 +10,8 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import FieldCode, FieldCodes, Profile, SetName
+from recipient_fields.domain.esp import FieldCode, Profile
+from recipient_fields.domain.integrations import FieldCodes, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice

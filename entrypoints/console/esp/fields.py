@@ -20,13 +20,12 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import EspName, NameFrom
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
-    EspName,
     EspNames,
     Integration,
     InvalidNames,
-    NameFrom,
     SetName,
 )
 

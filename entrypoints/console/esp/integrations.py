@@ -36,9 +36,9 @@ from recipient_fields.domain import (
     Rule,
     Violation,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import Esp, MissingProfile
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
     EspRefused,
     EspUnavailable,
     FieldCaveat,
@@ -46,7 +46,6 @@ from recipient_fields.domain.esp import (
     IntegrationChanged,
     InvalidIntegration,
     Link,
-    MissingProfile,
     NameChange,
     NoFieldSource,
     RefusedField,

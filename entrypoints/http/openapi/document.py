@@ -13,11 +13,12 @@ from recipient_fields.application.documents.schemas import Schema, SchemaGenerat
 from recipient_fields.application.documents.value_schemas import schema_generator
 from recipient_fields.domain.esp import Profiles
 
-from ..headers import JSON, PRECONDITION
 from ..problem_examples import EXAMPLES
 from ..problems import CODES, MEANINGS, STATUSES, ErrorDocument, render_error
+from ..requests import PRECONDITION
 from ..resource import (
     EXAMPLE_REQUEST_ID,
+    JSON,
     PROTECTED_PREFIX,
     READS,
     Body,

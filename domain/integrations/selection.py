@@ -9,16 +9,17 @@ from typing import NoReturn
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
-from ...arguments import require_type
-from ...fields.field import Catalog, FieldReference, RecipientField
-from ...fields.query_members import possible_ids, possible_keys
-from ...fields.values import FieldKey, name_letters
-from ...identity import FieldId, IntegrationId
-from ..esps import Esp, Profiles
-from ..integrations import Integration
-from ..profiles import BUILT_IN
-from ..profiles.profile import Names
-from .esp_names import EspNames, Target, derived_key
+from ..arguments import require_type
+from ..esp.esps import Esp
+from ..esp.names import Target
+from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Names
+from ..fields.field import Catalog, FieldReference, RecipientField
+from ..fields.query_members import possible_ids, possible_keys
+from ..fields.values import FieldKey, name_letters
+from ..identity import FieldId, IntegrationId
+from .esp_names import EspNames, derived_key
+from .integration import Integration
 
 __all__ = ["NamesQuery", "RelatedFields"]
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ..arguments import require_type
+from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Profile
 from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields.field import RecipientField
 from .errors import EspFieldTaken
-from .esps import Profiles
-from .integrations import Integration
-from .profiles import BUILT_IN
-from .profiles.profile import Profile
+from .integration import Integration
 from .sync import SyncPlan, esp_identity
 
 __all__ = ["plan_restorations"]
@@ -43,6 +42,7 @@ def plan_restorations(
     require_type(Integration, integration=integration)
     require_type(Iterable, catalog=catalog, removed=removed)
     require_type(int | None, size_limit=size_limit)
+    require_type(Profiles, profiles=profiles)
     fields, profile = tuple(catalog), profiles[integration.esp]
     holders = {each.key: each for each in fields}
     counterparts = {_place(profile, each): each for each in integration.filter_fields(fields)}

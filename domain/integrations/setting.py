@@ -6,18 +6,18 @@ from collections.abc import Container, Iterable, Mapping
 
 from attrs import evolve
 
-from ...arguments import require_type
-from ...errors import Rule, Violation, Violations
-from ...fields.field import RecipientField
-from ...identity import FieldId
-from ...suggestions import closest_match
-from ..derived_codes import derive
-from ..errors import InvalidNames, NoSafeForm
-from ..esps import Profiles
-from ..integrations import Integration, SetName
-from ..profiles import BUILT_IN
-from ..profiles.profile import Profile
+from ..arguments import require_type
+from ..errors import Rule, Violation, Violations
+from ..esp.derived_codes import derive
+from ..esp.errors import NoSafeForm
+from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Profile
+from ..fields.field import RecipientField
+from ..identity import FieldId
+from ..suggestions import closest_match
+from .errors import InvalidNames
 from .esp_names import EspNames
+from .integration import Integration, SetName
 
 
 def set_names(

@@ -13,7 +13,12 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
+from ..arguments import require_type
 from ..errors import InvalidField, InvalidInput, RecipientFieldsError
+from ..esp.derived_codes import derive, find_clashes
+from ..esp.names import is_standard
+from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Profile
 from ..fields.catalog_changes import CatalogChanges, require_room
 from ..fields.field import FieldDefinition, FieldDraft, RecipientField
 from ..fields.history import Change, RecordedOperation
@@ -27,15 +32,11 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
-from .derived_codes import derive, find_clashes
+from .changes import Link, NameChange, find_links, names_after, plan_name_changes
 from .details import find_allowed_values, find_name
 from .errors import EmptyReport, SyncOvertaken
-from .esps import Profiles
-from .integrations import Integration
-from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
-from .names.esp_names import EspNames, is_standard
-from .profiles import BUILT_IN
-from .profiles.profile import Profile
+from .esp_names import EspNames
+from .integration import Integration
 
 __all__ = [
     "EspField",
@@ -237,6 +238,8 @@ class SyncRun:
         Raises: EmptyReport if the report has no fields, not even refused ones, unless
         `allow_empty` is true; MissingProfile if the ESP has no profile.
         """
+        require_type(Integration, integration=integration)
+        require_type(Profiles, profiles=profiles)
         profile = profiles[integration.esp]
         valid: dict[object, FieldDefinition] = {}
         caveats: dict[object, Sequence[FieldCaveat]] = {}
