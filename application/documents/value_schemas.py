@@ -338,5 +338,5 @@ def schema_generator(
     profiles: Profiles = BUILT_IN, *, prefix: str | None = None
 ) -> SchemaGenerator:
     """Return a generator that knows the types in documents, and the ESPs with a profile."""
-    esps = NamedSchema("Esp", {"type": "string", "enum": [*profiles.esps]})
+    esps = NamedSchema("Esp", {"type": "string", "enum": [*map(str, profiles.esps)]})
     return SchemaGenerator(types={**_TYPES, **_REQUESTS, Esp: esps}, prefix=prefix)

@@ -131,6 +131,7 @@ def test_the_services_show_their_use_cases_and_not_their_parts() -> None:
         shown = {name for name in dir(service) if not name.startswith("_")}
         assert {name for name in shown if not callable(getattr(service, name))} <= {
             "author",
+            "profiles",
             "size_limit",
         }
 

@@ -68,7 +68,11 @@ from recipient_fields.entrypoints.cli.service.demo import OtherData
 from recipient_fields.entrypoints.console.recipients import ListNotChecked
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.service.hosting import AddressUnavailable
-from recipient_fields.entrypoints.service.selection import NoBackup, UnknownKeyValidator
+from recipient_fields.entrypoints.service.selection import (
+    NoBackup,
+    UnknownKeyValidator,
+    UnusableProfile,
+)
 from recipient_fields.entrypoints.service.settings import InvalidSettings
 
 from ..support.postgres import execute
@@ -156,6 +160,7 @@ NOT_OVER_HTTP = {
     TooManyValues,
     UnknownKeyValidator,
     UnusableCredentials,
+    UnusableProfile,
     InvalidIntrospectionUrl,
 }
 """Errors that no request to the API can raise. They concern administrators, operators, exports and
