@@ -28,7 +28,8 @@ from ..integrations import Integration
 from ..preludes import Preludes
 from ..profiles import BUILT_IN
 from ..profiles.profile import WORD, Profile, ValueForm
-from ..recognition.codes import find_unclosed, is_certainly_foreign
+from ..recognition.codes import find_unclosed
+from ..recognition.tags import is_certainly_foreign
 from .esp_names import EspName, EspNames, NameFrom, NameState, Target
 from .proposals import NameProposals
 
