@@ -37,12 +37,12 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    Integration,
     NameProposal,
     RejectedWarning,
     UnfoundName,
     UnnamedField,
 )
+from recipient_fields.domain.integrations import Integration
 
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
 from .page import Page, visit

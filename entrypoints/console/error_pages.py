@@ -32,7 +32,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     VersionConflict,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
     EspRefused,
     EspUnavailable,

@@ -20,7 +20,8 @@ from recipient_fields.application.ports.recipients import (
 )
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
-from recipient_fields.domain.esp import PROFILES, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES
+from recipient_fields.domain.integrations import EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE

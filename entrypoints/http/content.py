@@ -31,13 +31,13 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
+from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound
 
-from .bodies import parse_body, read_body, read_json
 from .fields.resources import ID_OR_KEY
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from .problems import FailureDocument, failure_document
-from .request_context import credential
+from .requests import credential, parse_body, read_body, read_json
 from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
 from .responses import ReadResponse, ResponseCache, in_slot, send
 

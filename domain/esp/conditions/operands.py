@@ -11,8 +11,8 @@ from ...conditions.checks import check_with_keys
 from ...conditions.tree import condition_keys
 from ...fields.field import RecipientField
 from ...fields.values import DataType
-from ..names.codes import FieldCode, FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource, FieldCode
+from ..names import Target
 
 
 @frozen
@@ -23,7 +23,7 @@ class Operand:
     data_type: DataType
 
 
-def find_codes(condition: Condition, codes: FieldCodes, target: Target) -> Mapping[str, FieldCode]:
+def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mapping[str, FieldCode]:
     """Return the codes at the target, by the keys in the condition that mean a field there."""
     found = {key: codes.find(key, target) for key in dict.fromkeys(condition_keys(condition))}
     return {key: code for key, code in found.items() if code is not None}

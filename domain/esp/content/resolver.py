@@ -13,15 +13,15 @@ from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
 from ..errors import NotExpressible
-from ..names.codes import FieldCode, FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource, FieldCode
+from ..names import Target
 from ..profiles.profile import Profile
 
 
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once."""
 
-    def __init__(self, codes: FieldCodes, target: Target) -> None:
+    def __init__(self, codes: CodeSource, target: Target) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
         self._found: dict[str, FieldCode | None] = {}

@@ -20,14 +20,12 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
 )
-from recipient_fields.domain.esp import (
-    PROFILES,
+from recipient_fields.domain.esp import PROFILES, EspName, NameFrom
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
-    EspName,
     EspNames,
     Integration,
     InvalidNames,
-    NameFrom,
     SetName,
 )
 

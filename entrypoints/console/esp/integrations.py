@@ -36,11 +36,9 @@ from recipient_fields.domain import (
     Rule,
     Violation,
 )
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    PROFILES,
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
     EspRefused,
     EspUnavailable,
     FieldCaveat,

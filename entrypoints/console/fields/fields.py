@@ -36,7 +36,8 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES, CodeWarning
+from recipient_fields.domain.integrations import EspNames, Integration
 
 from ..page import Page, Visit, author, visit
 from ..rendering import Flash, Pages

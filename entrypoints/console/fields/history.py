@@ -23,7 +23,7 @@ from recipient_fields.domain import (
     RecipientField,
     RecordedOperation,
 )
-from recipient_fields.domain.esp import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound
 
 from ..page import Page, author, visit
 from ..rendering import Flash, Pages

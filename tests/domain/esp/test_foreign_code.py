@@ -22,7 +22,6 @@ from recipient_fields.domain.esp import (
     PROFILES,
     Esp,
     ExportOptions,
-    FieldCodes,
     RejectedWarning,
     check_content,
     export_content,
@@ -31,6 +30,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.esp.tags import find_tags
+from recipient_fields.domain.integrations import FieldCodes
 
 from ...support.growth import assert_grows_linearly, count_calls
 from .native_tags import NATIVE

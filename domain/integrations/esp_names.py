@@ -3,75 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
-from enum import Enum
 from functools import cached_property
 from itertools import chain
-from re import fullmatch
-from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from ...arguments import require_type
-from ...fields.errors import FieldNotFound
-from ...fields.field import Catalog, FieldDefinition, RecipientField
-from ...fields.values import derive_key, name_letters
-from ...identity import FieldId, IntegrationId
-from ..derived_codes import derive, has_safe_form
-from ..errors import IntegrationNotFound, IntegrationRequired, NoSafeForm
-from ..esps import Esp
-from ..integrations import Integration, SetName
-from ..profiles import PROFILES
-from ..profiles.profile import Profile
+from ..arguments import require_type
+from ..esp.derived_codes import has_safe_form
+from ..esp.esps import Esp
+from ..esp.names import EspName, NameFrom, NameState, Target, is_standard
+from ..esp.profiles import PROFILES
+from ..esp.profiles.profile import Profile
+from ..fields.errors import FieldNotFound
+from ..fields.field import Catalog, RecipientField
+from ..fields.values import derive_key, name_letters
+from ..identity import FieldId, IntegrationId
+from .errors import IntegrationNotFound, IntegrationRequired
+from .integration import Integration, SetName
 
-__all__ = ["EspName", "EspNames", "NameFrom", "NameState", "without_counterparts"]
+__all__ = ["EspNames", "without_counterparts"]
 
 _MAX_SHOWN_PLACES = 10
 """The integrations in a message."""
 _MAX_SIMILAR = 10
 """The similar names of one field."""
-Target: TypeAlias = Esp | IntegrationId
-"""An integration, or an ESP with which the organization has none."""
-
-
-class NameFrom(Enum):
-    """Where an ESP name comes from. The values are the names in documents."""
-
-    FIELD = "field"
-    INTEGRATION = "integration"
-    SYNC = "sync"
-    CONVENTION = "convention"
-
-
-class NameState(Enum):
-    """Whether an integration has a field with an ESP name. The values are the names in documents.
-
-    FOUND: the last sync listed it. AMBIGUOUS: the last sync listed several names for the key, such
-    as `Town` and `TOWN`, and none of them is exactly the key or the name by the convention.
-    MISSING: the ESP lists all its fields, and not this one. UNKNOWN: no sync has run, or the API of
-    the ESP does not list every field.
-    """
-
-    FOUND = "found"
-    AMBIGUOUS = "ambiguous"
-    MISSING = "missing"
-    UNKNOWN = "unknown"
-
-
-@frozen(kw_only=True)
-class EspName:
-    """What a field is called at one integration.
-
-    `standard` is true for one of the ESP's own fields, if its dialect writes them differently from
-    custom fields. `state` is None if the name comes from the field's own code. `counterpart` is the
-    integration's synced field with this name, if there is one and the field is not itself.
-    """
-
-    name: str
-    standard: bool = False
-    name_from: NameFrom
-    state: NameState | None
-    counterpart: RecipientField | None = None
 
 
 class EspNames:
@@ -396,17 +351,6 @@ def derived_key(field: RecipientField) -> str:
     """
     name = field.origin.esp_field_name
     return str(field.key) if name is None else derive_key(name) or str(field.key)
-
-
-def is_standard(profile: Profile, field: FieldDefinition) -> bool:
-    """Return whether the synced field is one of the ESP's own fields with a form of their own."""
-    name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in profile.names.standard_forms):
-        return False
-    with suppress(NoSafeForm):
-        standard = derive(profile, name, standard=True)
-        return field.custom_value_expression == standard.value_expression
-    return False
 
 
 class _Index:

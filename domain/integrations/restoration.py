@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ..arguments import require_type
+from ..esp.profiles import PROFILES
 from ..fields.catalog_changes import CatalogChanges, require_key_free, require_room
 from ..fields.field import RecipientField
 from .errors import EspFieldTaken
-from .integrations import Integration
-from .profiles import PROFILES
+from .integration import Integration
 from .sync import SyncPlan, esp_identity
 
 __all__ = ["plan_restorations"]

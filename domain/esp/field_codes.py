@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from re import fullmatch
+from typing import Protocol, runtime_checkable
 
 from attrs import evolve, frozen
 
-from ...content import Filter
-from ...content.resolution import own_email
-from ...fields.field import RecipientField
-from ...fields.values import DataType
-from ...identity import IntegrationId
-from ..derived_codes import (
+from ..content import Filter
+from ..fields.field import RecipientField
+from ..fields.values import DataType
+from ..identity import IntegrationId
+from .derived_codes import (
     derive,
     derive_guarded_code,
     find_reference,
     is_reference,
     require_plain_text,
 )
-from ..errors import NameProposal, NoSafeForm, NotInsertable
-from ..esps import Esp
-from ..filtered_codes import FilteredCode, filter_code
-from ..integrations import Integration
-from ..preludes import Preludes
-from ..profiles import BUILT_IN
-from ..profiles.profile import WORD, Profile, ValueForm
-from ..recognition.codes import find_unclosed
-from ..recognition.tags import is_certainly_foreign
-from .esp_names import EspName, EspNames, NameFrom, NameState, Target
-from .proposals import NameProposals
+from .errors import NameProposal, NoSafeForm, NotInsertable
+from .esps import Esp
+from .filtered_codes import FilteredCode, filter_code
+from .names import EspName, NameFrom, NameState, Target
+from .profiles import BUILT_IN
+from .profiles.profile import WORD, Profile, ValueForm
+from .recognition.codes import find_unclosed
+from .recognition.tags import is_certainly_foreign
 
-__all__ = ["FieldCode", "FieldCodes"]
+__all__ = ["CodeSource", "FieldCode", "NameSource"]
 
 _STATES = {
     NameState.FOUND: "the last sync found it",
@@ -260,126 +257,60 @@ class FieldCode:
         return same_code and self.value_expression == derived.value_expression
 
 
-class FieldCodes:
-    """The codes of the fields of one organization, at its integrations and at other ESPs.
+class NameSource(Protocol):
+    """What the fields of one organization are called at targets."""
 
-    Content, conditions, lists and all pages and commands that show codes use these.
-    """
+    @property
+    def by_key(self) -> Mapping[str, RecipientField]:
+        """The fields by key."""
 
-    def __init__(self, names: EspNames) -> None:
-        self.names = names
-        self._proposals = NameProposals(names)
-        self._preludes: dict[Target, Preludes] = {}
+    def explain_key(self, key: str) -> str | None:
+        """Return a sentence about a key that no field has, or None."""
 
-    @classmethod
-    def of(
-        cls, fields: Iterable[RecipientField], integrations: Iterable[Integration] = ()
-    ) -> FieldCodes:
-        """Return the codes of all fields and integrations of an organization."""
-        return cls(EspNames(fields, integrations))
+    def resolve_target(self, target: Target | str) -> Target:
+        """Return the integration, or the ESP if the organization has no integration with it."""
+
+    def get_profile(self, target: Target) -> Profile:
+        """Return the profile of the ESP of the target."""
+
+
+@runtime_checkable
+class CodeSource(Protocol):
+    """The codes of the fields of one organization at targets. `FieldCodes` is one."""
+
+    @property
+    def names(self) -> NameSource:
+        """The names from which the codes are derived."""
 
     def find(self, key: str, target: Target) -> FieldCode | None:
         """Return the code at the target of the field with this key, or None if there is none."""
-        field = self.names.by_key.get(key)
-        return None if field is None else self.get(field, target)
 
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
-        field = own_email()
-        name = self.names.derive_name(field, target)
-        code = FieldCode(
-            field=field,
-            profile=self.names.get_profile(target),
-            integration_id=None if isinstance(target, Esp) else target,
-            name_from=name.name_from,
-            esp_name=name,
-        )
-        return _derived(code, name)
 
-    def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
-        """Return the code at each integration, and then at each ESP without an integration."""
-        integrations = sorted(self.names.integrations)
-        connected = {self.names.get_profile(each).esp for each in integrations}
-        targets: list[Target] = [*integrations, *(esp for esp in Esp if esp not in connected)]
-        return tuple(self.get(field, target) for target in targets)
 
-    def get(self, field: RecipientField, target: Target) -> FieldCode:
-        """Return the code of the field at the target, the first of these.
-
-        The code that is derived from a name that was set; the field's own code, if its integration
-        is the target, or if it is an API or manual field whose code is not in another dialect; the
-        code of its counterpart; the code that is derived from its ESP name.
-        """
-        name = self.names.find(field, target)
-        code = FieldCode(
-            field=field,
-            profile=self.names.get_profile(target),
-            integration_id=None if isinstance(target, Esp) else target,
-            name_from=None if name is None else name.name_from,
-            esp_name=name,
-        )
-        is_set = name is not None and name.name_from is NameFrom.INTEGRATION
-        if (
-            not is_set
-            and field.origin.integration_id is None
-            and _has_own_code(code.profile, field)
-        ):
-            return self._own(code, target)
-        if name is None:
-            reason = self._proposals.explain_absence(field, target)
-            return evolve(
-                code,
-                insertion_refusal=reason,
-                expression_refusal=reason,
-                proposal=self._proposals.find(field, target),
+def own_code(code: FieldCode, preludes: Mapping[str, str]) -> FieldCode:
+    """Return the field's own two codes. The missing one is derived from the other."""
+    profile, field = code.profile, code.field
+    insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
+    reference = find_reference(profile, expression or _expression_in(profile, insertion_code or ""))
+    name = None
+    if reference is not None:
+        derived = derive(profile, reference[0], standard=reference[1])
+        insertion_code = insertion_code or derived.insertion_code
+        expression = expression or derived.value_expression
+        if derived.prelude is None:  # otherwise, the code has the name of a variable
+            name = EspName(
+                name=reference[0],
+                standard=reference[1],
+                name_from=NameFrom.FIELD,
+                state=None,
             )
-        if name.state is not NameState.FOUND:
-            similar = self.names.find_similar(field, target)
-            proposal = self._proposals.find(field, target) if similar else None
-            code = evolve(code, similar_names=similar, proposal=proposal)
-        if is_set:
-            return _derived(code, name)
-        source = field if field.origin.integration_id == target else name.counterpart
-        if source is None or not (source.custom_insertion_code and source.custom_value_expression):
-            return _derived(code, name)
-        codes = source.custom_insertion_code, source.custom_value_expression
-        return _with_codes(code, codes, self._find_preludes(source, target))
-
-    def _own(self, code: FieldCode, target: Target) -> FieldCode:
-        """Return the field's own two codes. The missing one is derived from the other."""
-        profile, field = code.profile, code.field
-        insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
-        reference = find_reference(
-            profile, expression or _expression_in(profile, insertion_code or "")
-        )
-        name = None
-        if reference is not None:
-            derived = derive(profile, reference[0], standard=reference[1])
-            insertion_code = insertion_code or derived.insertion_code
-            expression = expression or derived.value_expression
-            if derived.prelude is None:  # otherwise, the code has the name of a variable
-                name = EspName(
-                    name=reference[0],
-                    standard=reference[1],
-                    name_from=NameFrom.FIELD,
-                    state=None,
-                )
-        code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
-        codes = insertion_code, expression
-        return _with_codes(code, codes, self._find_preludes(field, target))
-
-    def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
-        """Return the preludes that the stored codes of the field require at the target."""
-        if self.names.get_profile(target).insertion.prelude is None:
-            return {}
-        if target not in self._preludes:
-            self._preludes[target] = Preludes(
-                self.names.get_profile(target), partial(self.names.synced_fields, target)
-            )
-        return self._preludes[target].of(field)
+    code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
+    return with_codes(code, (insertion_code, expression), preludes)
 
 
-def _derived(code: FieldCode, name: EspName) -> FieldCode:
+def derived_code(code: FieldCode, name: EspName) -> FieldCode:
     """Return the code that is derived from the ESP name, or the reasons why there is none."""
     try:
         derived = derive(code.profile, name.name, standard=name.standard)
@@ -392,10 +323,10 @@ def _derived(code: FieldCode, name: EspName) -> FieldCode:
     preludes = {}
     if derived.prelude is not None:
         preludes[derived.value_expression.lower()] = derived.prelude
-    return _with_codes(code, (derived.insertion_code, derived.value_expression), preludes)
+    return with_codes(code, (derived.insertion_code, derived.value_expression), preludes)
 
 
-def _with_codes(
+def with_codes(
     code: FieldCode, codes: tuple[str | None, str | None], preludes: Mapping[str, str]
 ) -> FieldCode:
     """Return the code with an insertion code and a value expression, or the refusals of these."""
@@ -429,7 +360,7 @@ def _with_codes(
     )
 
 
-def _has_own_code(profile: Profile, field: RecipientField) -> bool:
+def has_own_code(profile: Profile, field: RecipientField) -> bool:
     """Return whether the field has a code, and neither is certainly in another dialect."""
     insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
     if insertion_code is None and expression is None:

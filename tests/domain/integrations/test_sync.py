@@ -28,18 +28,16 @@ from recipient_fields.domain import (
     clean_line,
     sync_channel,
 )
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
+from recipient_fields.domain.integrations import (
     EspField,
     IntegrationDraft,
     RefusedField,
     SyncOvertaken,
     SyncRun,
-    derive_codes,
 )
 
-from .strategies import FRAGMENTS, ORDINARY_NAMES
+from ..esp.strategies import FRAGMENTS, ORDINARY_NAMES
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

@@ -6,15 +6,16 @@ from collections.abc import Container, Iterable, Mapping
 
 from attrs import evolve
 
-from ...arguments import require_type
-from ...errors import Rule, Violation, Violations
-from ...fields.field import RecipientField
-from ...identity import FieldId
-from ...suggestions import closest_match
-from ..derived_codes import derive_codes
-from ..errors import InvalidNames, NoSafeForm
-from ..integrations import Integration, SetName
+from ..arguments import require_type
+from ..errors import Rule, Violation, Violations
+from ..esp.derived_codes import derive_codes
+from ..esp.errors import NoSafeForm
+from ..fields.field import RecipientField
+from ..identity import FieldId
+from ..suggestions import closest_match
+from .errors import InvalidNames
 from .esp_names import EspNames
+from .integration import Integration, SetName
 
 
 def set_names(

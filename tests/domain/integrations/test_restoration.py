@@ -8,7 +8,8 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.domain import API, KeyTaken, OperationForbidden, sync_channel
-from recipient_fields.domain.esp import Esp, EspFieldTaken, plan_restorations
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspFieldTaken, plan_restorations
 
 from .test_sync import EIGHT, NOON, Account, make_other_field, reported
 

@@ -9,15 +9,16 @@ from typing import NoReturn
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
-from ...arguments import require_type
-from ...fields.field import Catalog, FieldReference, RecipientField
-from ...fields.query_members import possible_ids, possible_keys
-from ...fields.values import FieldKey, name_letters
-from ...identity import FieldId, IntegrationId
-from ..esps import Esp
-from ..integrations import Integration
-from ..profiles import PROFILES
-from .esp_names import EspNames, Target, derived_key
+from ..arguments import require_type
+from ..esp.esps import Esp
+from ..esp.names import Target
+from ..esp.profiles import PROFILES
+from ..fields.field import Catalog, FieldReference, RecipientField
+from ..fields.query_members import possible_ids, possible_keys
+from ..fields.values import FieldKey, name_letters
+from ..identity import FieldId, IntegrationId
+from .esp_names import EspNames, derived_key
+from .integration import Integration
 
 __all__ = ["NamesQuery", "RelatedFields"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from recipient_fields.domain import API, DataType, FieldDraft, FieldId, IntegrationId
-from recipient_fields.domain.esp import Esp, FieldCodes, NameProposal
+from recipient_fields.domain.esp import Esp, NameProposal
+from recipient_fields.domain.integrations import FieldCodes
 
-from ....support.growth import assert_grows_linearly
+from ...support.growth import assert_grows_linearly
 from .catalogs import NOON, ORGANIZATION, Organization
 
 ONE = IntegrationId(1)

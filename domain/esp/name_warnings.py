@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from ...content import WarningCode
-from ..errors import NameProposal
-from .codes import FieldCode
-from .esp_names import NameState
+from ..content import WarningCode
+from .errors import NameProposal
+from .field_codes import FieldCode
+from .names import NameState
 
 _MAX_NAMES = 10
 """Names in one message."""

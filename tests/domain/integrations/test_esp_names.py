@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import Esp, EspField, RefusedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, RefusedField
 
 from .catalogs import Organization
 

@@ -14,6 +14,11 @@ from typing import TypeAlias
 from attrs import evolve, field, frozen
 
 from ..errors import InvalidField, InvalidInput, RecipientFieldsError
+from ..esp.derived_codes import derive_codes, variable_clashes
+from ..esp.esps import Esp
+from ..esp.names import is_standard
+from ..esp.profiles import PROFILES
+from ..esp.profiles.profile import Profile
 from ..fields.catalog_changes import CatalogChanges, require_room
 from ..fields.field import FieldDefinition, FieldDraft, RecipientField
 from ..fields.history import Change, RecordedOperation
@@ -27,15 +32,11 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
-from .derived_codes import derive_codes, variable_clashes
+from .changes import Link, NameChange, find_links, names_after, plan_name_changes
 from .details import find_allowed_values, find_name
 from .errors import EmptyReport, SyncOvertaken
-from .esps import Esp
-from .integrations import Integration
-from .names.changes import Link, NameChange, find_links, names_after, plan_name_changes
-from .names.esp_names import EspNames, is_standard
-from .profiles import PROFILES
-from .profiles.profile import Profile
+from .esp_names import EspNames
+from .integration import Integration
 
 __all__ = [
     "EspField",

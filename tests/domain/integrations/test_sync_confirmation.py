@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
     RefusedField,
     RemovalsNotConfirmed,
     SyncPlanChanged,

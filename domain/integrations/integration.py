@@ -10,13 +10,13 @@ from attrs import evolve, field, frozen
 from attrs.converters import optional
 
 from ..arguments import require_type
+from ..esp.esps import Esp
 from ..fields.field import RecipientField
 from ..fields.origins import Channel, sync_channel
 from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, parse_name
 from .errors import InvalidIntegration
-from .esps import Esp
 
 __all__ = ["Integration", "IntegrationDraft", "SetName"]
 

@@ -24,19 +24,21 @@ from recipient_fields.domain.esp import (
     PROFILES,
     Esp,
     ExportOptions,
-    FieldCodes,
-    IntegrationRequired,
-    NamesQuery,
     NameState,
     NotExpressible,
-    SetName,
     check_condition_for,
     compile_condition,
     export_content,
 )
 from recipient_fields.domain.esp.derived_codes import has_safe_form
-from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations import (
+    FieldCodes,
+    IntegrationRequired,
+    NamesQuery,
+    SetName,
+)
+from recipient_fields.domain.integrations.selection import CatalogRequired, SelectedNames
+from recipient_fields.domain.integrations.setting import set_names
 
 from . import specification
 from .catalogs import NAMES, ORGANIZATION, Organization, organizations, reports

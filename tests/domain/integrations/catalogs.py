@@ -20,18 +20,16 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp, NoSafeForm, derive_codes
+from recipient_fields.domain.fields.values import derive_key
+from recipient_fields.domain.integrations import (
     EspField,
     EspNames,
     IntegrationDraft,
-    NoSafeForm,
     RefusedField,
     SetName,
     SyncRun,
-    derive_codes,
 )
-from recipient_fields.domain.fields.values import derive_key
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORGANIZATION = OrganizationId(1)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain, count
 
-from ...fields.field import RecipientField
-from ...identity import FieldId
-from ..derived_codes import has_safe_form
-from ..errors import NameProposal
-from ..esps import Esp
-from ..profiles.profile import Profile
-from .esp_names import EspNames, NameState, Target, derived_key
+from ..esp.derived_codes import has_safe_form
+from ..esp.errors import NameProposal
+from ..esp.esps import Esp
+from ..esp.names import NameState, Target
+from ..esp.profiles.profile import Profile
+from ..fields.field import RecipientField
+from ..identity import FieldId
+from .esp_names import EspNames, derived_key
 
 
 class NameProposals:

@@ -7,11 +7,12 @@ from itertools import chain
 
 from attrs import frozen
 
-from ...fields.catalog_changes import CatalogChanges
-from ...fields.field import FieldDefinition, RecipientField
-from ...identity import FieldId, IntegrationId
-from ..integrations import Integration
-from .esp_names import EspName, EspNames, NameState
+from ..esp.names import EspName, NameState
+from ..fields.catalog_changes import CatalogChanges
+from ..fields.field import FieldDefinition, RecipientField
+from ..identity import FieldId, IntegrationId
+from .esp_names import EspNames
+from .integration import Integration
 
 __all__ = ["Link", "NameChange"]
 

@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from ...errors import Rule, Violation
-from ...fields.field import RecipientField
-from ...fields.plans import PlannedChange
-from ...identity import IntegrationId
-from ...suggestions import closest_match
-from ..errors import IntegrationNotFound, InvalidNames
-from ..esps import Esp
-from ..integrations import Integration, SetName, parse_integration_name
-from ..profiles import PROFILES
+from ..errors import Rule, Violation
+from ..esp.esps import Esp
+from ..esp.profiles import PROFILES
+from ..fields.field import RecipientField
+from ..fields.plans import PlannedChange
+from ..identity import IntegrationId
+from ..suggestions import closest_match
+from .errors import IntegrationNotFound, InvalidNames
+from .integration import Integration, SetName, parse_integration_name
 from .setting import set_names
 
 NameChanges: TypeAlias = Mapping[IntegrationId, Mapping[str, SetName | None]]

@@ -8,12 +8,8 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.domain import IntegrationId, OrganizationId, sync_channel
-from recipient_fields.domain.esp import (
-    Esp,
-    Integration,
-    IntegrationDraft,
-    InvalidIntegration,
-)
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import Integration, IntegrationDraft, InvalidIntegration
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
