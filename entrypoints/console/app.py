@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import falcon
+from falcon import Request, Response
 from falcon.routing import BaseConverter
 
 from recipient_fields.application import Core
@@ -57,13 +58,13 @@ from .rendering import Pages, StaticFile, StaticFiles
 class ResponseHooks(Protocol):
     """A Falcon middleware that observes every response, for the log and the metrics."""
 
-    def process_request(self, req: falcon.Request, resp: falcon.Response, /) -> None:
+    def process_request(self, req: Request, resp: Response, /) -> None:
         """Observe that a request begins."""
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         resource: object,
         succeeded: bool,  # noqa: FBT001 (Falcon's signature)
         /,
@@ -80,7 +81,7 @@ def create_console(
     open_recipients: OpenRecipients,
     issues_keys: bool = True,
     hooks: ResponseHooks | None = None,
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> falcon.App[Request, Response]:
     """Return the console, which handles the paths that begin with `/console`.
 
     `origin` is the public origin, such as `https://fields.example.com`. None means the address of

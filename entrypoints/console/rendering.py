@@ -15,6 +15,7 @@ from typing import Any
 
 import falcon
 from attrs import asdict, field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.wording import counted
@@ -58,7 +59,7 @@ class StaticFile:
 
     files: StaticFiles
 
-    def on_get(self, _req: falcon.Request, resp: falcon.Response, name: str) -> None:
+    def on_get(self, _req: Request, resp: Response, name: str) -> None:
         """Send the file, which never changes under this name."""
         if name not in self.files.contents:
             raise falcon.HTTPNotFound
@@ -147,8 +148,8 @@ class Pages:
 
     def send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         template: str,
         /,
         *,
@@ -163,9 +164,7 @@ class Pages:
         resp.content_type = _HTML
         resp.data = text.encode("utf-8", "replace")
 
-    def redirect(
-        self, req: falcon.Request, resp: falcon.Response, path: str, flash: Flash | None = None
-    ) -> None:
+    def redirect(self, req: Request, resp: Response, path: str, flash: Flash | None = None) -> None:
         """Redirect the browser to another page, which shows the flash message."""
         resp.status = HTTPStatus.SEE_OTHER
         resp.set_header("Location", path)
@@ -175,7 +174,7 @@ class Pages:
             code = sign(visit(req).secret, "flash", text)
             self.cookies.set(resp, Cookie.FLASH, f"{code}.{text}")
 
-    def _take_flash(self, req: falcon.Request, resp: falcon.Response) -> Flash | None:
+    def _take_flash(self, req: Request, resp: Response) -> Flash | None:
         value, secret = self.cookies.read(req, Cookie.FLASH), visit(req).secret
         if value is None or not secret:
             return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from http import HTTPStatus
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, IssuedInvitation, IssuedLink
 from recipient_fields.domain import (
@@ -49,7 +49,7 @@ class AdministratorList(Page):
     core: Core
     pages: Pages
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the administrators of the organization."""
         _send_list(self.core, self.pages, req, resp)
 
@@ -63,16 +63,16 @@ class AdministratorInvitation(Page):
     origin: str | None
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         _send_form(self.pages, req, resp, email="", role="")
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         form = visit(req).form
         _send_form(self.pages, req, resp, email=form.text("email"), role=form.text("role"))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Invite the administrator, and show the link once."""
         email, role = visit(req).form.text("email"), visit(req).form.text("role")
         try:
@@ -97,16 +97,12 @@ class InvitationRenewal(Page):
     origin: str | None
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
         invitation = _get_invitation(self.core, req, invitation_id)
         self.pages.send(req, resp, "administrators/renew.html", invitation=invitation)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Replace the invitation by one with a new link, and show the link once."""
         invitation = _get_invitation(self.core, req, invitation_id)
         with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
@@ -124,16 +120,12 @@ class InvitationWithdrawal(Page):
     pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
         invitation = _get_invitation(self.core, req, invitation_id)
         self.pages.send(req, resp, "administrators/withdraw.html", invitation=invitation)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Withdraw the invitation."""
         with claimed_form(req, self.core, _LIST):
             withdrawn = self.core.administrators.by(author(req)).withdraw_invitation(
@@ -151,9 +143,7 @@ class RoleChange(Page):
     pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the form."""
         administrator = _get(self.core, req, administrator_id)
         role = administrator.role_in(visit(req).organization.id)
@@ -166,9 +156,7 @@ class RoleChange(Page):
             administrator=administrator,
         )
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Change the role."""
         administrator = _get(self.core, req, administrator_id)
         role = visit(req).form.text("role")
@@ -200,15 +188,11 @@ class PasswordReset(Page):
     origin: str | None
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Create a link that sets another password, and show it once."""
         administrator = _get(self.core, req, administrator_id)
         try:
@@ -223,8 +207,8 @@ class PasswordReset(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         administrator: Administrator,
         error: str | None = None,
     ) -> None:
@@ -246,15 +230,11 @@ class AdministratorRevocation(Page):
     pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Remove the administrator from the organization, and end all sessions of the account."""
         path = visit(req).path(_LIST)
         try:
@@ -271,8 +251,8 @@ class AdministratorRevocation(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         administrator: Administrator,
         error: str | None = None,
     ) -> None:
@@ -325,8 +305,8 @@ class _ShownLink:
 
 def _send_form(
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     *,
     email: str,
     role: str,
@@ -350,8 +330,8 @@ def _send_form(
 def _send_list(
     core: Core,
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     issued: IssuedInvitation | IssuedLink | None = None,
     origin: str | None = None,
 ) -> None:
@@ -379,8 +359,8 @@ def _send_list(
 def _send_invited(
     core: Core,
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     invited: IssuedInvitation | Administrator,
     origin: str | None,
 ) -> None:
@@ -393,11 +373,11 @@ def _send_invited(
     pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
-def _get(core: Core, req: falcon.Request, administrator_id: AdministratorId) -> Administrator:
+def _get(core: Core, req: Request, administrator_id: AdministratorId) -> Administrator:
     return core.administrators.get_administrator(visit(req).organization.id, administrator_id)
 
 
-def _get_invitation(core: Core, req: falcon.Request, invitation_id: InvitationId) -> Invitation:
+def _get_invitation(core: Core, req: Request, invitation_id: InvitationId) -> Invitation:
     return core.administrators.get_invitation(visit(req).organization.id, invitation_id)
 
 

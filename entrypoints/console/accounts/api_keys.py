@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import OPERATOR, Core, IssuedKey
 from recipient_fields.domain import (
@@ -65,7 +66,7 @@ class ApiKeyList(Page):
     issues_keys: bool
     """Whether keys can be created. Otherwise another system issues the keys of the service."""
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List all keys of the organization."""
         _send_list(self.core, self.pages, req, resp, issues_keys=self.issues_keys)
 
@@ -78,15 +79,15 @@ class ApiKeyCreation(Page):
     pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         self._show(req, resp, KeyInputs())
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, KeyInputs.of_form(visit(req).form))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create a key, and show it once."""
         inputs = KeyInputs.of_form(visit(req).form)
         try:
@@ -102,8 +103,8 @@ class ApiKeyCreation(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         inputs: KeyInputs,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
@@ -130,7 +131,7 @@ class ApiKeyRotation(Page):
     pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the form for the grace period of the old key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.clock()
@@ -147,7 +148,7 @@ class ApiKeyRotation(Page):
             default=_DEFAULT_GRACE,
         )
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_post(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Create the successor, and show it once."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         _, grace = _GRACE_PERIODS.get(visit(req).form.text("grace"), (None, None))
@@ -169,7 +170,7 @@ class ApiKeyRevocation(Page):
     issues_keys: bool
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the confirmation, which contains the name of the key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.clock()
@@ -183,7 +184,7 @@ class ApiKeyRevocation(Page):
             issues_keys=self.issues_keys,
         )
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_post(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Revoke the key. If it is revoked already, nothing changes."""
         key = self.core.administration.by(author(req)).revoke_key(
             visit(req).organization.id, key_id
@@ -267,8 +268,8 @@ class _Row:
 def _send_list(
     core: Core,
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     *,
     issued: IssuedKey | None = None,
     replaced: ApiKey | None = None,

@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import falcon
 from attrs import evolve, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, SignedIn
 from recipient_fields.domain import (
@@ -28,7 +29,7 @@ from ..rendering import Flash, Pages
 from ..submitted_forms import CONTINUE, KEPT, claimed_form, continues, is_entered_by
 from .session_guard import SIGN_IN, next_path
 
-ClientAddress = Callable[[falcon.Request], str]
+ClientAddress = Callable[[Request], str]
 """Returns the IP address of the client that sent a request."""
 
 _LINK_NOT_VALID = Flash(
@@ -53,7 +54,7 @@ class Home(Page):
 
     pages: Pages
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Redirect the browser."""
         first = visit(req).administrator.memberships[0]
         has_one = len(visit(req).administrator.memberships) == 1
@@ -68,7 +69,7 @@ class Organizations(Page):
     core: Core
     pages: Pages
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the organizations of the administrator."""
         organizations = [
             (self.core.administration.get_organization(each.organization_id), each.role)
@@ -87,14 +88,14 @@ class SignIn(Page):
     client_address: ClientAddress
     is_public = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         if visit(req).session is not None:
             self.pages.redirect(req, resp, next_path(req, req.get_param("next") or ""))
             return
         self._show(req, resp, email="", following=req.get_param("next") or "")
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Check the password, and begin a session that replaces the current one."""
         form = visit(req).form
         try:
@@ -129,8 +130,8 @@ class SignIn(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         *,
         email: str,
         following: str,
@@ -159,7 +160,7 @@ class SignOut(Page):
     cookies: Cookies
     ends_session = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """End the session."""
         self.core.administrators.sign_out(visit(req).secret)
         self.cookies.delete(resp, Cookie.SESSION)
@@ -176,7 +177,7 @@ class _TokenPage(Page):
     client_address: ClientAddress
     is_public = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_get(self, req: Request, resp: Response, token: str) -> None:
         """Show what the token does. If it is used already, a session continues in the console."""
         try:
             self._show(req, resp, token)
@@ -187,8 +188,8 @@ class _TokenPage(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -203,7 +204,7 @@ class InvitationPage(_TokenPage):
     The page is the same whether or not the email address has an account.
     """
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_post(self, req: Request, resp: Response, token: str) -> None:
         """Accept the invitation, and begin a session."""
         try:
             invitation = self.core.administrators.find_invitation(token)
@@ -226,8 +227,8 @@ class InvitationPage(_TokenPage):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -247,14 +248,14 @@ class InvitationPage(_TokenPage):
 class LinkPage(_TokenPage):
     """`/console/links/{token}`: it sets a password, or signs in."""
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_post(self, req: Request, resp: Response, token: str) -> None:
         """Set the password if the link does that, and begin a session."""
         try:
             self._use(req, resp, token)
         except LinkNotValid:  # After a double click, for example.
             _refuse_link(self.pages, req, resp)
 
-    def _use(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def _use(self, req: Request, resp: Response, token: str) -> None:
         administrators, user_agent = self.core.administrators, req.user_agent or ""
         link = administrators.find_link(token)
         if link.purpose is LinkPurpose.SIGN_IN:
@@ -275,8 +276,8 @@ class LinkPage(_TokenPage):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -302,7 +303,7 @@ _STATUSES: dict[type[Exception], HTTPStatus] = {
 }
 
 
-def _refuse_link(pages: Pages, req: falcon.Request, resp: falcon.Response) -> None:
+def _refuse_link(pages: Pages, req: Request, resp: Response) -> None:
     """Redirect a form of a link that does not work any more."""
     flash = _LINK_NOT_VALID if visit(req).session is None else _SIGNED_IN_ALREADY
     pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
@@ -311,8 +312,8 @@ def _refuse_link(pages: Pages, req: falcon.Request, resp: falcon.Response) -> No
 def _begin_session(
     core: Core,
     cookies: Cookies,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     signed_in: SignedIn,
 ) -> None:
     """Set the cookie of the new session, and end the previous session of this browser."""
@@ -357,7 +358,7 @@ class SessionList(Page):
     pages: Pages
     is_for_viewers = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the active sessions, the one in use first."""
         current = visit(req).session
         sessions = self.core.administrators.list_sessions(visit(req).administrator.id)
@@ -374,7 +375,7 @@ class SessionEnd(Page):
     pages: Pages
     is_for_viewers = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, session_id: SessionId) -> None:
+    def on_post(self, req: Request, resp: Response, session_id: SessionId) -> None:
         """End one of the administrator's sessions."""
         path = visit(req).path(_LIST)
         with claimed_form(req, self.core, _LIST):
@@ -392,7 +393,7 @@ class AllSessionsEnd(Page):
     cookies: Cookies
     is_for_viewers = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """End all sessions of the administrator, also the one in use."""
         administrator = visit(req).administrator
         self.core.administrators.by(author(req)).end_all_sessions(administrator.id)

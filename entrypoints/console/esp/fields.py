@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
@@ -48,21 +48,15 @@ class IntegrationNames(Page):
     core: Core
     pages: Pages
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List what the fields are called at the integration, and show the form for a name."""
         self._send(req, resp, integration_id, _Entered.proposed(req))
 
-    def on_continue(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the inputs of an ended session."""
         self._send(req, resp, integration_id, _Entered.of(req))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Set or remove the name of a field."""
         entered = _Entered.of(req)
         try:
@@ -78,8 +72,8 @@ class IntegrationNames(Page):
 
     def _send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         entered: _Entered,
         errors: FormErrors = NO_ERRORS,
@@ -114,7 +108,7 @@ class _Entered:
     """Whether the form sets the name, and does not remove it."""
 
     @classmethod
-    def of(cls, req: falcon.Request) -> _Entered:
+    def of(cls, req: Request) -> _Entered:
         """Return what the form of the request contains."""
         form = visit(req).form
         return cls(
@@ -125,7 +119,7 @@ class _Entered:
         )
 
     @classmethod
-    def proposed(cls, req: falcon.Request) -> _Entered:
+    def proposed(cls, req: Request) -> _Entered:
         """Return what the link to the form proposes."""
         return cls(key=req.get_param("key") or "", name=req.get_param("name") or "")
 
@@ -189,15 +183,11 @@ class RemovedFields(Page):
     core: Core
     pages: Pages
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List the removed fields by the sync that removed them, the newest first."""
         self._send(req, resp, integration_id)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Restore all fields that the form names, or show why that is not possible."""
         path = own_path(req).removesuffix("/removed")
         integrations = self.core.integrations.by(author(req))
@@ -223,8 +213,8 @@ class RemovedFields(Page):
 
     def _send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         error: RecipientFieldsError | None = None,
     ) -> None:

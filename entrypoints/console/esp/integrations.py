@@ -9,8 +9,8 @@ from http import HTTPStatus
 from threading import Lock
 from typing import TypeAlias
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import (
     Core,
@@ -106,7 +106,7 @@ class IntegrationList(Page):
     pages: Pages
     open_source: OpenFieldSource
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the integrations."""
         _send_list(self.core, self.pages, self.open_source, req, resp)
 
@@ -119,16 +119,16 @@ class IntegrationCreation(Page):
     pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         _send_form(self.pages, req, resp, name="", esp="")
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         form = visit(req).form
         _send_form(self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create the integration."""
         form = visit(req).form
         try:
@@ -160,9 +160,7 @@ class IntegrationView(Page):
     pages: Pages
     open_source: OpenFieldSource
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the integration, and the forms that sync it."""
         integration = self.core.integrations.get_integration(
             visit(req).organization.id, integration_id
@@ -178,22 +176,16 @@ class IntegrationRenaming(Page):
     pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name of the integration."""
         integration = self._get(req, integration_id)
         self._show(req, resp, integration, integration.name)
 
-    def on_continue(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name that was entered in an ended session."""
         self._show(req, resp, self._get(req, integration_id), visit(req).form.text("name"))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Rename the integration."""
         integration, name = self._get(req, integration_id), visit(req).form.text("name")
         try:
@@ -207,13 +199,13 @@ class IntegrationRenaming(Page):
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
-    def _get(self, req: falcon.Request, integration_id: IntegrationId) -> Integration:
+    def _get(self, req: Request, integration_id: IntegrationId) -> Integration:
         return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration: Integration,
         name: str,
         errors: FormErrors = NO_ERRORS,
@@ -237,15 +229,11 @@ class IntegrationDeletion(Page):
     pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the confirmation, which lists the fields of the integration."""
         self._show(req, resp, integration_id)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
         integrations = self.core.integrations.by(author(req))
@@ -264,8 +252,8 @@ class IntegrationDeletion(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         *,
         has_changed: bool = False,
@@ -298,13 +286,11 @@ class IntegrationSync(Page):
     open_source: OpenFieldSource
     reading: Lock = field(factory=Lock)
 
-    def form_path(self, req: falcon.Request) -> str:
+    def form_path(self, req: Request) -> str:
         """Return the path of the integration, whose page has the forms that sync it."""
         return own_path(req).removesuffix("/sync")
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Sync the integration from its ESP or from a report, or show what a sync would change."""
         organization_id, form = visit(req).organization.id, visit(req).form
         integration = self.core.integrations.get_integration(organization_id, integration_id)
@@ -344,7 +330,7 @@ class IntegrationSync(Page):
 
     def _sync(
         self,
-        req: falcon.Request,
+        req: Request,
         integration: Integration,
         report: bytes | None,
         *,
@@ -545,8 +531,8 @@ def _send_list(
     core: Core,
     pages: Pages,
     open_source: OpenFieldSource,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     *,
     result: _Result | None = None,
 ) -> None:
@@ -575,8 +561,8 @@ def _send_list(
 
 def _send_form(
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     *,
     name: str,
     esp: str,
@@ -601,8 +587,8 @@ def _send_integration(
     core: Core,
     pages: Pages,
     open_source: OpenFieldSource,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     integration: Integration,
     *,
     failure: _Failure | None = None,

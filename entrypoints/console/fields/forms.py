@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, InvalidDocument
 from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
@@ -136,15 +136,15 @@ class FieldCreation(Page):
     pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
         self._show(req, resp, _EMPTY)
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, _entered(req))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Change the inputs as the pressed button says, or create the field."""
         form = _entered(req)
         edited = _edited(form)
@@ -171,8 +171,8 @@ class FieldCreation(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         form: Form,
         errors: FieldErrors | None = None,
         *,
@@ -200,16 +200,16 @@ class FieldEditing(Page):
     pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a form with the stored field."""
         field = self._get(req, field_id)
         self._show(req, resp, field, _form_of(field))
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_continue(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, self._get(req, field_id), _entered(req))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Change the inputs as the pressed button says, or the field in the version of the form."""
         field = self._get(req, field_id)
         form = _entered(req)
@@ -240,7 +240,7 @@ class FieldEditing(Page):
             req, resp, path, Flash("The field ", changed.name, " was changed.", path)
         )
 
-    def _get(self, req: falcon.Request, field_id: FieldId) -> RecipientField:
+    def _get(self, req: Request, field_id: FieldId) -> RecipientField:
         """Return the field. Raises: FieldNotFound; OperationForbidden if it is not manual."""
         field = self.core.fields.get_field(visit(req).organization.id, field_id)
         field.require_changeable(by=ADMINISTRATOR)
@@ -248,8 +248,8 @@ class FieldEditing(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         field: RecipientField,
         form: Form,
         errors: FieldErrors | None = None,
@@ -276,8 +276,8 @@ class FieldEditing(Page):
 def _send_form(
     core: Core,
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     form: Form,
     errors: FieldErrors | None,
     *,
@@ -311,7 +311,7 @@ def _position(problem: Problem) -> tuple[int, int]:
     return member, -1 if problem.index is None else problem.index
 
 
-def _entered(req: falcon.Request) -> Form:
+def _entered(req: Request) -> Form:
     """Return the form that the administrator has sent, with the name and the key trimmed."""
     form = visit(req).form
     return form.with_texts(name=[form.text("name").strip()], key=[form.text("key").strip()])

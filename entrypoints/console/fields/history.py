@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-import falcon
 from attrs import asdict, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.application.fields.texts import is_id
@@ -43,7 +43,7 @@ class HistoryList(Page):
     core: Core
     pages: Pages
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the changes that match the filters, the newest first."""
         filters = _Filters.parse(req)
         found = self.core.fields.list_changes(visit(req).organization.id, filters.query(req))
@@ -67,7 +67,7 @@ class FieldHistory(Page):
     core: Core
     pages: Pages
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the changes of a field, which may be deleted."""
         _send_field_history(self.core, self.pages, req, resp, field_id)
 
@@ -79,7 +79,7 @@ class FieldRestoration(Page):
     core: Core
     pages: Pages
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Restore a deleted field, or show why that is not possible."""
         path = visit(req).path(f"/fields/{field_id}")
         organization_id = visit(req).organization.id
@@ -104,7 +104,7 @@ class _Filters:
     operation: str = ""
 
     @classmethod
-    def parse(cls, req: falcon.Request) -> _Filters:
+    def parse(cls, req: Request) -> _Filters:
         """Return the filters of a request."""
         return cls(
             key=req.get_param("key", default="").strip(),
@@ -117,7 +117,7 @@ class _Filters:
         """Whether the list can omit changes."""
         return any((self.key, self.origin, self.operation))
 
-    def query(self, req: falcon.Request) -> HistoryQuery:
+    def query(self, req: Request) -> HistoryQuery:
         """Return the query for one page of the list."""
         return HistoryQuery(
             keys=[self.key] if self.key else None,
@@ -132,8 +132,8 @@ class _Filters:
 def _send_field_history(
     core: Core,
     pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     field_id: FieldId,
     *,
     taken: KeyTaken | None = None,
@@ -189,7 +189,7 @@ def _deletion(newest: HistoryPage) -> HistoryRecord | None:
 
 
 def _links(
-    req: falcon.Request, path: str, found: HistoryPage, filters: Mapping[str, str]
+    req: Request, path: str, found: HistoryPage, filters: Mapping[str, str]
 ) -> dict[str, str | None]:
     """Return the paths of the first and the next page.
 
@@ -207,12 +207,12 @@ def _links(
     }
 
 
-def _position(req: falcon.Request) -> int | None:
+def _position(req: Request) -> int | None:
     """Return the sequence number before which the page starts."""
     text = req.get_param("before", default="")
     return int(text) if is_id(text) else None
 
 
-def _choice(req: falcon.Request, name: str, values: Collection[str]) -> str:
+def _choice(req: Request, name: str, values: Collection[str]) -> str:
     value: str = req.get_param(name, default="")
     return value if value in values else ""
