@@ -9,7 +9,6 @@ from http import HTTPStatus
 from attrs import evolve, field, frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.content.content import (
     ContentTrial,
     FieldSample,
@@ -45,8 +44,8 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.integrations import Integration
 
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
-from .page import Page, visit
-from .rendering import Pages
+from .pages import Page
+from .requests import visit
 
 ALL = "all"
 """The value of the option that exports for each integration."""
@@ -69,8 +68,6 @@ _SURFACES = {surface.value: surface for surface in Surface}
 class ContentView(Page):
     """`/console/o/{organization_id}/content`."""
 
-    core: Core
-    pages: Pages
     _long_exports: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True
 

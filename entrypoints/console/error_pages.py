@@ -42,8 +42,8 @@ from recipient_fields.domain.integrations import (
     SyncOvertaken,
 )
 
-from .page import visit
-from .rendering import Pages
+from .pages import Pages
+from .requests import visit
 from .submitted_forms import SessionEnded, SubmittedBefore
 
 STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {

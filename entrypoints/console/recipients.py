@@ -11,7 +11,6 @@ from typing import BinaryIO, TypeAlias
 from attrs import evolve, field, frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.ports.recipients import (
     FileFormat,
     FileOptions,
@@ -26,8 +25,8 @@ from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime, UploadedFile
-from .page import Page, visit
-from .rendering import Pages
+from .pages import Page
+from .requests import visit
 
 OpenRecipients: TypeAlias = Callable[
     [BinaryIO, str, FileOptions], AbstractContextManager[RecipientReader]
@@ -61,8 +60,6 @@ class ListNotChecked(RecipientFieldsError):
 class RecipientListCheck(Page):
     """`/console/o/{organization_id}/fields/check`."""
 
-    core: Core
-    pages: Pages
     open_recipients: OpenRecipients
     _checks: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True

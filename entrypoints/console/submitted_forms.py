@@ -22,8 +22,8 @@ from recipient_fields.application import Core
 from recipient_fields.domain import Administrator, RecipientFieldsError, StorageUnavailable
 
 from .forms import MAX_BODY_SIZE, Form, decode_form, read_form
-from .page import Page, visit
-from .rendering import Flash
+from .pages import Flash, Page
+from .requests import visit
 
 _ALREADY_SUBMITTED = Flash("This form was submitted already, so nothing was changed this time.")
 

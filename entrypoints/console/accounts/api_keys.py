@@ -8,7 +8,7 @@ import falcon
 from attrs import field, frozen
 from falcon import Request, Response
 
-from recipient_fields.application import OPERATOR, Core, IssuedKey
+from recipient_fields.application import OPERATOR, IssuedKey
 from recipient_fields.domain import (
     MIN_LIFETIME,
     Access,
@@ -25,8 +25,8 @@ from recipient_fields.domain import (
 )
 
 from ..forms import NO_ERRORS, Form, FormErrors
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
 EXPIRES_SOON = timedelta(days=14)
@@ -61,22 +61,17 @@ _CREATED_ALREADY = Flash(
 class ApiKeyList(Page):
     """`/console/o/{organization_id}/settings/api-keys`."""
 
-    core: Core
-    pages: Pages
     issues_keys: bool
     """Whether keys can be created. Otherwise another system issues the keys of the service."""
 
     def on_get(self, req: Request, resp: Response) -> None:
         """List all keys of the organization."""
-        _send_list(self.core, self.pages, req, resp, issues_keys=self.issues_keys)
+        _send_list(self, req, resp, issues_keys=self.issues_keys)
 
 
-@frozen
 class ApiKeyCreation(Page):
     """`/console/o/{organization_id}/settings/api-keys/new`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
@@ -99,7 +94,7 @@ class ApiKeyCreation(Page):
         except InvalidApiKey as invalid:
             self._show(req, resp, inputs, FormErrors.of(invalid, _LABELS))
             return
-        _send_list(self.core, self.pages, req, resp, issued=issued)
+        _send_list(self, req, resp, issued=issued)
 
     def _show(
         self,
@@ -123,12 +118,9 @@ class ApiKeyCreation(Page):
         )
 
 
-@frozen
 class ApiKeyRotation(Page):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/rotate`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
     def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
@@ -158,15 +150,13 @@ class ApiKeyRotation(Page):
             issued, replaced = self.core.administration.by(author(req)).rotate_key(
                 visit(req).organization.id, key.id, grace=grace
             )
-        _send_list(self.core, self.pages, req, resp, issued=issued, replaced=replaced)
+        _send_list(self, req, resp, issued=issued, replaced=replaced)
 
 
 @frozen
 class ApiKeyRevocation(Page):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/revoke`."""
 
-    core: Core
-    pages: Pages
     issues_keys: bool
     changes = True
 
@@ -266,8 +256,7 @@ class _Row:
 
 
 def _send_list(
-    core: Core,
-    pages: Pages,
+    page: Page,
     req: Request,
     resp: Response,
     *,
@@ -276,7 +265,7 @@ def _send_list(
     issues_keys: bool = True,
 ) -> None:
     """Send the list: active keys before others, the newest first. `issued` is shown once."""
-    now = core.clock()
+    now = page.core.clock()
     new_id = None if issued is None else issued.api_key.id
     replaced_id = None if replaced is None else replaced.id
     rows = [
@@ -289,10 +278,10 @@ def _send_list(
             is_replaced=key.id == replaced_id,
             expires_soon=key.expires_at is not None and key.expires_at - now <= EXPIRES_SOON,
         )
-        for key in core.administration.list_keys(visit(req).organization.id)
+        for key in page.core.administration.list_keys(visit(req).organization.id)
     ]
     rows.sort(key=lambda row: (row.state is not KeyState.ACTIVE, -row.key.id))
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "api_keys/list.html",

@@ -16,10 +16,10 @@ from recipient_fields.domain import OrganizationId
 
 from .. import ROOT
 from ..forms import read_form
-from ..page import (
+from ..pages import Page, StaticFile
+from ..requests import (
     Cookie,
     Cookies,
-    Page,
     Visit,
     base_path,
     is_csrf_token,
@@ -27,7 +27,6 @@ from ..page import (
     own_path,
     require_same_origin,
 )
-from ..rendering import StaticFile
 from ..submitted_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 
 SIGN_IN = "/sign-in"

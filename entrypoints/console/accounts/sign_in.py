@@ -9,7 +9,7 @@ import falcon
 from attrs import evolve, frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core, SignedIn
+from recipient_fields.application import SignedIn
 from recipient_fields.domain import (
     MAX_SESSION_AGE,
     InvalidAdministrator,
@@ -24,8 +24,8 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..page import Cookie, Cookies, Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import Cookie, author, visit
 from ..submitted_forms import CONTINUE, KEPT, claimed_form, continues, is_entered_by
 from .session_guard import SIGN_IN, next_path
 
@@ -48,11 +48,8 @@ _ANOTHER_ACCOUNT = Flash(
 )
 
 
-@frozen
 class Home(Page):
     """`/console`: leads to the fields of the administrator's only or first organization."""
-
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Redirect the browser."""
@@ -62,12 +59,8 @@ class Home(Page):
         self.pages.redirect(req, resp, f"{visit(req).base}{path}")
 
 
-@frozen
 class Organizations(Page):
     """`/console/organizations`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response) -> None:
         """List the organizations of the administrator."""
@@ -82,9 +75,6 @@ class Organizations(Page):
 class SignIn(Page):
     """`/console/sign-in`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     client_address: ClientAddress
     is_public = True
 
@@ -118,7 +108,7 @@ class SignIn(Page):
                 error=error,
             )
             return
-        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        _begin_session(self, req, resp, signed_in)
         path = next_path(req, form.text("next"))
         if not continues(form):
             self.pages.redirect(req, resp, path)
@@ -155,15 +145,12 @@ class SignIn(Page):
 class SignOut(Page):
     """`/console/sign-out`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     ends_session = True
 
     def on_post(self, req: Request, resp: Response) -> None:
         """End the session."""
         self.core.administrators.sign_out(visit(req).secret)
-        self.cookies.delete(resp, Cookie.SESSION)
+        self.pages.cookies.delete(resp, Cookie.SESSION)
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")
 
 
@@ -171,9 +158,6 @@ class SignOut(Page):
 class _TokenPage(Page):
     """A page with a one-time token. Only a POST uses it: programs that preview links send GET."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     client_address: ClientAddress
     is_public = True
 
@@ -197,7 +181,6 @@ class _TokenPage(Page):
         raise NotImplementedError
 
 
-@frozen
 class InvitationPage(_TokenPage):
     """`/console/invitations/{token}`: the organization, the role, and the password.
 
@@ -219,9 +202,9 @@ class InvitationPage(_TokenPage):
         except SignInFailed:
             self._show(req, resp, token, (_OTHER_PASSWORD,))
         except LinkNotValid:  # After a double click, for example.
-            _refuse_link(self.pages, req, resp)
+            _refuse_link(self, req, resp)
         else:
-            _begin_session(self.core, self.cookies, req, resp, signed_in)
+            _begin_session(self, req, resp, signed_in)
             path = f"{visit(req).base}/o/{invitation.organization_id}/fields"
             self.pages.redirect(req, resp, path, Flash("You have accepted the invitation."))
 
@@ -244,7 +227,6 @@ class InvitationPage(_TokenPage):
         )
 
 
-@frozen
 class LinkPage(_TokenPage):
     """`/console/links/{token}`: it sets a password, or signs in."""
 
@@ -253,7 +235,7 @@ class LinkPage(_TokenPage):
         try:
             self._use(req, resp, token)
         except LinkNotValid:  # After a double click, for example.
-            _refuse_link(self.pages, req, resp)
+            _refuse_link(self, req, resp)
 
     def _use(self, req: Request, resp: Response, token: str) -> None:
         administrators, user_agent = self.core.administrators, req.user_agent or ""
@@ -271,7 +253,7 @@ class LinkPage(_TokenPage):
                 self._show(req, resp, token, invalid.violations)
                 return
             flash = Flash("Your password was set.")
-        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        _begin_session(self, req, resp, signed_in)
         self.pages.redirect(req, resp, visit(req).base, flash)
 
     def _show(
@@ -303,25 +285,19 @@ _STATUSES: dict[type[Exception], HTTPStatus] = {
 }
 
 
-def _refuse_link(pages: Pages, req: Request, resp: Response) -> None:
+def _refuse_link(page: Page, req: Request, resp: Response) -> None:
     """Redirect a form of a link that does not work any more."""
     flash = _LINK_NOT_VALID if visit(req).session is None else _SIGNED_IN_ALREADY
-    pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
+    page.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
 
 
-def _begin_session(
-    core: Core,
-    cookies: Cookies,
-    req: Request,
-    resp: Response,
-    signed_in: SignedIn,
-) -> None:
+def _begin_session(page: Page, req: Request, resp: Response, signed_in: SignedIn) -> None:
     """Set the cookie of the new session, and end the previous session of this browser."""
     if visit(req).session is not None:
-        core.administrators.sign_out(visit(req).secret)
+        page.core.administrators.sign_out(visit(req).secret)
     token = signed_in.token.reveal()
-    cookies.set(resp, Cookie.SESSION, token)
-    cookies.delete(resp, Cookie.FORM)
+    page.pages.cookies.set(resp, Cookie.SESSION, token)
+    page.pages.cookies.delete(resp, Cookie.FORM)
     req.context.visit = evolve(visit(req), secret=token)
 
 
@@ -350,12 +326,9 @@ _SYSTEMS = {
 }
 
 
-@frozen
 class SessionList(Page):
     """`/console/o/{organization_id}/settings/sessions`."""
 
-    core: Core
-    pages: Pages
     is_for_viewers = True
 
     def on_get(self, req: Request, resp: Response) -> None:
@@ -367,12 +340,9 @@ class SessionList(Page):
         self.pages.send(req, resp, "sessions.html", rows=rows, now=self.core.clock())
 
 
-@frozen
 class SessionEnd(Page):
     """`/console/o/{organization_id}/settings/sessions/{session_id}/end`."""
 
-    core: Core
-    pages: Pages
     is_for_viewers = True
 
     def on_post(self, req: Request, resp: Response, session_id: SessionId) -> None:
@@ -388,16 +358,13 @@ class SessionEnd(Page):
 class AllSessionsEnd(Page):
     """`/console/o/{organization_id}/settings/sessions/end-all`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     is_for_viewers = True
 
     def on_post(self, req: Request, resp: Response) -> None:
         """End all sessions of the administrator, also the one in use."""
         administrator = visit(req).administrator
         self.core.administrators.by(author(req)).end_all_sessions(administrator.id)
-        self.cookies.delete(resp, Cookie.SESSION)
+        self.pages.cookies.delete(resp, Cookie.SESSION)
         resp.set_header("Clear-Site-Data", '"cache"')
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")
 

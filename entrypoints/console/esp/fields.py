@@ -8,7 +8,6 @@ from http import HTTPStatus
 from attrs import frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     CatalogTooLarge,
@@ -33,20 +32,16 @@ from .. import SHOWN_FIELDS
 from ..error_pages import STATUSES
 from ..fields.codes import ShownState, shown_state
 from ..forms import NO_ERRORS, FormError, FormErrors, field_ids
-from ..page import Page, author, own_path, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, own_path, visit
 from ..submitted_forms import claimed_form
 
 SHOWN_NAMES = 500
 """Rows of the table. The page shows the number of the others."""
 
 
-@frozen
 class IntegrationNames(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/names`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List what the fields are called at the integration, and show the form for a name."""
@@ -176,12 +171,8 @@ def _errors(invalid: InvalidNames) -> FormErrors:
     return FormErrors(tuple(errors))
 
 
-@frozen
 class RemovedFields(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/removed`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List the removed fields by the sync that removed them, the newest first."""

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 from attrs import asdict, evolve, frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -39,8 +38,8 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import PROFILES, CodeWarning
 from recipient_fields.domain.integrations import EspNames, Integration
 
-from ..page import Page, Visit, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import Visit, author, visit
 from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .codes import OTHERWISE, THEN, code_rows, condition_examples
@@ -73,12 +72,8 @@ _PASSED_CHECKS = {
 }
 
 
-@frozen
 class FieldList(Page):
     """`/console/o/{organization_id}/fields`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the fields that match the filters."""
@@ -117,12 +112,8 @@ class FieldList(Page):
         )
 
 
-@frozen
 class FieldView(Page):
     """`/console/o/{organization_id}/fields/{field_id}`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a field: its members, its checks, and how each ESP writes it."""
@@ -166,12 +157,9 @@ class FieldView(Page):
         )
 
 
-@frozen
 class FieldDeletion(Page):
     """`/console/o/{organization_id}/fields/{field_id}/delete`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 from falcon import Request, Response
 
-from recipient_fields.application import Core, InvalidDocument
+from recipient_fields.application import InvalidDocument
 from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
 from recipient_fields.application.fields.texts import is_id, parse_value
 from recipient_fields.domain import (
@@ -33,8 +33,8 @@ from recipient_fields.domain import (
 )
 
 from ..forms import Form
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
 DATA_TYPES = {
@@ -128,12 +128,9 @@ class FieldErrors:
         return any(each.member == "allowed_values" for each in self.problems)
 
 
-@frozen
 class FieldCreation(Page):
     """`/console/o/{organization_id}/fields/new`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
@@ -179,8 +176,7 @@ class FieldCreation(Page):
         pressed: str = "",
     ) -> None:
         _send_form(
-            self.core,
-            self.pages,
+            self,
             req,
             resp,
             form,
@@ -192,12 +188,9 @@ class FieldCreation(Page):
         )
 
 
-@frozen
 class FieldEditing(Page):
     """`/console/o/{organization_id}/fields/{field_id}/edit`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
@@ -258,8 +251,7 @@ class FieldEditing(Page):
         pressed: str = "",
     ) -> None:
         _send_form(
-            self.core,
-            self.pages,
+            self,
             req,
             resp,
             form,
@@ -274,8 +266,7 @@ class FieldEditing(Page):
 
 
 def _send_form(
-    core: Core,
-    pages: Pages,
+    page: Page,
     req: Request,
     resp: Response,
     form: Form,
@@ -287,8 +278,8 @@ def _send_form(
     **values: Any,
 ) -> None:
     status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
-    decision = core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
-    pages.send(
+    decision = page.core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
+    page.pages.send(
         req,
         resp,
         "fields/form.html",

@@ -25,8 +25,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.integrations import IntegrationNotFound
 
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .fields import SOURCE_NAMES
@@ -36,12 +36,8 @@ _ORIGINS = {source.value: name for source, name in SOURCE_NAMES.items()}
 _OPERATIONS = {operation.value: operation.value.capitalize() for operation in RecordedOperation}
 
 
-@frozen
 class HistoryList(Page):
     """`/console/o/{organization_id}/history`."""
-
-    core: Core
-    pages: Pages
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the changes that match the filters, the newest first."""
@@ -60,24 +56,16 @@ class HistoryList(Page):
         )
 
 
-@frozen
 class FieldHistory(Page):
     """`/console/o/{organization_id}/fields/{field_id}/history`."""
 
-    core: Core
-    pages: Pages
-
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the changes of a field, which may be deleted."""
-        _send_field_history(self.core, self.pages, req, resp, field_id)
+        _send_field_history(self, req, resp, field_id)
 
 
-@frozen
 class FieldRestoration(Page):
     """`/console/o/{organization_id}/fields/{field_id}/restore`."""
-
-    core: Core
-    pages: Pages
 
     def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Restore a deleted field, or show why that is not possible."""
@@ -90,7 +78,7 @@ class FieldRestoration(Page):
             if taken.existing_id == field_id:
                 self.pages.redirect(req, resp, path, Flash("The field is not deleted."))
                 return
-            _send_field_history(self.core, self.pages, req, resp, field_id, taken=taken)
+            _send_field_history(self, req, resp, field_id, taken=taken)
             return
         self.pages.redirect(req, resp, path, Flash("The field ", restored.name, " was restored."))
 
@@ -130,8 +118,7 @@ class _Filters:
 
 
 def _send_field_history(
-    core: Core,
-    pages: Pages,
+    page: Page,
     req: Request,
     resp: Response,
     field_id: FieldId,
@@ -143,7 +130,7 @@ def _send_field_history(
     Raises: FieldNotFound if there is neither a field with this id nor a record of one.
     """
     organization_id = visit(req).organization.id
-    service = core.fields
+    service = page.core.fields
     newest = service.list_field_changes(
         organization_id, field_id, HistoryQuery(descending=True, limit=1)
     )
@@ -151,14 +138,14 @@ def _send_field_history(
     field = service.get_field(organization_id, field_id) if deletion is None else deletion.field
     query = HistoryQuery(descending=True, limit=PAGE_SIZE, after=_position(req))
     found = service.list_field_changes(organization_id, field_id, query)
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "history/field.html",
         status=HTTPStatus.OK if taken is None else HTTPStatus.CONFLICT,
         field=field,
         deletion=deletion,
-        forbidden=_restoration_obstacle(core, core.fields.by(author(req)), field),
+        forbidden=_restoration_obstacle(page.core, page.core.fields.by(author(req)), field),
         taken=taken,
         changes=changes_of(found),
         links=_links(req, visit(req).path(f"/fields/{field_id}/history"), found, {}),

@@ -1,11 +1,10 @@
-"""The base class of all pages, and the facts about a request: its visit, cookies and origin."""
+"""What is known about a request: its administrator, organization and form, cookies and origin."""
 
 from __future__ import annotations
 
 import hmac
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 import falcon
@@ -22,51 +21,10 @@ from recipient_fields.domain import (
 )
 
 from . import ROOT
-from .forms import MAX_BODY_SIZE, Form
+from .forms import Form
 
 _UNENCODED = "/~!$&'()*+,;=:@"
 """Characters that a path may contain without percent-encoding (RFC 3986, section 3.3)."""
-
-
-class Page:
-    """A page. `on_get` shows it. `on_post` handles its forms.
-
-    `on_continue` shows its form with the inputs of an ended session, and saves nothing.
-    """
-
-    is_public: ClassVar[bool] = False
-    """Whether the page needs no session."""
-
-    changes: ClassVar[bool] = False
-    """Whether the page exists only to change something, so that viewers may not open it."""
-
-    ends_session: ClassVar[bool] = False
-    """Whether the page signs out. Without a session, it leads to the sign-in page."""
-
-    is_for_viewers: ClassVar[bool] = False
-    """Whether viewers may submit the forms of the page: they change nothing in the organization."""
-
-    max_body_size: ClassVar[int] = MAX_BODY_SIZE
-    """The maximum size of a form, in bytes."""
-
-    @property
-    def keeps_inputs(self) -> bool:
-        """Whether what was entered is kept if the session ends before the form is submitted."""
-        return hasattr(self, "on_continue")
-
-    def form_path(self, req: Request) -> str:
-        """Return the path of the page with the form, or of the console if it is not known.
-
-        A page that only receives forms can override it.
-        """
-        return own_path(req) if hasattr(self, "on_get") else base_path(req)
-
-    def on_head(self, req: Request, resp: Response, **ids: Any) -> None:
-        """Send the headers of the page. The server omits the content."""
-        on_get: Any = getattr(self, "on_get", None)
-        if on_get is None:
-            raise falcon.HTTPMethodNotAllowed(["POST"])
-        on_get(req, resp, **ids)
 
 
 @frozen(kw_only=True)
