@@ -33,7 +33,7 @@ from .generation import (
     synced_codes,
     synced_fields,
 )
-from .pages import render_all
+from .rendering import render_all
 
 RECIPIENTS_PER_CONDITION = 12
 BATCH = 240

@@ -14,7 +14,7 @@ from recipient_fields.domain.esp import PROFILES
 
 from .comparison import compare_with_evaluator
 from .generation import Form
-from .pages import ENGINES
+from .rendering import ENGINES
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "condition-codes.md"
 _PART = re.compile(r"(<!-- measured: engines -->\n).*?(<!-- end -->)", re.DOTALL)

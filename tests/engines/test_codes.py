@@ -10,7 +10,7 @@ from recipient_fields.domain.esp import PROFILES, Esp, derive_codes
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 
 from .generation import NO_EMPTY_TEXTS, esp_name
-from .pages import EVERY_ENGINE, render
+from .rendering import EVERY_ENGINE, render
 
 
 @pytest.mark.parametrize("default", [None, "there"])

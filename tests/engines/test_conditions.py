@@ -14,7 +14,7 @@ from recipient_fields.domain.esp.conditions import compile_condition
 from .caveats import codes, excluded
 from .comparison import MAX_EXCUSED, compare_with_evaluator
 from .generation import UNUSUAL_TEXTS, esp_name, synced_codes, synced_fields
-from .pages import EVERY_ENGINE, render
+from .rendering import EVERY_ENGINE, render
 
 PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
 

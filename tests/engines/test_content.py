@@ -37,7 +37,7 @@ from .generation import (
     synced_codes,
     synced_fields,
 )
-from .pages import EVERY_ENGINE, render, render_all
+from .rendering import EVERY_ENGINE, render, render_all
 from .system_values import IN_ANOTHER_FORM, TODAY
 
 CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) // 5

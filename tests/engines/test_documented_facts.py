@@ -7,7 +7,7 @@ import pytest
 from recipient_fields.domain.esp import Engine, Esp
 
 from .errors import NotRendered
-from .pages import render, render_all
+from .rendering import render, render_all
 
 
 def liquid(condition: str) -> str:

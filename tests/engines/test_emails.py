@@ -20,7 +20,7 @@ from recipient_fields.domain.esp import (
 
 from .errors import NotRendered
 from .generation import DATA_TYPES, Form, esp_name, stored, synced_codes, synced_fields
-from .pages import render
+from .rendering import render
 
 Values = Mapping[str, object]
 

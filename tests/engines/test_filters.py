@@ -40,7 +40,7 @@ from recipient_fields.domain.esp.profiles.profile import FilterForm
 from .differences import CAVEATS, EXAMPLES, inputs, names, read_value, stored
 from .errors import NotRendered
 from .generation import DATA_TYPES, esp_name, synced_codes, synced_fields
-from .pages import ENGINES, render, render_all
+from .rendering import ENGINES, render, render_all
 
 PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
 VALUES_PER_REFERENCE = 10

@@ -30,7 +30,7 @@ from .caveats import CAVEATS, excluded
 from .differences import inputs, names, stored
 from .errors import NotRendered
 from .generation import DATA_TYPES, esp_name, synced_codes, synced_fields
-from .pages import EVERY_ENGINE, render_all
+from .rendering import EVERY_ENGINE, render_all
 from .system_values import IN_ANOTHER_FORM, TODAY
 
 Values = Mapping[str, object]

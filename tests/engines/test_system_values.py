@@ -6,7 +6,7 @@ from recipient_fields.domain.content import SystemValue, parse_content
 from recipient_fields.domain.esp import PROFILES, Esp, export_content
 
 from .generation import esp_name, synced_codes
-from .pages import EVERY_ENGINE, render
+from .rendering import EVERY_ENGINE, render
 from .system_values import IN_ANOTHER_FORM, shown
 
 SHOWN = """<a href="{0}">{0}</a> <b title='{0}'>!</b>"""
