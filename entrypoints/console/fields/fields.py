@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     Catalog,
     DataType,
     Denied,
+    Field,
     FieldId,
     FieldPage,
     FieldQuery,
@@ -360,7 +361,7 @@ class _Counterpart:
     """A counterpart, and its integration."""
 
     integration: Integration
-    field: RecipientField
+    field: Field
 
     @property
     def title(self) -> str:
