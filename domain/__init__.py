@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .fields.origins import *
     from .fields.plans import *
     from .fields.preconditions import *
+    from .fields.protocol import *
     from .fields.queries import *
     from .fields.sizes import *
     from .fields.unstored import *
@@ -46,6 +47,7 @@ else:
         "fields.values",
         "fields.errors",
         "fields.origins",
+        "fields.protocol",
         "fields.preconditions",
         "permissions",
         "fields.members",
