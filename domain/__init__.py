@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .fields.member_changes import *
     from .fields.members import *
     from .fields.origins import *
-    from .fields.plans import *
     from .fields.preconditions import *
     from .fields.queries import *
     from .fields.sizes import *
@@ -58,7 +57,6 @@ else:
         "fields.catalog_changes",
         "fields.batches",
         "fields.queries",
-        "fields.plans",
         "accounts.organizations",
         "accounts.secret_tokens",
         "accounts.api_keys",
