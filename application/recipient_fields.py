@@ -45,10 +45,9 @@ from recipient_fields.domain import (
     plan_restoration,
     whole_milliseconds,
 )
-from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.arguments import require_ids, require_reference, require_type
 
 from .accounts.administration import OPERATOR, audit
-from .arguments import require_ids, require_reference
 from .clock import Clock, system_clock
 from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import ignore_change

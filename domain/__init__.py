@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from .accounts.api_keys import *
     from .accounts.errors import *
     from .accounts.organizations import *
-    from .accounts.secret_tokens import *
     from .errors import *
     from .fields.batches import *
     from .fields.catalog_changes import *
@@ -58,7 +57,6 @@ else:
         "fields.batches",
         "fields.queries",
         "accounts.organizations",
-        "accounts.secret_tokens",
         "accounts.api_keys",
         "accounts.administrators",
         "recipients.column_titles",

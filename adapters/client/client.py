@@ -23,7 +23,6 @@ from recipient_fields.application import (
     published,
     system_clock,
 )
-from recipient_fields.application.arguments import require_ids, require_reference
 from recipient_fields.domain import (
     API,
     MAX_HISTORY_PAGE,
@@ -50,6 +49,7 @@ from recipient_fields.domain import (
     format_instant,
     view_of,
 )
+from recipient_fields.domain.arguments import require_ids, require_reference
 from recipient_fields.domain.conditions import Condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,

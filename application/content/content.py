@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     RecipientTexts,
     Violation,
 )
+from recipient_fields.domain.arguments import require_ids, require_reference
 from recipient_fields.domain.conditions import (
     Condition,
     InvalidCondition,
@@ -63,7 +64,6 @@ from recipient_fields.domain.integrations import (
 )
 from recipient_fields.domain.integrations.selection import CatalogRequired, SelectedNames
 
-from ..arguments import require_ids, require_reference
 from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository

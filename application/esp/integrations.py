@@ -29,7 +29,7 @@ from recipient_fields.domain import (
     RecordedOperation,
     Source,
 )
-from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.arguments import require_ids, require_type
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import (
     Integration,
@@ -50,7 +50,6 @@ from recipient_fields.domain.integrations.setting import (
 )
 
 from ..accounts.administration import OPERATOR_AUTHOR, audit
-from ..arguments import require_ids
 from ..clock import Clock, system_clock
 from ..fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from ..fields.history_limits import ignore_change

@@ -35,7 +35,6 @@ from .accounts.sign_in import (
     SignOut,
 )
 from .content import ContentView
-from .cookies import Cookies
 from .error_pages import ErrorPages
 from .esp.fields import IntegrationNames, RemovedFields
 from .esp.integrations import (
@@ -50,7 +49,7 @@ from .esp.integrations import (
 from .fields.fields import FieldDeletion, FieldList, FieldView
 from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
-from .page import Page
+from .page import Cookies, Page
 from .recipients import OpenRecipients, RecipientListCheck
 from .rendering import Pages, StaticFile, StaticFiles
 

@@ -20,8 +20,7 @@ from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import SecretToken, format_instant
 
-from .cookies import Cookie, Cookies, csrf_token, sign
-from .page import Visit, visit
+from .page import Cookie, Cookies, Visit, csrf_token, sign, visit
 
 _FOLDER = Path(__file__).parent / "static"
 _MEDIA_TYPES = {

@@ -21,17 +21,8 @@ from recipient_fields.domain import (
 
 from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes
 from .esp import IntegrationCollection
-from .fields.resources import (
-    BatchCollection,
-    FieldCollection,
-    FieldHistory,
-    FieldItem,
-    FieldRestoration,
-    History,
-    Liveness,
-    Readiness,
-)
-from .headers import JSON
+from .fields.history import FieldHistory, History
+from .fields.resources import BatchCollection, FieldCollection, FieldItem, FieldRestoration
 from .heavy_requests import HeavyRequests
 from .openapi.reference_page import (
     REFERENCE_PATH,
@@ -48,12 +39,12 @@ from .problems import (
     problem_of,
     render_error,
 )
-from .readiness import CheckWithDeadline
+from .readiness import CheckWithDeadline, Liveness, Readiness
 from .recipients import RecipientChecks, RecipientSchemaItem
-from .request_context import credential, logged_request_id, request_id
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
-from .resource import Resource
+from .requests import credential, logged_request_id, request_id
+from .resource import JSON, Resource
 from .responses import ResponseCache
 from .unread_responses import LargeResponses, UnreadResponses
 

@@ -34,11 +34,10 @@ from recipient_fields.domain.content import InvalidContent, Surface
 from recipient_fields.domain.esp import Esp, NotExpressible
 from recipient_fields.domain.integrations import IntegrationNotFound
 
-from .bodies import parse_body, read_body, read_json
 from .fields.resources import ID_OR_KEY
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from .problems import FailureDocument, failure_document
-from .request_context import credential
+from .requests import credential, parse_body, read_body, read_json
 from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
 from .responses import ReadResponse, ResponseCache, in_slot, send
 

@@ -10,7 +10,7 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.esp.documents import IntegrationListDocument, render_integrations
 from recipient_fields.domain.esp import Esp
 
-from .request_context import credential
+from .requests import credential
 from .resource import Resource, Result, Tag, operation
 from .responses import digest_response, send
 

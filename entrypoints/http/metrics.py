@@ -29,8 +29,8 @@ from recipient_fields.domain import (
 )
 
 from .app import Api, create_app_without_routes
-from .fields.resources import Liveness, Readiness
 from .heavy_requests import HeavyRequests
+from .readiness import Liveness, Readiness
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog, method_of, route_of
 from .resource import Resource
 from .unread_responses import UnreadResponses

@@ -377,11 +377,6 @@ def failure_document(error: RecipientFieldsError) -> FailureDocument:
     )
 
 
-def entity_tag(version_tag: str) -> str:
-    """Return the strong entity tag of a version."""
-    return f'"{version_tag}"'
-
-
 def _kind_of(error: RecipientFieldsError) -> type[RecipientFieldsError]:
     """Return the class of the error that has a code: its own class or a base class."""
     return next(kind for kind in type(error).__mro__ if kind in CODES)
@@ -465,7 +460,7 @@ def _limits_of(error: RecipientFieldsError) -> dict[str, int]:
 
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
     if isinstance(error, VersionConflict | CatalogChanged) and error.current is not None:
-        return {"ETag": entity_tag(error.current)}
+        return {"ETag": f'"{error.current}"'}
     return {}
 
 

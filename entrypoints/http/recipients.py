@@ -21,12 +21,20 @@ from recipient_fields.application.recipients.documents import (
 )
 from recipient_fields.domain import RecipientSchema
 
-from .bodies import parse_body, read_body
-from .headers import JSON, JSON_SCHEMA, PROBLEM
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
-from .parameters import Parameter, parse_members, truth_value
-from .request_context import credential, parameters
-from .resource import Body, Resource, Result, Tag, operation
+from .requests import credential, parameters, parse_body, parse_members, read_body
+from .resource import (
+    JSON,
+    JSON_SCHEMA,
+    PROBLEM,
+    Body,
+    Parameter,
+    Resource,
+    Result,
+    Tag,
+    operation,
+    truth_value,
+)
 from .responses import ReadResponse, ResponseCache, in_slot, send
 
 _MAX_SUGGESTIONS = 50

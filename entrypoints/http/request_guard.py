@@ -16,11 +16,16 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import KeyValidator
 from recipient_fields.domain import Credential, Rejection, RejectionReason, format_instant
 
-from .bodies import require_size
-from .headers import parse_precondition, require_acceptable, require_json
-from .parameters import parse_parameters
 from .problems import RequestRejected
-from .request_context import credential, request_id
+from .requests import (
+    credential,
+    parse_parameters,
+    parse_precondition,
+    request_id,
+    require_acceptable,
+    require_json,
+    require_size,
+)
 from .resource import MAX_BODY_SIZE, PROTECTED_PREFIX, READS, Resource
 
 _REALM = 'Bearer realm="recipient-fields"'

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from recipient_fields.domain import Credential, Rejection
 
 from .client_addresses import ClientAddresses, Sender
-from .request_context import logged_request_id
+from .requests import logged_request_id
 from .resource import METHODS
 
 OnResponse: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]

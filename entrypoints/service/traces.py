@@ -28,8 +28,8 @@ from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.ports.storage import repository_ports
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
-from ..http.request_context import logged_request_id
 from ..http.request_log import UNROUTED, route_of
+from ..http.requests import logged_request_id
 from ..http.resource import METHODS
 from .settings import InvalidSettings
 

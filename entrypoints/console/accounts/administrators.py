@@ -23,9 +23,8 @@ from recipient_fields.domain import (
 )
 
 from .. import invitation_url, link_url
-from ..cookies import own_origin
 from ..forms import NO_ERRORS, FormError, FormErrors
-from ..page import Page, author, visit
+from ..page import Page, author, own_origin, visit
 from ..rendering import Flash, Pages
 from ..submitted_forms import claimed_form
 

@@ -14,9 +14,18 @@ from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
 
 from .. import ROOT
-from ..cookies import Cookie, Cookies, is_csrf_token, is_same_origin, require_same_origin
 from ..forms import read_form
-from ..page import Page, Visit, base_path, own_path
+from ..page import (
+    Cookie,
+    Cookies,
+    Page,
+    Visit,
+    base_path,
+    is_csrf_token,
+    is_same_origin,
+    own_path,
+    require_same_origin,
+)
 from ..rendering import StaticFile
 from ..submitted_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 

@@ -23,8 +23,7 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..cookies import Cookie, Cookies
-from ..page import Page, author, visit
+from ..page import Cookie, Cookies, Page, author, visit
 from ..rendering import Flash, Pages
 from ..submitted_forms import CONTINUE, KEPT, claimed_form, continues, is_entered_by
 from .session_guard import SIGN_IN, next_path

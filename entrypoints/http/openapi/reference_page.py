@@ -20,11 +20,10 @@ from attrs import frozen
 
 from recipient_fields.application.documents.strict_json import render_json
 
-from ..fields.resources import SERVICE_TAG
-from ..headers import HTML, JSON, admits_html
-from ..problems import RequestRejected, entity_tag
-from ..request_context import mount_path, precondition
-from ..resource import READS, Resource, Result, operation
+from ..problems import RequestRejected
+from ..readiness import SERVICE_TAG
+from ..requests import admits_html, mount_path, precondition
+from ..resource import HTML, JSON, READS, Resource, Result, operation
 from .document import document
 
 FIELDS = "/api/v1/recipient_fields"
@@ -281,7 +280,7 @@ def redirect_browsers_to(path: str) -> Callable[..., None]:
 def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str) -> None:
     """Send 200 with the content, or 304 if the client already has this version."""
     tag = sha256(content).hexdigest()[:16]
-    resp.set_header("ETag", entity_tag(tag))
+    resp.etag = tag
     resp.set_header("Cache-Control", "no-cache")
     if precondition(req).excludes(tag):
         resp.status = falcon.HTTP_304
