@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .fields.members import *
     from .fields.origins import *
     from .fields.preconditions import *
+    from .fields.protocol import *
     from .fields.queries import *
     from .fields.sizes import *
     from .fields.unstored import *
@@ -45,6 +46,7 @@ else:
         "fields.values",
         "fields.errors",
         "fields.origins",
+        "fields.protocol",
         "fields.preconditions",
         "permissions",
         "fields.members",

@@ -28,8 +28,9 @@ from recipient_fields.domain.conditions import (
     InvalidCondition,
     InvalidRecipient,
     check_condition,
+    condition_keys,
 )
-from recipient_fields.domain.conditions.tree import condition_keys, require_condition
+from recipient_fields.domain.conditions.tree import require_condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from attrs import evolve, frozen
 
 from ..content import Filter
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..identity import IntegrationId
 from .derived_codes import (
@@ -56,7 +56,7 @@ class FieldCode:
     contains code that must precede both codes, by the variable that it sets.
     """
 
-    field: RecipientField
+    field: Field
     profile: Profile
     integration_id: IntegrationId | None
     name_from: NameFrom | None = None
@@ -76,12 +76,12 @@ class FieldCode:
         return " ".join(dict.fromkeys(reasons)) or None
 
     @property
-    def counterpart(self) -> RecipientField | None:
+    def counterpart(self) -> Field | None:
         """The synced field with the ESP name, if there is one and the field is not itself."""
         return None if self.esp_name is None else self.esp_name.counterpart
 
     @property
-    def meant_field(self) -> RecipientField:
+    def meant_field(self) -> Field:
         """The field that the key means at the target.
 
         Of synced fields, this is the counterpart: no person has defined one for all integrations.
@@ -260,7 +260,7 @@ class NameSource(Protocol):
     """What the fields of one organization are called at targets."""
 
     @property
-    def by_key(self) -> Mapping[str, RecipientField]:
+    def by_key(self) -> Mapping[str, Field]:
         """The fields by key."""
 
     def explain_key(self, key: str) -> str | None:
@@ -359,7 +359,7 @@ def with_codes(
     )
 
 
-def has_own_code(profile: Profile, field: RecipientField) -> bool:
+def has_own_code(profile: Profile, field: Field) -> bool:
     """Return whether the field has a code, and neither is certainly in another dialect."""
     insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
     if insertion_code is None and expression is None:

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from ..errors import InvalidField, InvalidInput, RecipientFieldsError
 from ..esp.derived_codes import derive_codes, variable_clashes
 from ..esp.esps import Esp
-from ..esp.names import EspName, is_standard
+from ..esp.names import EspName
 from ..esp.profiles import PROFILES
 from ..esp.profiles.profile import Profile
 from ..fields.catalog_changes import CatalogChanges, require_room
@@ -35,7 +35,7 @@ from ..text import replace_unstorable, to_line
 from .changes import Link, effect_of, find_links, names_after, plan_name_changes
 from .details import find_allowed_values, find_name
 from .errors import EmptyReport, SyncOvertaken
-from .esp_names import EspNames
+from .esp_names import EspNames, is_standard
 from .integration import Integration, NamedField
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
 from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
@@ -176,7 +176,7 @@ class FieldCodes(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
         """List the codes of a field.
 
         What the field is called at each integration of the organization, and its codes there. Then
@@ -237,7 +237,7 @@ class ConditionCompilations(Resource):
         ),
         errors=(NotExpressible,),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Compile a condition.
 
         The body has at most 64 KiB. If the ESP can't express the condition, or if its code has
@@ -331,7 +331,7 @@ class ContentExports(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Export content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
@@ -395,7 +395,7 @@ class ContentPreviews(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Preview content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A

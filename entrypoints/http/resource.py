@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import falcon
 from attrs import Factory, frozen
+from falcon import Request, Response
 
 from recipient_fields.application.documents.schemas import Schema, docstring
 from recipient_fields.application.documents.value_schemas import NEW_KEY
@@ -198,7 +199,7 @@ class Resource:
         """Return whether a request with this method requires an API key with write access."""
         return self.requires_write and method in WRITES and path.startswith(PROTECTED_PREFIX)
 
-    def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
+    def on_options(self, _req: Request, resp: Response, **_path: str) -> None:
         """Send 204 with the methods of this resource."""
         resp.status = falcon.HTTP_204
         resp.set_header("Allow", self.allowed)

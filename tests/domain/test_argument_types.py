@@ -122,6 +122,7 @@ SAMPLES: Mapping[str, object] = {
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
     "Profile": BRAZE,
+    "Field": FIELD,
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
@@ -220,7 +221,7 @@ def sample(name: str, parameter: inspect.Parameter) -> object:
         return OTHER_SAMPLES[f"{name}.{parameter.name}"]
     annotation = annotation_of(parameter)
     word = first_word(annotation)
-    if re.fullmatch(r"(Iterable|Collection)\[RecipientField\]", annotation):
+    if re.fullmatch(r"(Iterable|Collection)\[(Recipient)?Field\]", annotation):
         return (FIELD,)
     if word == "Callable":
         return lambda *_: False
