@@ -49,12 +49,9 @@ FOR_THE_PROJECT = {
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",
     # What the check of content for foreign code shares with the recognition of tags.
-    *(f"domain.esp.recognition.{each}" for each in ("judging", "roles", "tags", "words")),
+    *(f"domain.esp.recognition.{each}" for each in ("judging", "tags", "words")),
     # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
-    *(
-        f"domain.esp.languages.{each}"
-        for each in ("blocks", "django", "expressions", "handlebars", "liquid", "tree")
-    ),
+    *(f"domain.esp.languages.{each}" for each in ("blocks", "expressions", "liquid", "tree")),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
