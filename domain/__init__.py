@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .fields.member_changes import *
     from .fields.members import *
     from .fields.origins import *
-    from .fields.plans import *
     from .fields.preconditions import *
+    from .fields.protocol import *
     from .fields.queries import *
     from .fields.sizes import *
     from .fields.unstored import *
@@ -46,6 +46,7 @@ else:
         "fields.values",
         "fields.errors",
         "fields.origins",
+        "fields.protocol",
         "fields.preconditions",
         "permissions",
         "fields.members",
@@ -57,7 +58,6 @@ else:
         "fields.catalog_changes",
         "fields.batches",
         "fields.queries",
-        "fields.plans",
         "accounts.organizations",
         "accounts.api_keys",
         "accounts.administrators",

@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 
 from attrs import evolve, frozen
 
-from ..content import Filter
-from ..fields.field import RecipientField
+from ..content import Filter, Surface
+from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..identity import IntegrationId
 from .derived_codes import (
@@ -27,7 +27,8 @@ from .filtered_codes import FilteredCode, filter_code
 from .names import EspName, NameFrom, NameState, Target
 from .profiles import Profiles
 from .profiles.profile import WORD, Profile, ValueForm
-from .recognition.codes import find_unclosed, is_certainly_foreign
+from .recognition.codes import find_unclosed
+from .recognition.tags import is_certainly_foreign
 
 __all__ = ["CodeSource", "FieldCode", "NameSource"]
 
@@ -56,7 +57,7 @@ class FieldCode:
     contains code that must precede both codes, by the variable that it sets.
     """
 
-    field: RecipientField
+    field: Field
     profile: Profile
     integration_id: IntegrationId | None
     name_from: NameFrom | None = None
@@ -76,12 +77,12 @@ class FieldCode:
         return " ".join(dict.fromkeys(reasons)) or None
 
     @property
-    def counterpart(self) -> RecipientField | None:
+    def counterpart(self) -> Field | None:
         """The synced field with the ESP name, if there is one and the field is not itself."""
         return None if self.esp_name is None else self.esp_name.counterpart
 
     @property
-    def meant_field(self) -> RecipientField:
+    def meant_field(self) -> Field:
         """The field that the key means at the target.
 
         Of synced fields, this is the counterpart: no person has defined one for all integrations.
@@ -195,8 +196,26 @@ class FieldCode:
     @property
     def insertion_code_with_default(self) -> str | None:
         """The insertion code with the default DEFAULT, or None if it can't have a default."""
+        return self._find_code(DEFAULT_PLACEHOLDER, ValueForm.USUAL)
+
+    @property
+    def html_code(self) -> str | None:
+        """What an export writes into HTML for a reference, or None."""
+        return self._find_code(None, self._html_form)
+
+    @property
+    def html_code_with_default(self) -> str | None:
+        """The same with the default DEFAULT, or None if it can't have a default."""
+        return self._find_code(DEFAULT_PLACEHOLDER, self._html_form)
+
+    @property
+    def _html_form(self) -> ValueForm:
+        is_text = self.data_type is DataType.TEXT
+        return self.profile.surfaces.form(Surface.HTML) if is_text else ValueForm.USUAL
+
+    def _find_code(self, default: str | None, form: ValueForm) -> str | None:
         with suppress(NotInsertable):
-            return self.require_insertion_code(DEFAULT_PLACEHOLDER)
+            return self.require_insertion_code(default, form=form)
         return None
 
     def require_value_expression(self) -> str:
@@ -260,7 +279,7 @@ class NameSource(Protocol):
     """What the fields of one organization are called at targets."""
 
     @property
-    def by_key(self) -> Mapping[str, RecipientField]:
+    def by_key(self) -> Mapping[str, Field]:
         """The fields by key."""
 
     def explain_key(self, key: str) -> str | None:
@@ -363,7 +382,7 @@ def with_codes(
     )
 
 
-def has_own_code(profiles: Profiles, profile: Profile, field: RecipientField) -> bool:
+def has_own_code(profiles: Profiles, profile: Profile, field: Field) -> bool:
     """Return whether the field has a code, and neither is certainly in another dialect."""
     insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
     if insertion_code is None and expression is None:

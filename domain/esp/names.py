@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from enum import Enum
-from re import fullmatch
 from typing import TypeAlias
 
 from attrs import frozen
 
-from ..fields.field import FieldDefinition, RecipientField
+from ..fields.protocol import Field
 from ..identity import IntegrationId
-from .derived_codes import derive
-from .errors import NoSafeForm
 from .esps import Esp
-from .profiles.profile import Profile
 
 __all__ = ["EspName", "NameFrom", "NameState"]
 
@@ -59,15 +54,4 @@ class EspName:
     standard: bool = False
     name_from: NameFrom
     state: NameState | None
-    counterpart: RecipientField | None = None
-
-
-def is_standard(profile: Profile, field: FieldDefinition) -> bool:
-    """Return whether the synced field is one of the ESP's own fields with a form of their own."""
-    name = str(field.origin.esp_field_name)
-    if not any(fullmatch(form.pattern, name) for form in profile.names.standard_forms):
-        return False
-    with suppress(NoSafeForm):
-        standard = derive(profile, name, standard=True)
-        return field.custom_value_expression == standard.value_expression
-    return False
+    counterpart: Field | None = None

@@ -7,13 +7,14 @@ from functools import partial
 
 from attrs import evolve
 
-from ..content.resolution import own_email
+from ..content.resolution import OWN_EMAIL
 from ..esp.esps import Esp
 from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, with_codes
 from ..esp.names import NameFrom, NameState, Target
 from ..esp.preludes import Preludes
 from ..esp.profiles import BUILT_IN, Profiles
 from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from .esp_names import EspNames
 from .integration import Integration
 from .proposals import NameProposals
@@ -54,7 +55,7 @@ class FieldCodes:
 
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
-        field = own_email()
+        field = OWN_EMAIL
         name = self.names.derive_name(field, target)
         code = FieldCode(
             field=field,
@@ -115,7 +116,7 @@ class FieldCodes:
         codes = source.custom_insertion_code, source.custom_value_expression
         return with_codes(code, codes, self._find_preludes(source, target))
 
-    def _find_preludes(self, field: RecipientField, target: Target) -> Mapping[str, str]:
+    def _find_preludes(self, field: Field, target: Target) -> Mapping[str, str]:
         """Return the preludes that the stored codes of the field require at the target."""
         if self.names.get_profile(target).insertion.prelude is None:
             return {}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
+from re import fullmatch
 
 from attrs import evolve
 
 from ..arguments import require_type
-from ..esp.derived_codes import has_safe_form
+from ..esp.derived_codes import derive, has_safe_form
+from ..esp.errors import NoSafeForm
 from ..esp.esps import Esp
-from ..esp.names import EspName, NameFrom, NameState, Target, is_standard
+from ..esp.names import EspName, NameFrom, NameState, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Profile
 from ..fields.errors import FieldNotFound
-from ..fields.field import Catalog, RecipientField
+from ..fields.field import Catalog, FieldDefinition, RecipientField
+from ..fields.protocol import Field
 from ..fields.values import derive_key, name_letters
 from ..identity import FieldId, IntegrationId
 from .errors import IntegrationNotFound, IntegrationRequired
@@ -172,7 +176,7 @@ class EspNames:
         definition = self.definition_of(synced)
         return definition is not None and definition.origin.integration_id is None
 
-    def derive_name(self, field: RecipientField, target: Target) -> EspName:
+    def derive_name(self, field: Field, target: Target) -> EspName:
         """Return the name by the convention of the ESP, also if it is set for another field."""
         return self._index(target).derive_name(derived_key(field))
 
@@ -202,7 +206,7 @@ class EspNames:
             and (field.id in named or self.definition_of(field) is None)
         )
 
-    def counterparts(self, field: RecipientField) -> Mapping[IntegrationId, RecipientField]:
+    def counterparts(self, field: RecipientField) -> Mapping[IntegrationId, Field]:
         """Return the counterparts for which the field stands in lists, by integration.
 
         An API or manual field stands for all its counterparts. Of the synced fields of different
@@ -212,7 +216,7 @@ class EspNames:
         self._require_all()
         return self._counterparts.get(field.id, {})
 
-    def definition_of(self, field: RecipientField) -> RecipientField | None:
+    def definition_of(self, field: Field) -> RecipientField | None:
         """Return the field that stands for this synced field in lists, or None.
 
         If there are several, this is the one whose key is derived from the name of the synced
@@ -290,7 +294,7 @@ class EspNames:
         return self._indexes[target]
 
     @cached_property
-    def _counterparts(self) -> Mapping[FieldId, Mapping[IntegrationId, RecipientField]]:
+    def _counterparts(self) -> Mapping[FieldId, Mapping[IntegrationId, Field]]:
         defined = self._by_integration.get(None, [])
         found = {field.id: dict(self._find_counterparts(field)) for field in defined}
         served = {each.id for each in chain.from_iterable(map(dict.values, found.values()))}
@@ -328,16 +332,14 @@ class EspNames:
                     definitions.setdefault(counterpart.id, definition)
         return definitions
 
-    def _find_counterparts(
-        self, field: RecipientField
-    ) -> Iterator[tuple[IntegrationId, RecipientField]]:
+    def _find_counterparts(self, field: RecipientField) -> Iterator[tuple[IntegrationId, Field]]:
         for integration_id in self.with_profile:
             if integration_id != field.origin.integration_id:
                 counterpart = self._find_counterpart(field, self._index(integration_id))
                 if counterpart is not None:
                     yield integration_id, counterpart
 
-    def _find_counterpart(self, field: RecipientField, index: _Index) -> RecipientField | None:
+    def _find_counterpart(self, field: RecipientField, index: _Index) -> Field | None:
         if field.id in index.set_names:
             return index.set_names[field.id].counterpart
         return index.find(derived_key(field), field.origin.esp_field_name)
@@ -356,7 +358,18 @@ def without_counterparts(
     return evolve(catalog, fields=tuple(shown))
 
 
-def derived_key(field: RecipientField) -> str:
+def is_standard(profile: Profile, field: FieldDefinition) -> bool:
+    """Return whether the synced field is one of the ESP's own fields with a form of their own."""
+    name = str(field.origin.esp_field_name)
+    if not any(fullmatch(form.pattern, name) for form in profile.names.standard_forms):
+        return False
+    with suppress(NoSafeForm):
+        standard = derive(profile, name, standard=True)
+        return field.custom_value_expression == standard.value_expression
+    return False
+
+
+def derived_key(field: Field) -> str:
     """Return the key from which the field's ESP names are derived.
 
     A synced field has the key that is derived from its name at its own ESP, even if its key has a

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 import falcon
+from falcon import Request, Response
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import ContentService, Core, KeyValidator
@@ -19,7 +20,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes
+from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes, MergeTags
 from .esp import IntegrationCollection
 from .fields.history import FieldHistory, History
 from .fields.resources import BatchCollection, FieldCollection, FieldItem, FieldRestoration
@@ -54,7 +55,7 @@ DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-class Api(falcon.App[falcon.Request, falcon.Response]):
+class Api(falcon.App[Request, Response]):
     """An application that knows its routes: the OpenAPI document describes them."""
 
     __slots__ = ("routes",)
@@ -105,6 +106,7 @@ def create_app(
     app.add_route(
         "/api/v1/recipient_fields/{id_or_key}/codes", FieldCodes(core.content, cache, heavy)
     )
+    app.add_route("/api/v1/merge_tags", MergeTags(core.content, cache, heavy))
     app.add_route("/api/v1/recipient_field_batches", BatchCollection(service, heavy))
     app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(core.content, cache, heavy))
@@ -144,7 +146,7 @@ def create_app_without_routes(
 
 
 def _handle_core_error(
-    req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
+    req: Request, resp: Response, error: RecipientFieldsError, _params: object
 ) -> None:
     req.context.error = error
     response = problem_of(error)
@@ -155,14 +157,14 @@ def _handle_core_error(
 
 def _explaining_taken_keys(
     content: ContentService, heavy: HeavyRequests
-) -> Callable[[falcon.Request, falcon.Response, KeyTaken, object], None]:
+) -> Callable[[Request, Response, KeyTaken, object], None]:
     """Return the handler that names a synced field whose key a new field would have.
 
     It reads the catalog, so it requires a slot as other reads do. If none is free, the message is
     that of the error.
     """
 
-    def handle(req: falcon.Request, resp: falcon.Response, taken: KeyTaken, params: object) -> None:
+    def handle(req: Request, resp: Response, taken: KeyTaken, params: object) -> None:
         if taken.is_synced:
             with (
                 suppress(RequestRejected),
@@ -183,13 +185,13 @@ def _is_logged(error: BaseException | None) -> bool:
 
 
 def _handle_rejected_request(
-    req: falcon.Request, resp: falcon.Response, error: RequestRejected, _params: object
+    req: Request, resp: Response, error: RequestRejected, _params: object
 ) -> None:
     _send(req, resp, error.problem)
 
 
 def _handle_falcon_error(
-    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: object
+    req: Request, resp: Response, error: falcon.HTTPError, _params: object
 ) -> None:
     """Report what Falcon rejects: a path without a route, or malformed HTTP."""
     code = "not_found" if isinstance(error, falcon.HTTPNotFound) else "malformed_request"
@@ -197,13 +199,13 @@ def _handle_falcon_error(
 
 
 def _handle_unexpected_error(
-    req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
+    req: Request, resp: Response, error: Exception, _params: object
 ) -> None:
     _log.error("request %s failed", logged_request_id(req), exc_info=error)
     _send(req, resp, problem("internal_error"))
 
 
-def _send(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+def _send(req: Request, resp: Response, problem: Problem) -> None:
     resp.status = problem.status
     resp.set_headers(problem.headers)
     resp.content_type = JSON

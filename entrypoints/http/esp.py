@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.strict_json import render_json
@@ -46,7 +46,7 @@ class IntegrationCollection(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the integrations.
 
         Other requests have their ids as `integration_id`.

@@ -8,8 +8,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application.documents.schemas import described, render_document
 from recipient_fields.application.documents.strict_json import render_json
@@ -140,7 +140,7 @@ class Liveness(Resource):
             examples={"up": {"status": "ok"}},
         ),
     )
-    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, _req: Request, resp: Response) -> None:
         """Liveness."""
         resp.data = render_json(render_document(HealthDocument("ok")))
 
@@ -162,7 +162,7 @@ class Readiness(Resource):
             examples={"ready": {"status": "ready"}},
         ),
     )
-    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, _req: Request, resp: Response) -> None:
         """Readiness."""
         self.check()
         resp.data = render_json(render_document(HealthDocument("ready")))

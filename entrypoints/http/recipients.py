@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.schemas import render_document
@@ -28,7 +28,6 @@ from .resource import (
     JSON_SCHEMA,
     PROBLEM,
     Body,
-    Parameter,
     Resource,
     Result,
     Tag,
@@ -56,7 +55,7 @@ _SCHEMA_PARAMETERS = {
 class RecipientSchemaItem(Resource):
     """`/api/v1/recipient_schema`."""
 
-    parameters: ClassVar[Mapping[str, Parameter]] = _SCHEMA_PARAMETERS
+    parameters = _SCHEMA_PARAMETERS
     media_types: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON, PROBLEM)
 
     service: ContentService
@@ -72,7 +71,7 @@ class RecipientSchemaItem(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Read the JSON Schema of recipients.
 
         The values that a recipient of the organization may have, by the keys of fields.
@@ -136,7 +135,7 @@ class RecipientChecks(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Check recipients.
 
         Checks the values of up to 1,000 recipients against the fields. Read-only API keys can send

@@ -13,7 +13,7 @@ from random import getrandbits
 from typing import Any
 from urllib.parse import quote, unquote_plus
 
-import falcon
+from falcon import Request
 from falcon.util import mediatypes
 
 from recipient_fields.application.documents.schemas import NamedSchema
@@ -47,7 +47,7 @@ HIDDEN_KEY = "[API key]"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-def request_id(req: falcon.Request) -> str:
+def request_id(req: Request) -> str:
     """Return the id of the request."""
     if "request_id" not in req.context:
         req.context.request_id = choose_request_id(req.get_header("X-Request-Id"))
@@ -55,7 +55,7 @@ def request_id(req: falcon.Request) -> str:
     return identifier
 
 
-def logged_request_id(req: falcon.Request) -> str:
+def logged_request_id(req: Request) -> str:
     """Return the id of the request for the log, without an API key.
 
     Keys of other validators have no known form: only the `Authorization` header identifies them.
@@ -82,30 +82,30 @@ _UNENCODED = "/~!$&'()*+,;=:@"
 """Characters that a path may contain without percent-encoding (RFC 3986, section 3.3)."""
 
 
-def mount_path(req: falcon.Request) -> str:
+def mount_path(req: Request) -> str:
     """Return the percent-encoded path at which the application is mounted, or "" for the root."""
     return quote(req.root_path, safe=_UNENCODED)
 
 
-def credential(req: falcon.Request) -> Credential:
+def credential(req: Request) -> Credential:
     """Return the credential of the request's API key."""
     validated: Credential = req.context.credential
     return validated
 
 
-def author(req: falcon.Request) -> Author:
+def author(req: Request) -> Author:
     """Return the author of the request's changes: its API key."""
     key = credential(req)
     return Author(API, id=key.key_id, name=key.key_display, request_id=logged_request_id(req))
 
 
-def parameters(req: falcon.Request) -> Mapping[str, str]:
+def parameters(req: Request) -> Mapping[str, str]:
     """Return the query parameters, all of which the resource has."""
     parsed: Mapping[str, str] = req.context.parameters
     return parsed
 
 
-def precondition(req: falcon.Request) -> Precondition:
+def precondition(req: Request) -> Precondition:
     """Return the precondition that the request sets for the field's version."""
     parsed: Precondition = req.context.precondition
     return parsed
@@ -208,7 +208,7 @@ _QUOTED = re.compile(r'"(?>(?:[^"\\]|\\.)*)"?')
 would take seconds."""
 
 
-def require_acceptable(req: falcon.Request, media_types: tuple[str, ...]) -> None:
+def require_acceptable(req: Request, media_types: tuple[str, ...]) -> None:
     """Raise RequestRejected unless the client accepts one of these media types."""
     try:
         quality = _quality(media_types, req.accept)
@@ -233,7 +233,7 @@ def admits_html(accepted: str) -> bool:
         return False
 
 
-def require_json(req: falcon.Request, media_types: tuple[str, ...]) -> None:
+def require_json(req: Request, media_types: tuple[str, ...]) -> None:
     """Raise RequestRejected unless the body is JSON in UTF-8, without a content encoding.
 
     `media_types` are the forms of JSON that the request can have.
@@ -272,7 +272,7 @@ PRECONDITION = NamedSchema("Precondition", {"type": "string", "pattern": rf"^(?:
 """The schema of both headers."""
 
 
-def parse_precondition(req: falcon.Request) -> Precondition:
+def parse_precondition(req: Request) -> Precondition:
     """Return the precondition that the headers of the request set.
 
     A weak tag never matches in `If-Match`. In `If-None-Match` it is equal to the strong one.
@@ -283,7 +283,7 @@ def parse_precondition(req: falcon.Request) -> Precondition:
     return UNCONDITIONAL if match is none_match is None else Precondition(match, none_match)
 
 
-def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | None:
+def _versions(req: Request, header: str, *, weak: bool) -> Versions | None:
     value = req.get_header(header)
     if value is None:
         return None
@@ -309,7 +309,7 @@ _PREFERENCE = re.compile(
 )
 
 
-def prefers_minimal(req: falcon.Request) -> bool:
+def prefers_minimal(req: Request) -> bool:
     """Return whether the first preference `return` of the request is `minimal`.
 
     A malformed header has no effect, and neither have other preferences: a server may ignore them.
@@ -325,13 +325,13 @@ def prefers_minimal(req: falcon.Request) -> bool:
     return False
 
 
-def require_size(req: falcon.Request, max_size: int) -> None:
+def require_size(req: Request, max_size: int) -> None:
     """Raise RequestRejected if the request announces a body of more than `max_size` bytes."""
     if (req.content_length or 0) > max_size:
         raise _too_large(max_size)
 
 
-def read_json(req: falcon.Request, resource: Resource) -> object:
+def read_json(req: Request, resource: Resource) -> object:
     """Return the value of the request's JSON document.
 
     Raises: RequestRejected if the body exceeds a limit of the resource, or is not JSON.
@@ -339,7 +339,7 @@ def read_json(req: falcon.Request, resource: Resource) -> object:
     return parse_body(read_body(req, resource), resource)
 
 
-def read_body(req: falcon.Request, resource: Resource) -> bytes:
+def read_body(req: Request, resource: Resource) -> bytes:
     """Return the request's body.
 
     Raises: RequestRejected if it has more bytes than the resource permits.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
 import falcon
 from attrs import Factory, frozen
+from falcon import Request, Response
 
 from recipient_fields.application.documents.schemas import Schema, docstring
 from recipient_fields.application.documents.value_schemas import NEW_KEY
 from recipient_fields.application.fields.texts import is_id
-from recipient_fields.domain import FieldKey, RecipientFieldsError, Source
+from recipient_fields.domain import FieldKey, IntegrationId, RecipientFieldsError, Source
 
 M = TypeVar("M", bound=Callable[..., None])
 
@@ -169,7 +169,7 @@ class Resource:
     path_parameters: ClassVar[Mapping[str, PathParameter]] = {}
     """The parts of the path, by their names in the template of the route."""
 
-    parameters: ClassVar[Mapping[str, Parameter]] = {}
+    parameters: Mapping[str, Parameter] = {}
     """The query parameters of GET and HEAD. Other methods have none."""
 
     max_body_size: ClassVar[int] = MEBIBYTE
@@ -198,7 +198,7 @@ class Resource:
         """Return whether a request with this method requires an API key with write access."""
         return self.requires_write and method in WRITES and path.startswith(PROTECTED_PREFIX)
 
-    def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
+    def on_options(self, _req: Request, resp: Response, **_path: str) -> None:
         """Send 204 with the methods of this resource."""
         resp.status = falcon.HTTP_204
         resp.set_header("Allow", self.allowed)
@@ -235,9 +235,16 @@ def truth_value(member: str, description: str) -> Parameter:
     return Parameter(description=description, schema=bool, parse=parse, rule=rule)
 
 
-def one_of(kind: type[Enum]) -> str:
-    """Return the values of the enum, as part of a sentence."""
-    *names, last = (f"`{member.value}`" for member in kind)
+def parse_integration_id(text: str) -> IntegrationId:
+    """Return the id of an integration in a URL. Raises: ValueError if it is none."""
+    if not is_id(text):
+        raise ValueError(text)
+    return IntegrationId(int(text))
+
+
+def one_of(values: Iterable[str]) -> str:
+    """Return the values, as part of a sentence."""
+    *names, last = (f"`{value}`" for value in values)
     return f"{', '.join(names)} or {last}"
 
 
@@ -255,7 +262,7 @@ def key_filter(description: str) -> Parameter:
 
 def source_filter(description: str) -> Parameter:
     """Return the parameter with the sources of fields."""
-    rule = f"use {one_of(Source)}"
+    rule = f"use {one_of(each.value for each in Source)}"
     return alternatives("sources", Source, rule, description=description, schema=Source)
 
 

@@ -9,6 +9,7 @@ from threading import Lock
 
 import falcon
 from attrs import Factory, define, field, frozen
+from falcon import Request, Response
 
 from recipient_fields.domain import Credential, OrganizationId
 
@@ -47,7 +48,7 @@ def in_slot(
     return create_in_slot
 
 
-def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:
+def send(req: Request, resp: Response, response: ReadResponse) -> None:
     """Send 200 with the response, or 304 if the client already has this version."""
     resp.etag = response.version_tag
     resp.set_headers(response.headers)

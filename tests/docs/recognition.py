@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from recipient_fields.domain.esp import BUILT_IN, Esp, RecognizedTag, TagRole, recognize
-from recipient_fields.domain.esp.recognition.judging import judge
-from recipient_fields.domain.esp.recognition.tags import find_text_tags, read_starts
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
 VALUES = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
@@ -48,7 +47,7 @@ def _row(esp: Esp, constructs: Sequence[Mapping[str, Any]]) -> str:
     names = [
         set(each["names"]) <= {name for tag in tags for name in tag.names} for each, tags in fields
     ]
-    others = [(each, other) for each in constructs for other in BUILT_IN.esps if other != esp]
+    others = [(each, other) for each in constructs for other in BUILT_IN.esps if other is not esp]
     silent = [each["role"] for each, other in others if not _judge(other, each["construct"])]
     native = [each for each in constructs if each["kind"] != "foreign syntax"]
     false = [
@@ -81,8 +80,7 @@ def _quality(roles: Sequence[tuple[str, str]], role: str) -> str:
 
 
 def _judge(esp: Esp, code: str) -> list[Any]:
-    tags = find_text_tags(code, read_starts(code, BUILT_IN), esp)
-    judged = (judge(BUILT_IN, tag, esp) for tag in tags)
+    judged = (tag.judge(esp) for tag in find_text_tags(code, BUILT_IN, esp))
     return [finding for finding in judged if finding is not None]
 
 

@@ -55,7 +55,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, NameProposal
-from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SyncPlan
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName, SyncPlan
 
 PACKAGES = (domain, conditions, content, esp, integrations)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -85,8 +85,6 @@ SESSION = Session(
     user_agent="",
 )
 SAMPLES: Mapping[str, object] = {
-    "Esp": BRAZE.esp,
-    "Profiles": BUILT_IN,
     "AdjacentText": BRAZE.adjacent_text,
     "Administrator": ADMINISTRATOR,
     "AllowedValues": AllowedValues(DataType.TEXT, ["x"]),
@@ -124,6 +122,7 @@ SAMPLES: Mapping[str, object] = {
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
     "Profile": BRAZE,
+    "Field": FIELD,
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
@@ -156,6 +155,7 @@ SAMPLES: Mapping[str, object] = {
 OTHER_SAMPLES: Mapping[str, object] = {
     "Administrator.memberships": MEMBERSHIPS,
     "HistoryRecord.after": FIELD,
+    "NamedField.esp_name": SetName("TIER"),
     "RecipientSchema.fields": {"tier": FIELD},
     "Change.after": FIELD,
     "date_literal.text": "2026-11-20",
@@ -172,8 +172,8 @@ OTHER_SAMPLES: Mapping[str, object] = {
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
 """Right arguments of some functions and classes, whose values depend on each other."""
-UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b")
-"""Any object, functions and ports: nothing but a call shows whether they are right."""
+UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|[A-Z]\b")
+"""Any object, type variables, functions and ports: only a call shows whether they are right."""
 INSIDE = {
     *("decide", "require", "plan_creation", "plan_restoration", "require_addable", "require_room"),
     *("from_epoch_milliseconds", "item_count_violation", "list_size", "repeated_violations"),
@@ -221,7 +221,7 @@ def sample(name: str, parameter: inspect.Parameter) -> object:
         return OTHER_SAMPLES[f"{name}.{parameter.name}"]
     annotation = annotation_of(parameter)
     word = first_word(annotation)
-    if re.fullmatch(r"(Iterable|Collection)\[RecipientField\]", annotation):
+    if re.fullmatch(r"(Iterable|Collection)\[(Recipient)?Field\]", annotation):
         return (FIELD,)
     if word == "Callable":
         return lambda *_: False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import falcon
 from attrs import field, frozen
@@ -14,7 +13,6 @@ from recipient_fields.domain import FieldLimitReached, FieldNotFound
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.requests import parameters, parse_members
 from recipient_fields.entrypoints.http.resource import (
-    Parameter,
     Resource,
     Result,
     Tag,
@@ -36,7 +34,7 @@ class GroupListDocument:
 
 
 class Groups(Resource):
-    parameters: ClassVar[Mapping[str, Parameter]] = {"limit": page_size("The number of groups.")}
+    parameters: Mapping[str, Parameter] = {"limit": page_size("The number of groups.")}
 
     @operation(
         "list_groups",

@@ -9,7 +9,7 @@ from attrs import frozen
 from ...conditions import Condition, InvalidCondition
 from ...conditions.checks import check_with_keys
 from ...conditions.tree import condition_keys
-from ...fields.field import RecipientField
+from ...fields.protocol import Field
 from ...fields.values import DataType
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
@@ -32,7 +32,7 @@ def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mappi
 def find_readings(
     condition: Condition,
     codes: Mapping[str, FieldCode],
-    others: Mapping[str, RecipientField] | None = None,
+    others: Mapping[str, Field] | None = None,
 ) -> Sequence[Mapping[str, Operand]]:
     """Return the operands by key, for each way to read the condition. The first one is preferred.
 

@@ -11,7 +11,7 @@ from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict
 from ...content.checks import find_violations
 from ...content.resolution import FieldResolver
 from ...content.warning_codes import require_strict
-from ...fields.field import RecipientField
+from ...fields.protocol import Field
 from ..profiles import BUILT_IN, Profiles
 from .foreign_code import ContentTags
 from .options import to_texts
@@ -32,7 +32,7 @@ class CheckedContent:
 
 def check_content(
     content: Content,
-    fields: Iterable[RecipientField],
+    fields: Iterable[Field],
     *,
     explain_key: Callable[[str], str | None] = lambda _: None,
     strict: Strict = DEFAULT_STRICT,

@@ -23,10 +23,16 @@ from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
 from ..profiles import Profiles
 from ..profiles.profile import Profile, SystemCode
-from ..recognition.judging import Finding, Reason, judge
-from ..recognition.roles import Reading, read_tag
-from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
-from ..recognition.words import Words
+from ..recognition.judging import Finding, Reading, Reason, TextTag
+from ..recognition.tags import (
+    Start,
+    find_text_tags,
+    join_starts,
+    leave_out,
+    read_own_starts,
+    read_starts,
+)
+from ..recognition.words import Words, find_shown
 from .report import Report
 
 MAX_TAG_LENGTH = 10_000
@@ -73,6 +79,28 @@ class _Examined:
     tags: tuple[tuple[TextTag, Finding | None], ...]
     local_names: Collection[str]
     blocks: tuple[Unread, ...]
+    end: int | None
+    """The first place that is not examined, if there is one."""
+
+
+@frozen
+class _Starts:
+    """The places at which tags begin, and the first one that is not examined, or None."""
+
+    starts: tuple[Start, ...]
+    end: int | None
+
+    @classmethod
+    def of(cls, starts: Iterable[Start]) -> _Starts:
+        """Return the first ones, up to the limits."""
+        found: list[Start] = []
+        characters = 0
+        for start in starts:
+            if len(found) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+                return cls(tuple(found), start.offset)
+            found.append(start)
+            characters += start.length
+        return cls(tuple(found), None)
 
 
 class ContentTags:
@@ -87,10 +115,9 @@ class ContentTags:
         self._too_long = tuple(_find_too_long(self._kept))
         for start, end in self._too_long:
             self._kept = self._kept[:start] + " " * (end - start) + self._kept[end:]
-        self._starts, self._rest = _read(self._kept, profiles)
         self._literal_places = find_literal_places(content.masked)
         self._examined: dict[Esp | None, _Examined] = {}
-        self._foreign: dict[int, Finding | None] = {}
+        self._read: dict[str, _Starts] = {}
         self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
 
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
@@ -110,14 +137,14 @@ class ContentTags:
         examined = self._examined[esp]
         for offset, _ in self._too_long:
             report.refuse(offset, _TOO_LONG, rule=Rule.TOO_LONG)
-        if self._rest is not None:
-            report.warn(self._rest, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
-        is_complete = not self._too_long and self._rest is None
+        if examined.end is not None:
+            report.warn(examined.end, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+        is_complete = not self._too_long and examined.end is None
         for tag, finding in examined.tags:
             found = self._find_warning(esp, tag, finding, examined.local_names, resolver)
             is_mistake = found is not None and found[0].kind is WarningKind.MISTAKE
             own = None if esp is None else tag.readings.get(esp)
-            is_unread = own is not None and own.unread is not None
+            is_unread = own is not None and own.tag.unread is not None
             if tag.start in lookalikes or is_mistake or is_unread:
                 is_complete = False
             if found is not None and tag.start not in lookalikes:
@@ -128,17 +155,36 @@ class ContentTags:
                 report.warn(each.start, *self._warning(esp, each.start, finding))
 
     def _examine(self, esp: Esp | None) -> _Examined:
-        """Return the tags with what is wrong with them at the ESP."""
-        tags = tuple(find_text_tags(self._kept, self._starts, esp))
-        if esp is None:
-            found = tuple((tag, self._judge(None, tag, ())) for tag in tags)
-            return _Examined(tags=found, local_names=(), blocks=())
-        own = [tag.readings[esp] for tag in tags if esp in tag.readings]
-        local_names = {name for tag in tags for name in self._names_set_by(tag, esp)}
+        """Return the tags with what is wrong with them at the ESP.
+
+        Its languages read them. The others read only the rest, which several ESPs can share.
+        """
+        text = self._kept[: _find_end(self._kept)]
+        profiles = self._profiles
+        own = _Starts.of(() if esp is None else read_own_starts(text, profiles[esp], profiles))
+        rest = leave_out(text[: own.end], own.starts)
+        if rest not in self._read:
+            self._read[rest] = _Starts.of(read_starts(rest, profiles))
+        starts = _Starts.of(join_starts(own.starts, self._read[rest].starts))
+        ends = (own.end, self._read[rest].end, starts.end, len(text))
+        end = min(each for each in ends if each is not None)
+        until = (each for each in starts.starts if each.offset < end)
+        tags = tuple(find_text_tags(self._kept, profiles, esp, until))
+        own_tags = [tag for tag in tags if esp in tag.readings]
+        local_names = {
+            name for tag in own_tags for each in _setters(tag, esp) for name in each.words.sets
+        }
+        nodes = build_tree(
+            each.tag
+            for tag in own_tags
+            for each in tag.readings.values()
+            if each.profile.esp == esp
+        )
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
-            blocks=tuple(each for each in find_unread(build_tree(own)) if each.is_alone),
+            blocks=tuple(each for each in find_unread(nodes) if each.is_alone),
+            end=end if end < len(self._kept) else None,
         )
 
     def _find_warning(
@@ -150,7 +196,8 @@ class ContentTags:
         resolver: FieldResolver,
     ) -> tuple[WarningCode, str] | None:
         """Return the warning that the tag needs, or None."""
-        warning = self._lookalike(esp, tag, finding, resolver, local_names)
+        profile = None if esp is None else self._profiles[esp]
+        warning = _lookalike(profile, tag, finding, resolver, local_names)
         if warning is not None:
             return self._at(tag.start, *warning)
         if finding is None:
@@ -170,55 +217,12 @@ class ContentTags:
         return code, message
 
     def _judge(self, esp: Esp | None, tag: TextTag, local_names: Collection[str]) -> Finding | None:
-        if esp is None or esp not in tag.readings:
-            if tag.start not in self._foreign:
-                self._foreign[tag.start] = judge(self._profiles, tag, None)
-            return self._foreign[tag.start]
-        own = tag.readings[esp]
-        place = slice(own.start, own.end)
-        has_reference = self._content.source[place] != self._content.masked[place]
-        if has_reference and own.unread is not None:
-            return None  # A tag with a reference is code of both languages.
-        return judge(self._profiles, tag, esp, local_names)
-
-    def _own_form(self, tag: TextTag, finding: Finding, resolver: FieldResolver) -> str:
-        """Return how content refers to what the tag shows, or an empty text."""
-        if not finding.dialects:
-            return ""
-        place = tag.start, finding.dialects
-        if place not in self._meanings:
-            self._meanings[place] = self._find_meaning(tag, finding.dialects)
-        meaning = self._meanings[place]
-        if meaning.value is not None:
-            return f"Write `{meaning.value}`."
-        keys = filter(None, map(resolver.find_key, meaning.keys))
-        key = next(keys, "KEY" if meaning.has_field else None)
-        if key is None:
-            return ""
-        if meaning.is_condition:
-            return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
-        return f"Write `{{{{recipient.{key}}}}}`." if meaning.is_output else ""
-
-    def _lookalike(
-        self,
-        esp: Esp | None,
-        tag: TextTag,
-        finding: Finding | None,
-        resolver: FieldResolver,
-        local_names: Collection[str],
-    ) -> tuple[WarningCode, str] | None:
-        """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
-        name = _only_name(tag)
-        if name is None or name in local_names:
-            return None
-        key = resolver.find_key(name)
-        if key is None or (esp is not None and name in self._profiles[esp].vocabulary.roots):
-            return None
-        code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
-        if esp is not None and self._profiles[esp].vocabulary.any_name and finding is None:
-            code = WarningCode.POSSIBLY_FOREIGN_CODE
-            reason = f"{self._profiles[esp].title} reads a value of its own here."
-        return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
+        own = None if esp is None else tag.readings.get(esp)
+        if own is not None and own.tag.unread is not None:
+            place = slice(own.tag.start, own.tag.end)
+            if self._content.source[place] != self._content.masked[place]:
+                return None  # A tag with a reference is code of both languages.
+        return tag.judge(esp, local_names)
 
     def _describe(self, esp: Esp | None, finding: Finding) -> str:
         others = " or ".join(map(self._profiles.title, finding.dialects))
@@ -247,53 +251,23 @@ class ContentTags:
             " it."
         )
 
-    def _names_set_by(self, tag: TextTag, esp: Esp) -> Iterator[str]:
-        """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
-        for reader, reading in tag.readings.items() if esp in tag.readings else ():
-            if reader == esp or tag.text.startswith("{%"):
-                yield from Words.of(reading, self._profiles[reader].vocabulary).sets
-
-    def _find_meaning(self, tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
-        """Return what the tag shows in these dialects."""
-        found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
-        words = [Words.of(each, self._profiles[esp].vocabulary) for esp, each in found.items()]
-        readings = {
-            esp: read_tag(each, self._profiles[esp].vocabulary) for esp, each in found.items()
-        }
-        keys: dict[str, None] = {}
-        for esp, reading in readings.items():
-            # The address of the recipient is a system name of Salesforce.
-            names = reading.names[:_MAX_NAMES]
-            for name in (*names, *reading.system_names[:_MAX_NAMES]):
-                standard = _standard_keys(self._profiles[esp]).get(name.casefold())
-                if standard is not None:
-                    keys[standard] = None
-            keys.update(dict.fromkeys(names))
-        is_output = any(isinstance(part, Output) for each in found.values() for part in each.parts)
-        return _Meaning(
-            value=self._find_system_value(found, readings),
-            keys=tuple(keys),
-            has_field=any(reading.names for reading in readings.values()),
-            is_condition=any(each.is_condition for each in words),
-            is_output=is_output,
-        )
-
-    def _find_system_value(
-        self, tags: Mapping[Esp, Tag], readings: Mapping[Esp, Reading]
-    ) -> SystemValue | None:
-        """Return what the tag shows by itself in one of the dialects, or None."""
-        for esp, tag in tags.items():
-            names: tuple[str, ...] = ()
-            match tag.parts:
-                case [Output()]:
-                    names = readings[esp].system_names
-                case [Opaque(name=name)]:
-                    names = (name,)
-            values = _values_by_name(self._profiles[esp])
-            for name in names:
-                if name.casefold() in values:
-                    return values[name.casefold()]
-        return None
+    def _own_form(self, tag: TextTag, finding: Finding, resolver: FieldResolver) -> str:
+        """Return how content refers to what the tag shows, or an empty text."""
+        if not finding.dialects:
+            return ""
+        place = tag.start, finding.dialects
+        if place not in self._meanings:
+            self._meanings[place] = _find_meaning(tag, finding.dialects)
+        meaning = self._meanings[place]
+        if meaning.value is not None:
+            return f"Write `{meaning.value}`."
+        keys = filter(None, map(resolver.find_key, meaning.keys))
+        key = next(keys, "KEY" if meaning.has_field else None)
+        if key is None:
+            return ""
+        if meaning.is_condition:
+            return f"Write conditions as `{{{{#if recipient.{key} …}}}}…{{{{/if}}}}`."
+        return f"Write `{{{{recipient.{key}}}}}`." if meaning.is_output else ""
 
 
 def _without_literals(text: str, literals: Collection[str]) -> str:
@@ -301,6 +275,21 @@ def _without_literals(text: str, literals: Collection[str]) -> str:
     for literal in literals:
         text = text.replace(literal, " " * len(literal))
     return text
+
+
+def _setters(tag: TextTag, esp: Esp | None) -> Iterator[Reading]:
+    """Yield the readings in which a tag of the ESP sets names.
+
+    A statement that the ESP does not have, or does not read, is read as others do.
+    """
+    is_statement = tag.text.startswith("{%")
+    for reading in tag.readings.values():
+        if reading.profile.esp == esp or is_statement:
+            yield reading
+        if reading.profile.esp == esp and is_statement and reading.finding is not None:
+            dialects = (tag.profiles[each] for each in reading.finding.dialects)
+            others = map(tag.read_as, dialects)
+            yield from (each for each in others if each is not None)
 
 
 def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
@@ -317,21 +306,12 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), offset
 
 
-def _read(text: str, profiles: Profiles) -> tuple[tuple[Start, ...], int | None]:
-    """Return the places at which tags begin, and the first one that is not examined, or None."""
+def _find_end(text: str) -> int | None:
+    """Return the first place in the text that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)
     block = _LONG_BLOCK.search(text[:end])
-    end = end if block is None else block.start()
-    starts: list[Start] = []
-    characters = 0
-    for start in read_starts(text[:end], profiles):
-        if len(starts) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
-            return tuple(starts), start.offset
-        starts.append(start)
-        ends = (each.end for each in start.readings.values())
-        characters += min(ends, default=start.offset) - start.offset
-    return tuple(starts), end
+    return end if block is None else block.start()
 
 
 def _code(finding: Finding) -> WarningCode:
@@ -342,19 +322,79 @@ def _code(finding: Finding) -> WarningCode:
     return WarningCode.UNKNOWN_WORD if is_unknown else WarningCode.POSSIBLY_FOREIGN_CODE
 
 
+def _lookalike(
+    profile: Profile | None,
+    tag: TextTag,
+    finding: Finding | None,
+    resolver: FieldResolver,
+    local_names: Collection[str],
+) -> tuple[WarningCode, str] | None:
+    """Return the warning about a tag that is only the key of a field, such as `{{tier}}`."""
+    name = _only_name(tag)
+    if name is None or name in local_names:
+        return None
+    key = resolver.find_key(name)
+    if key is None or (profile is not None and name in profile.vocabulary.roots):
+        return None
+    code, reason = WarningCode.REFERENCE_LOOKALIKE, "This is no reference to a field."
+    if profile is not None and profile.vocabulary.any_name and finding is None:
+        code = WarningCode.POSSIBLY_FOREIGN_CODE
+        reason = f"{profile.title} reads a value of its own here."
+    return code, f"{reason} Did you mean `{{{{recipient.{key}}}}}`?"
+
+
 def _only_name(tag: TextTag) -> str | None:
     """Return the name if the tag is only a name in braces or brackets, such as `{{tier}}`."""
     for reading in tag.readings.values() if tag.text.startswith(("{{", "[[")) else ():
-        match reading.parts:
+        match reading.tag.parts:
             case [Output(value=Path([str() as name] | ["[[]]", str() as name]))]:
                 return None if tag.text.startswith("{{[") else name
     return None
+
+
+def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
+    """Return what the tag shows in these dialects."""
+    profiles = map(tag.profiles.__getitem__, dialects)
+    found = {each: reading for each in profiles if (reading := tag.read_as(each))}
+    keys: dict[str, None] = {}
+    for profile, reading in found.items():
+        # The address of the recipient is a system name of Salesforce.
+        names = reading.shown.names[:_MAX_NAMES]
+        for name in (*names, *reading.shown.system_names[:_MAX_NAMES]):
+            standard = _standard_keys(profile).get(name.casefold())
+            if standard is not None:
+                keys[standard] = None
+        keys.update(dict.fromkeys(names))
+    is_output = any(isinstance(part, Output) for each in found.values() for part in each.tag.parts)
+    return _Meaning(
+        value=_find_system_value(found),
+        keys=tuple(keys),
+        has_field=any(each.shown.names for each in found.values()),
+        is_condition=any(each.words.is_condition for each in found.values()),
+        is_output=is_output,
+    )
 
 
 @cache
 def _standard_keys(profile: Profile) -> Mapping[str, str]:
     """Return the keys that mean the ESP's own fields, by their names in small letters."""
     return {name.casefold(): key for key, name in profile.names.standard_fields.items()}
+
+
+def _find_system_value(readings: Mapping[Profile, Reading]) -> SystemValue | None:
+    """Return what the tag shows by itself in one of the dialects, or None."""
+    for profile, reading in readings.items():
+        names: tuple[str, ...] = ()
+        match reading.tag.parts:
+            case [Output()]:
+                names = reading.shown.system_names
+            case [Opaque(name=name)]:
+                names = (name,)
+        values = _values_by_name(profile)
+        for name in names:
+            if name.casefold() in values:
+                return values[name.casefold()]
+    return None
 
 
 @cache
@@ -365,8 +405,8 @@ def _values_by_name(profile: Profile) -> Mapping[str, SystemValue]:
         if isinstance(code, SystemCode):
             # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
             tags = (each for each in profile.find_tags(code.code) if not _has_filter(each))
-            readings = (read_tag(tag, profile.vocabulary) for tag in tags)
-            names = (name for each in readings for name in each.system_names)
+            shown = (find_shown(Words.of(tag, profile.vocabulary)) for tag in tags)
+            names = (name for each in shown for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values

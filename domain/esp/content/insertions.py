@@ -16,7 +16,7 @@ from ..field_codes import FieldCode
 from ..names import NameFrom
 from ..profiles import Profiles
 from ..profiles.profile import ValueForm
-from ..recognition.codes import is_foreign
+from ..recognition.tags import is_foreign
 from .html_in_values import HtmlInValues
 
 Note: TypeAlias = tuple[WarningCode, str]

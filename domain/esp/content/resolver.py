@@ -8,7 +8,7 @@ from ...conditions import Comparison, Condition
 from ...conditions.tree import comparisons, condition_keys
 from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...fields.errors import FieldNotFound
-from ...fields.field import RecipientField
+from ...fields.protocol import Field
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
@@ -28,7 +28,7 @@ class CodeResolver(FieldResolver):
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 
-    def find(self, key: str) -> RecipientField | None:
+    def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
         code = self.find_code(key)
         return None if code is None else code.field

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ..profiles import Profiles
-from ..profiles.profile import Profile
-from .judging import has_braces
-from .recognizing import recognize_dialects
-
-_VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
-
-
 _ENDS = {
     r"\{\{[^{}]*\$\{": r"\}[^{}]*\}\}",  # The name in `{{${name}}}` has its own end.
     r"%%\[": r"\]%%",
@@ -36,24 +28,3 @@ def find_unclosed(code: str) -> str | None:
             return opening[0]
         offset = closing.end()
     return None
-
-
-def is_foreign(profiles: Profiles, profile: Profile, code: str) -> bool:
-    """Return whether the code can be written in other dialects, but not in that of the ESP."""
-    dialects = recognize_dialects(code, profiles)
-    return bool(dialects) and profile.esp not in dialects
-
-
-def is_certainly_foreign(profiles: Profiles, profile: Profile, code: str) -> bool:
-    """Return whether the code is foreign, and is not a variable that the dialect could have.
-
-    Most dialects write variables as `{{name}}`.
-    """
-    if not is_foreign(profiles, profile, code):
-        return False
-    variable = _VARIABLE.fullmatch(code.strip()) if has_braces(profile) else None
-    if variable is None:
-        return True
-    return variable["path"] is not None and not all(
-        profiles[each].vocabulary.any_name for each in recognize_dialects(code, profiles)
-    )

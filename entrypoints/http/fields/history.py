@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar, Final
 from urllib.parse import urlencode
 
-import falcon
 from attrs import evolve, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import PublishedHistoryPage, RecipientFieldService
 from recipient_fields.application.fields.documents import HistoryRecordListDocument
@@ -47,7 +47,7 @@ FIELD_HISTORY_PARAMETERS: Mapping[str, Parameter] = {
     "operation": alternatives(
         "operations",
         RecordedOperation,
-        f"use {one_of(RecordedOperation)}",
+        f"use {one_of(each.value for each in RecordedOperation)}",
         description="Only these operations.",
         schema=RecordedOperation,
     ),
@@ -118,8 +118,8 @@ def _page(records: list[bytes], after: int | None) -> RenderedPage:
 
 
 def _send_page(
-    req: falcon.Request,
-    resp: falcon.Response,
+    req: Request,
+    resp: Response,
     read: Callable[[HistoryQuery], PublishedHistoryPage],
     heavy: HeavyRequests,
 ) -> None:
@@ -147,7 +147,7 @@ def _records(**examples: object) -> Result:
 class History(Resource):
     """`/api/v1/recipient_field_changes`."""
 
-    parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
+    parameters = HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
@@ -159,7 +159,7 @@ class History(Resource):
         is_conditional=True,
         errors=(BeforeHistory,),
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the changes of all fields.
 
         `Link` contains the next page. To follow the changes, continue with `after` and the last
@@ -176,7 +176,7 @@ class FieldHistory(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/changes`."""
 
     path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
-    parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
+    parameters = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
@@ -188,7 +188,7 @@ class FieldHistory(Resource):
         is_conditional=True,
         errors=(BeforeHistory,),
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
         """List the changes of a field.
 
         The changes of the field with this id, or of all fields that have had this key.

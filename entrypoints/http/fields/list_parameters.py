@@ -14,13 +14,11 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.application.documents.value_schemas import RFC_3339_PATTERN
-from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     DataType,
     FieldId,
     FieldPage,
     FieldQuery,
-    IntegrationId,
     InvalidQuery,
     NoSuchTime,
     OrganizationId,
@@ -40,6 +38,7 @@ from ..resource import (
     key_filter,
     one_of,
     page_size,
+    parse_integration_id,
     source_filter,
     truth_value,
 )
@@ -88,12 +87,6 @@ def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage)
     return urlencode({**parameters, "cursor": cursor})
 
 
-def _integration_id(text: str) -> IntegrationId:
-    if not is_id(text):
-        raise ValueError(text)
-    return IntegrationId(int(text))
-
-
 def _text(text: str) -> Mapping[str, object]:
     if not 1 <= len(text) <= MAX_TEXT_LENGTH:
         raise ValueError(text)
@@ -109,14 +102,14 @@ LIST_PARAMETERS: Mapping[str, Parameter] = {
     "data_type": alternatives(
         "data_types",
         DataType,
-        f"use {one_of(DataType)}",
+        f"use {one_of(each.value for each in DataType)}",
         description="Only fields of this data type.",
         schema=DataType,
     ),
     "key": key_filter("Only the field with this key."),
     "integration_id": alternatives(
         "integration_ids",
-        _integration_id,
+        parse_integration_id,
         "use the id of an integration, such as `1`",
         description="Only fields that this integration syncs.",
         schema=ID_PARAMETER,
@@ -152,7 +145,10 @@ LIST_PARAMETERS: Mapping[str, Parameter] = {
             "enum": [sign + key.value for key in SortKey for sign in ("", "-")],
         },
         parse=_sort,
-        rule=f"use {one_of(SortKey)}, with `-` before it for descending order.",
+        rule=(
+            f"use {one_of(each.value for each in SortKey)}, with `-` before it for descending"
+            " order."
+        ),
     ),
     "limit": page_size("The number of fields per page. The default is all."),
     "as_of": Parameter(

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import PublishedCatalog, RecipientFieldService
 from recipient_fields.application.documents.schemas import Schema
@@ -71,7 +72,6 @@ from ..resource import (
     JSON,
     MERGE_PATCH,
     Body,
-    Parameter,
     PathParameter,
     Resource,
     Result,
@@ -150,7 +150,7 @@ def _one_field(description: str, status: HTTPStatus = HTTPStatus.OK, **examples:
 class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
-    parameters: ClassVar[Mapping[str, Parameter]] = LIST_PARAMETERS
+    parameters = LIST_PARAMETERS
 
     service: RecipientFieldService
     cache: ResponseCache
@@ -175,7 +175,7 @@ class FieldCollection(Resource):
         is_conditional=True,
         errors=(BeforeHistory,),
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the fields.
 
         All fields of the organization, of any origin, or those that match the parameters. `Link`
@@ -198,7 +198,7 @@ class FieldCollection(Resource):
 
     on_head = on_get
 
-    def _find_as_of(self, req: falcon.Request, as_of: datetime) -> ReadResponse:
+    def _find_as_of(self, req: Request, as_of: datetime) -> ReadResponse:
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
@@ -226,7 +226,7 @@ class FieldCollection(Resource):
         ),
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create a field.
 
         Without a `key`, the service derives one from the name. It adds no suffix: if the key is
@@ -249,7 +249,7 @@ class FieldItem(Resource):
     @operation(
         "get_recipient_field", FIELDS_TAG, _one_field("The field.", tier=TIER), is_conditional=True
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Read a field."""
 
         def get() -> ReadResponse:
@@ -281,7 +281,7 @@ class FieldItem(Resource):
         errors=(CatalogTooLarge,),
         is_conditional=True,
     )
-    def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_patch(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Change a field.
 
         Members that the body omits stay the same. null clears a nullable member (JSON merge patch,
@@ -312,7 +312,7 @@ class FieldItem(Resource):
         is_conditional=True,
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
-    def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_put(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Replace a field, or create it by key.
 
         All writable members are replaced. Members that the body omits get their defaults. If no
@@ -347,7 +347,7 @@ class FieldItem(Resource):
         ),
         is_conditional=True,
     )
-    def on_delete(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_delete(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Delete a field."""
         self.service.by(author(req)).delete_field(
             credential(req).organization_id, parse_reference(id_or_key), precondition(req)
@@ -369,7 +369,7 @@ class FieldRestoration(Resource):
         _one_field("The restored field, with its id and a new version.", tier=TIER),
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge, HistoryRemoved),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_post(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Restore a deleted field.
 
         The field gets back its id, its key and its other members, except `updated_at`. If a field
@@ -429,7 +429,7 @@ class BatchCollection(Resource):
         headers=("Prefer",),
         errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogTooLarge, CatalogChanged),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Apply several operations, all or none.
 
         If an operation fails, none takes effect: the response has the status of the first failed
@@ -465,7 +465,7 @@ def catalog_response(catalog: PublishedCatalog) -> ReadResponse:
     return ReadResponse(catalog.version_tag, body, {"Total-Count": str(catalog.total)})
 
 
-def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> ReadResponse:
+def page_response(req: Request, query: FieldQuery, page: FieldPage) -> ReadResponse:
     """Return the response with one page of fields, the total, and the link to the next page."""
     headers = {
         "Total-Count": str(page.total),
@@ -474,7 +474,7 @@ def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Re
     return ReadResponse(page.version_tag, render_json(render_fields(page.fields)), headers)
 
 
-def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
+def send_created(req: Request, resp: Response, field: RecipientField) -> None:
     """Send 201 with the field and its location."""
     send(req, resp, field_response(field))
     resp.status = falcon.HTTP_201
@@ -482,7 +482,7 @@ def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
 
 
 def send_results(
-    resp: falcon.Response,
+    resp: Response,
     results: tuple[RecipientField | None, ...],
     *,
     is_minimal: bool,
@@ -499,7 +499,7 @@ def send_results(
     resp.data = body
 
 
-def link_to_next(req: falcon.Request, next_query: str | None) -> Mapping[str, str]:
+def link_to_next(req: Request, next_query: str | None) -> Mapping[str, str]:
     """Return the header with the link to the next page, if there is one."""
     if next_query is None:
         return {}

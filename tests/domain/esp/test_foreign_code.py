@@ -27,8 +27,8 @@ from recipient_fields.domain.esp import (
     export_content,
     recognize,
 )
-from recipient_fields.domain.esp.recognition import judging
-from recipient_fields.domain.esp.recognition.tags import find_text_tags, read_starts
+from recipient_fields.domain.esp.recognition.judging import TextTag
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.esp.tags import find_tags
 from recipient_fields.domain.integrations import FieldCodes
 
@@ -266,7 +266,7 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp("braze"), source)
     assert found.message.startswith("The tags from here on are not examined")
-    assert count_calls(judging.judge, lambda: warnings(Esp("braze"), source)) <= 1_500
+    assert count_calls(TextTag.judge, lambda: warnings(Esp("braze"), source)) <= 1_500
 
 
 @pytest.mark.parametrize("esp", [Esp("klaviyo"), None])
@@ -286,7 +286,7 @@ def test_foreign_code_is_searched_in_linear_time(esp, piece):
 
 def test_encoded_text_is_searched_in_linear_time():
     def search(text):
-        return list(find_text_tags(text, read_starts(text, BUILT_IN), None))
+        return list(find_text_tags(text, BUILT_IN))
 
     assert_grows_linearly(search, lambda size: "%41" * size, 4_000)
 

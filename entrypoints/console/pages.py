@@ -1,4 +1,4 @@
-"""Rendering: static files, templates to responses, and flash messages between two pages."""
+"""Pages: their base class, templates, static files, and flash messages between two pages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import falcon
 from attrs import asdict, field, frozen
+from falcon import Request, Response
 
+from recipient_fields.application import Core
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import SecretToken, format_instant
 
-from .page import Cookie, Cookies, Visit, csrf_token, sign, visit
+from .forms import MAX_BODY_SIZE
+from .requests import Cookie, Cookies, Visit, base_path, csrf_token, own_path, sign, visit
 
 _FOLDER = Path(__file__).parent / "static"
 _MEDIA_TYPES = {
@@ -58,7 +61,7 @@ class StaticFile:
 
     files: StaticFiles
 
-    def on_get(self, _req: falcon.Request, resp: falcon.Response, name: str) -> None:
+    def on_get(self, _req: Request, resp: Response, name: str) -> None:
         """Send the file, which never changes under this name."""
         if name not in self.files.contents:
             raise falcon.HTTPNotFound
@@ -144,11 +147,13 @@ class Pages:
 
     files: StaticFiles
     cookies: Cookies
+    origin: str | None
+    """The public origin of the console. None: that of each request's own address."""
 
     def send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         template: str,
         /,
         *,
@@ -163,9 +168,7 @@ class Pages:
         resp.content_type = _HTML
         resp.data = text.encode("utf-8", "replace")
 
-    def redirect(
-        self, req: falcon.Request, resp: falcon.Response, path: str, flash: Flash | None = None
-    ) -> None:
+    def redirect(self, req: Request, resp: Response, path: str, flash: Flash | None = None) -> None:
         """Redirect the browser to another page, which shows the flash message."""
         resp.status = HTTPStatus.SEE_OTHER
         resp.set_header("Location", path)
@@ -175,7 +178,7 @@ class Pages:
             code = sign(visit(req).secret, "flash", text)
             self.cookies.set(resp, Cookie.FLASH, f"{code}.{text}")
 
-    def _take_flash(self, req: falcon.Request, resp: falcon.Response) -> Flash | None:
+    def _take_flash(self, req: Request, resp: Response) -> Flash | None:
         value, secret = self.cookies.read(req, Cookie.FLASH), visit(req).secret
         if value is None or not secret:
             return None
@@ -184,6 +187,51 @@ class Pages:
         if not hmac.compare_digest(sign(secret, "flash", text).encode(), code.encode()):
             return None  # Another session left it, or another application of this host.
         return Flash(**json.loads(urlsafe_b64decode(text)))
+
+
+@frozen
+class Page:
+    """A page. `on_get` shows it. `on_post` handles its forms.
+
+    `on_continue` shows its form with the inputs of an ended session, and saves nothing.
+    """
+
+    core: Core
+    pages: Pages
+
+    is_public: ClassVar[bool] = False
+    """Whether the page needs no session."""
+
+    changes: ClassVar[bool] = False
+    """Whether the page exists only to change something, so that viewers may not open it."""
+
+    ends_session: ClassVar[bool] = False
+    """Whether the page signs out. Without a session, it leads to the sign-in page."""
+
+    is_for_viewers: ClassVar[bool] = False
+    """Whether viewers may submit the forms of the page: they change nothing in the organization."""
+
+    max_body_size: ClassVar[int] = MAX_BODY_SIZE
+    """The maximum size of a form, in bytes."""
+
+    @property
+    def keeps_inputs(self) -> bool:
+        """Whether what was entered is kept if the session ends before the form is submitted."""
+        return hasattr(self, "on_continue")
+
+    def form_path(self, req: Request) -> str:
+        """Return the path of the page with the form, or of the console if it is not known.
+
+        A page that only receives forms can override it.
+        """
+        return own_path(req) if hasattr(self, "on_get") else base_path(req)
+
+    def on_head(self, req: Request, resp: Response, **ids: Any) -> None:
+        """Send the headers of the page. The server omits the content."""
+        on_get: Any = getattr(self, "on_get", None)
+        if on_get is None:
+            raise falcon.HTTPMethodNotAllowed(["POST"])
+        on_get(req, resp, **ids)
 
 
 def format_date(at: datetime) -> str:

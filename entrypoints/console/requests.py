@@ -1,15 +1,15 @@
-"""The base class of all pages, and the facts about a request: its visit, cookies and origin."""
+"""What is known about a request: its administrator, organization and form, cookies and origin."""
 
 from __future__ import annotations
 
 import hmac
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -21,51 +21,10 @@ from recipient_fields.domain import (
 )
 
 from . import ROOT
-from .forms import MAX_BODY_SIZE, Form
+from .forms import Form
 
 _UNENCODED = "/~!$&'()*+,;=:@"
 """Characters that a path may contain without percent-encoding (RFC 3986, section 3.3)."""
-
-
-class Page:
-    """A page. `on_get` shows it. `on_post` handles its forms.
-
-    `on_continue` shows its form with the inputs of an ended session, and saves nothing.
-    """
-
-    is_public: ClassVar[bool] = False
-    """Whether the page needs no session."""
-
-    changes: ClassVar[bool] = False
-    """Whether the page exists only to change something, so that viewers may not open it."""
-
-    ends_session: ClassVar[bool] = False
-    """Whether the page signs out. Without a session, it leads to the sign-in page."""
-
-    is_for_viewers: ClassVar[bool] = False
-    """Whether viewers may submit the forms of the page: they change nothing in the organization."""
-
-    max_body_size: ClassVar[int] = MAX_BODY_SIZE
-    """The maximum size of a form, in bytes."""
-
-    @property
-    def keeps_inputs(self) -> bool:
-        """Whether what was entered is kept if the session ends before the form is submitted."""
-        return hasattr(self, "on_continue")
-
-    def form_path(self, req: falcon.Request) -> str:
-        """Return the path of the page with the form, or of the console if it is not known.
-
-        A page that only receives forms can override it.
-        """
-        return own_path(req) if hasattr(self, "on_get") else base_path(req)
-
-    def on_head(self, req: falcon.Request, resp: falcon.Response, **ids: Any) -> None:
-        """Send the headers of the page. The server omits the content."""
-        on_get: Any = getattr(self, "on_get", None)
-        if on_get is None:
-            raise falcon.HTTPMethodNotAllowed(["POST"])
-        on_get(req, resp, **ids)
 
 
 @frozen(kw_only=True)
@@ -111,13 +70,13 @@ class Visit:
         return f"{self.base}/o/{self.organization.id}{path}"
 
 
-def visit(req: falcon.Request) -> Visit:
+def visit(req: Request) -> Visit:
     """Return the facts about the request. A static file has none but the path."""
     found: Visit | None = req.context.get("visit")
     return Visit(base=base_path(req)) if found is None else found
 
 
-def author(req: falcon.Request) -> Author:
+def author(req: Request) -> Author:
     """Return the author of the request's changes: the signed-in administrator."""
     administrator = visit(req).administrator
     return Author(
@@ -128,12 +87,12 @@ def author(req: falcon.Request) -> Author:
     )
 
 
-def base_path(req: falcon.Request) -> str:
+def base_path(req: Request) -> str:
     """Return the percent-encoded path of the console."""
     return quote(req.root_path, safe=_UNENCODED) + ROOT
 
 
-def own_path(req: falcon.Request) -> str:
+def own_path(req: Request) -> str:
     """Return the percent-encoded path of the request."""
     return quote(req.root_path + req.path, safe=_UNENCODED)
 
@@ -157,7 +116,7 @@ class Cookies:
 
     is_secure: bool
 
-    def read(self, req: falcon.Request, cookie: Cookie) -> str | None:
+    def read(self, req: Request, cookie: Cookie) -> str | None:
         """Return the value, or None if the request has none or contradicting ones.
 
         Over HTTP, another application of the same host could add a second cookie of this name.
@@ -165,17 +124,17 @@ class Cookies:
         values = req.get_cookie_values(self._name(cookie)) or []
         return values[0] if len(values) == 1 else None
 
-    def set(self, resp: falcon.Response, cookie: Cookie, value: str) -> None:
+    def set(self, resp: Response, cookie: Cookie, value: str) -> None:
         """Set the cookie until the browser ends."""
         self._send(resp, cookie, value)
 
-    def delete(self, resp: falcon.Response, cookie: Cookie) -> None:
+    def delete(self, resp: Response, cookie: Cookie) -> None:
         """Delete the cookie."""
         self._send(resp, cookie, "", expires=_PAST)
 
     def _send(
         self,
-        resp: falcon.Response,
+        resp: Response,
         cookie: Cookie,
         value: str,
         *,
@@ -217,7 +176,7 @@ def is_csrf_token(secret: str, token: str) -> bool:
     return bool(secret) and hmac.compare_digest(csrf_token(secret).encode(), token.encode())
 
 
-def own_origin(req: falcon.Request, origin: str | None) -> str:
+def own_origin(req: Request, origin: str | None) -> str:
     """Return the origin of the console, or of the request's own address if `origin` is None.
 
     It is empty if the request has no `Host`.
@@ -226,7 +185,7 @@ def own_origin(req: falcon.Request, origin: str | None) -> str:
     return origin or (f"{req.scheme}://{host}" if host else "")
 
 
-def require_same_origin(req: falcon.Request, origin: str | None) -> None:
+def require_same_origin(req: Request, origin: str | None) -> None:
     """Check that a page of the console sent the request.
 
     `origin` is the origin of the console. None means that of the request's own address.
@@ -236,13 +195,13 @@ def require_same_origin(req: falcon.Request, origin: str | None) -> None:
         raise falcon.HTTPForbidden(description=_FOREIGN)
 
 
-def is_same_origin(req: falcon.Request, origin: str | None) -> bool:
+def is_same_origin(req: Request, origin: str | None) -> bool:
     """Return whether a page of the console sent the request."""
     expected = own_origin(req, origin)
     return bool(expected) and _sent_from(req, expected) == expected
 
 
-def _sent_from(req: falcon.Request, expected: str) -> str | None:
+def _sent_from(req: Request, expected: str) -> str | None:
     """Return the origin of the page that sent the request. Some old browsers omit `Origin`."""
     sent = req.get_header("Origin")
     if sent is not None:
