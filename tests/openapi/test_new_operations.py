@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import falcon
@@ -13,6 +14,7 @@ from recipient_fields.domain import FieldLimitReached, FieldNotFound
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.requests import parameters, parse_members
 from recipient_fields.entrypoints.http.resource import (
+    Parameter,
     Resource,
     Result,
     Tag,
