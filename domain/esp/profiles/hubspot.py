@@ -232,6 +232,5 @@ PROFILE = Profile(
             " update_timestamp_rtu"
         ),
     ),
-    tags=(shared.unread("raw"), *shared.BRACED, shared.COMMENT),
     adjacent_text=django.ADJACENT_TEXT,
 )

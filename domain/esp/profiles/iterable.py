@@ -249,6 +249,5 @@ PROFILE = Profile(
             " upper urlEncode wordWrap yesno"
         ),
     ),
-    tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
 )
