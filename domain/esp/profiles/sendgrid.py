@@ -228,5 +228,6 @@ PROFILE = Profile(
     ),
     tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
+    keeping=handlebars.KEEPING,
     api_hosts=r"api(?:\.eu)?\.sendgrid\.com",
 )
