@@ -70,11 +70,11 @@ class DoesNotFit(Exception):
 
 _CODE = re.compile(
     r"""
-      \{\{ (?: [^{}]++ | \{(?![{%]) | \}(?!\}) )*+ \}\}
-    | \{%  (?: [^{%]++ | \{(?![{%]) | %(?!\}) )*+ %\}
-    | \{\# (?: [^{\#]++ | \{(?!\#) | \#(?!\}) )*+ \#\}
-    | %%\[ (?: [^\]%]++ | \](?!%%) | %(?!%\[) )*+ \]%%
-    | %%=  (?: [^=%]++ | =(?!%%) | %(?!%=) )*+ =%%
+      \{\{ (?>(?: [^{}]++ | \{(?![{%]) | \}(?!\}) )*) \}\}
+    | \{%  (?>(?: [^{%]++ | \{(?![{%]) | %(?!\}) )*) %\}
+    | \{\# (?>(?: [^{\#]++ | \{(?!\#) | \#(?!\}) )*) \#\}
+    | %%\[ (?>(?: [^\]%]++ | \](?!%%) | %(?!%\[) )*) \]%%
+    | %%=  (?>(?: [^=%]++ | =(?!%%) | %(?!%=) )*) =%%
     | \*\| [^|*]*+ \|\*
     | %(?:ELSE)?IF\  [^%]*+ %
     """,
@@ -84,7 +84,7 @@ _CODE = re.compile(
 _MARKUP = re.compile(
     r"""
       <(?P<slash>/?) (?P<element>[a-z][\w:-]*+) (?=[\s\0>]|/\s*+>)
-      (?P<rest>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["'])*+>)?
+      (?P<rest>(?>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["'])*)>)?
     | <!--(?P<comment>(?:\[if\b[^\]<>]*+\]>(?P<for_all>\s*+<!-->|-->)?|-?>)?)
     | <[!?](?P<declaration>[^>]*+>?)
     """,
@@ -106,14 +106,14 @@ _URL_ATTRIBUTES = {
     "url",
 }
 """The last words of their names: `src` in `data-src`, `url` in `background-url` of MJML."""
-_STRING = r"""(?:"(?:[^"\\\n]++|\\.)*+"?+|'(?:[^'\\\n]++|\\.)*+'?+)"""
+_STRING = r"""(?:"(?>(?:[^"\\\n]++|\\.)*)"?+|'(?>(?:[^'\\\n]++|\\.)*)'?+)"""
 _PARTS = {
     Kind.STYLE: re.compile(
         rf"(?P<url>\burl\(\s*+)(?:{_STRING}|[^)\"']*+)|{_STRING}|/\*.*?(?:\*/|\Z)",
         re.DOTALL | re.IGNORECASE,
     ),
     Kind.SCRIPT: re.compile(
-        rf"{_STRING}|`(?:[^`\\]++|\\.)*+`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
+        rf"{_STRING}|`(?>(?:[^`\\]++|\\.)*)`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
     ),
 }
 """Strings, comments and URLs in CSS and scripts. A string without an end reaches to its line's."""
@@ -129,7 +129,9 @@ _ENDS: Mapping[Kind, re.Pattern[str]] = {
     Kind.SCRIPT: re.compile("</script", re.IGNORECASE),
     Kind.STYLE: re.compile("</(?:mj-)?style", re.IGNORECASE),
 }
-_UNCLOSED = re.compile(r"""(?:[^"'\\]++|\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')*+["']""")
+_UNCLOSED = re.compile(
+    r"""(?>(?:[^"'\\]++|\\.|"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')*)["']"""
+)
 """A text of CSS up to a quote that begins a string without an end."""
 _TABLE = {"table", "thead", "tbody", "tfoot", "tr", "td", "th"}
 _WITH_RAW = {
@@ -309,7 +311,7 @@ def _encode_in_url(text: str, before: str, *, is_css: bool) -> str:
 
 def _require_fit(text: str, place: Place) -> None:
     if place.string:
-        ending = re.match(rf"(?:[^{place.string}\\]|\\.)*+(?P<end>[{place.string}\\])", text)
+        ending = re.match(rf"(?>(?:[^{place.string}\\]|\\.)*)(?P<end>[{place.string}\\])", text)
         if ending is not None:
             raise DoesNotFit(f"`{ending['end']}` would end the string in {place.kind.value}")
     elif _is_css(place) and not place.is_url and (begun := _UNCLOSED.match(text)) is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -55,7 +55,7 @@ FILE = """<mjml>
   <mj-image alt="{{recipient.tier}}" src="x.png" />
 </mj-column></mj-section>
 </mj-body></mjml>"""
-RECIPIENTS = (
+RECIPIENTS: Sequence[Mapping[str, object]] = (
     {"tier": "gold", "visits": 5, "vip": True},
     {"tier": "gold", "visits": 2, "vip": False},
     {"tier": "gold", "visits": 1, "vip": True},

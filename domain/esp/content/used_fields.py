@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...conditions.implications import keys_set_if
 from ...content import Block, Content, Node, Reference
 from ..conditions.compilation import shared_variable
-from ..names.codes import FieldCode
-from ..names.warnings import name_warnings
+from ..field_codes import FieldCode
+from ..name_warnings import name_warnings
 from ..preludes import assigned_variables
 from ..profiles.profile import Profile
 from .report import Report
