@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from ...content import Content
 from ..languages.blocks import Tag
@@ -21,16 +22,24 @@ class NativeTags:
         self._tags: list[Tag] = []
         self._starts: list[int] = []
 
+    def starts(self) -> Sequence[int]:
+        """Return the offsets of all tags."""
+        self._read_to(len(self._content.masked))
+        return self._starts
+
     def find(self, offset: int) -> Tag | None:
         """Return the tag in which the offset is, or None."""
+        self._read_to(offset)
+        index = bisect_right(self._starts, offset) - 1
+        return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
+
+    def _read_to(self, offset: int) -> None:
         while not self._starts or self._starts[-1] <= offset:
             tag = next(self._rest, None)
             if tag is None:
                 break
             self._tags.append(tag)
             self._starts.append(tag.start)
-        index = bisect_right(self._starts, offset) - 1
-        return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
 
     def has_end(self, offset: int) -> bool:
         """Return whether a tag ends at this offset."""

@@ -217,4 +217,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("verbatim"),
 )

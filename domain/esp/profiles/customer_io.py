@@ -185,4 +185,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=liquid.ADJACENT_TEXT,
+    keeping=shared.keeping("raw"),
 )

@@ -233,4 +233,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("raw"),
 )

@@ -250,4 +250,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=handlebars.ADJACENT_TEXT,
+    keeping=handlebars.KEEPING,
 )

@@ -204,5 +204,6 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("verbatim"),
     api_hosts=r"a\.klaviyo\.com",
 )

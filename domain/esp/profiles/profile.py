@@ -57,7 +57,8 @@ class Profile:
 
     `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
 
-    `vocabulary` and `adjacent_text` are about texts that users have written.
+    `vocabulary` and `adjacent_text` are about texts that users have written. `keeping` says how a
+    person writes tags in braces that the ESP must not read.
     """
 
     esp: Esp
@@ -75,6 +76,7 @@ class Profile:
     email_only: EmailOnly | None = None
     vocabulary: Vocabulary
     adjacent_text: AdjacentText
+    keeping: str | None = None
     api_hosts: str | None = None
 
     def __repr__(self) -> str:

@@ -225,5 +225,6 @@ PROFILE = Profile(
         | words("equals formatDate greaterThan insert length lessThan notEquals"),
     ),
     adjacent_text=handlebars.ADJACENT_TEXT,
+    keeping=handlebars.KEEPING,
     api_hosts=r"api(?:\.eu)?\.sendgrid\.com",
 )

@@ -104,3 +104,8 @@ NOT_ESTABLISHED = (
 
 BRACES = ("{", "}", "\\")
 """Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
+
+
+def keeping(name: str) -> str:
+    """Return what keeps text in the part `{% NAME %}…{% endNAME %}`."""
+    return f"Write it between `{{% {name} %}}` and `{{% end{name} %}}`."
