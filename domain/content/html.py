@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote as percent_encode
 
 from attrs import Factory, define, evolve, field, frozen
@@ -168,14 +168,12 @@ class Html:
 
     @cached_property
     def _found(self) -> _Reader:
-        reader = _Reader(self._text)
-        reader.read()
-        return reader
+        return _Reader(self._text).read()
 
     @property
     def has_tags(self) -> bool:
-        """Whether the text is HTML."""
-        return self._found.has_tags
+        """Whether the text is HTML, also if only code contains it."""
+        return self._found.has_tags or _Reader(self._source).read().has_tags
 
     @property
     def is_document(self) -> bool:
@@ -384,8 +382,8 @@ class _Reader:
     _numbers_open: Counter[str] = Factory(Counter)
     _outlook_end: int = 0
 
-    def read(self) -> None:
-        """Read the text. Each part of it is searched once."""
+    def read(self) -> Self:
+        """Read the text, and return this. Each part of the text is searched once."""
         offset = 0
         while (found := _MARKUP.search(self.text, offset)) is not None:
             if found["element"] is not None:
@@ -397,6 +395,7 @@ class _Reader:
                 offset = found.end()
         if self._open_templates:
             self.templates.append((self._open_templates[0], len(self.text)))
+        return self
 
     def _tag(self, found: re.Match[str]) -> int:
         start, rest = found.start(), found["rest"]

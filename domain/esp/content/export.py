@@ -14,7 +14,7 @@ from ..field_codes import CodeSource
 from ..names import Target
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
-from .html_in_values import HtmlInValues
+from .insertions import HtmlInValues
 from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
 from .rendering import Rendering

@@ -216,7 +216,7 @@ class ContentTags:
         if not html.is_literal(offset):
             return code, message
         advice = _LITERAL
-        if html.is_in_template(offset):
+        if self._content.source[offset] == "{" and html.is_in_template(offset):
             keeping = _KEEPING if esp is None else PROFILES[esp].keeping
             advice = f"{_IN_TEMPLATE} {keeping}" if keeping else _LITERAL
         return WarningCode.POSSIBLY_FOREIGN_CODE, f"{message} {advice}"

@@ -32,8 +32,7 @@ from .adjacent_text import (
     separate_end_of_block,
     separate_start,
 )
-from .html_in_values import HtmlInValues
-from .insertions import Insertion, Insertions
+from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
 from .native_tags import NativeTags
 from .report import Report
