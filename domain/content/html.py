@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
@@ -117,13 +117,9 @@ _PARTS = {
     ),
 }
 """Strings, comments and URLs in CSS and scripts. A string without an end reaches to its line's."""
-_CONTENTS = {
-    "script": (Kind.SCRIPT, re.compile("</script", re.IGNORECASE)),
-    "style": (Kind.STYLE, re.compile("</style", re.IGNORECASE)),
-    "mj-style": (Kind.STYLE, re.compile("</mj-style", re.IGNORECASE)),
-}
-"""The elements whose content is no HTML, and the end of that."""
-_ENDS: Mapping[Kind, re.Pattern[str]] = {
+_CONTENTS = {"script": Kind.SCRIPT, "style": Kind.STYLE, "mj-style": Kind.STYLE}
+"""The elements whose content is no HTML."""
+_ENDS = {
     Kind.TAG: re.compile(">"),
     Kind.COMMENT: re.compile("--!?>"),
     Kind.SCRIPT: re.compile("</script", re.IGNORECASE),
@@ -148,8 +144,8 @@ _URL = re.compile(r"""://[^\s"'<>]*+""")
 """A word with `://`, from there on."""
 _MAX_URL = 2_000
 """The number of characters before a place in which the parameter of its URL is searched."""
-_UNSAFE_IN_URL = re.compile(r"""[\s"'<>`\\^{|}]""")
-_UNSAFE_IN_CSS_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+_IN_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+"""What can't be in an URL, and what ends `url(…)` of CSS."""
 _IN_PARAMETER = re.compile("%(?![0-9A-Fa-f]{2})|[^%]+")
 _IN_QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
 _WITHOUT_QUOTES = _IN_QUOTES | {ord(each): f"&#{ord(each)};" for each in " \t\n\f\r<=>`"}
@@ -253,7 +249,7 @@ class Html:
         place = self.at(offset)
         url = self._url_before(offset)
         if url:
-            text = _encode_in_url(text, url, is_css=_is_css(place))
+            text = _encode_in_url(text, url)
         _require_fit(text, place)
         if place.kind is not Kind.ATTRIBUTE or not is_html:
             return text
@@ -294,17 +290,15 @@ def _is_css(place: Place) -> bool:
     return place.kind is Kind.STYLE or place.attribute == "style"
 
 
-def _encode_in_url(text: str, before: str, *, is_css: bool) -> str:
+def _encode_in_url(text: str, before: str) -> str:
     """Return the text for an URL that begins with `before`.
 
     The value of a parameter is encoded completely, apart from what is encoded already. In other
     parts, the text can have delimiters of URLs.
     """
     is_value = "?" in before and "=" in re.split("[?&;#]", before)[-1]
-    unsafe = _UNSAFE_IN_CSS_URL if is_css else _UNSAFE_IN_URL
-    return (_IN_PARAMETER if is_value else unsafe).sub(
-        lambda found: percent_encode(found[0], safe=""), text
-    )
+    unsafe = _IN_PARAMETER if is_value else _IN_URL
+    return unsafe.sub(lambda found: percent_encode(found[0], safe=""), text)
 
 
 def _require_fit(text: str, place: Place) -> None:
@@ -417,14 +411,12 @@ class _Reader:
             self._template(start, end, is_end=is_end)
         elif element == "mjml" or element.startswith("mj-"):
             self._component(element, end, is_end=is_end, is_empty=rest.endswith("/>"))
-        if element in _CONTENTS and not is_end:
-            kind, closing = _CONTENTS[element]
-            return self._region(end, kind, closing)
-        return end
+        is_content = element in _CONTENTS and not is_end
+        return self._region(end, _CONTENTS[element]) if is_content else end
 
-    def _region(self, start: int, kind: Kind, closing: re.Pattern[str]) -> int:
+    def _region(self, start: int, kind: Kind) -> int:
         """Add a region up to its end, or to that of the text. Return the offset of the end."""
-        found = closing.search(self.text, start)
+        found = _ENDS[kind].search(self.text, start)
         end = len(self.text) if found is None else found.start()
         self.regions.append((start, end, kind))
         return end
@@ -432,7 +424,7 @@ class _Reader:
     def _comment(self, found: re.Match[str]) -> int:
         self.has_tags = True
         if not found["comment"]:
-            return self._region(found.end(), Kind.COMMENT, _ENDS[Kind.COMMENT])
+            return self._region(found.end(), Kind.COMMENT)
         is_for_outlook = found["comment"].endswith("]>") and found["for_all"] is None
         if is_for_outlook and found.start() >= self._outlook_end:
             closing = self.text.find("-->", found.end())

@@ -128,16 +128,19 @@ class Rendering:
         if tag is not None and not tag.is_code:
             self._report.refuse(start, self._native_tags.explain(tag, key))
             return ""
+        written = self._with_default_for_place(reference)
         try:
             if reference.is_expression:
                 if tag is None:
                     message = "Outside of a tag, this shows the expression."
                     self._report.warn(start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            reference = self._with_default_for_place(reference)
-            insertion = self._insertions.get(reference, code, is_link=start in self._links)
+            insertion = self._insertions.get(written, code, is_link=start in self._links)
         except NotInsertable as error:
-            self._report.refuse(start, str(error), error.proposal)
+            message = str(error)
+            if written != reference:
+                message += f" At this place, the default is written `{written.default}`."
+            self._report.refuse(start, message, error.proposal)
             return ""
         has_filters = bool(reference.filters)
         shown = self._filtered(reference, insertion) if has_filters else insertion.code

@@ -902,6 +902,15 @@ def test_a_default_in_an_url_is_encoded(source, default, surface, export):
     assert f"default: {default!r}}}}}" in exported.content.replace('"', "'")
 
 
+def test_an_esp_can_be_unable_to_write_an_encoded_default(refusal):
+    source = '<a href="https://x.example/?q={{recipient.tier | default: "a b"}}">'
+    (message,) = refusal(Esp.ACTIVECAMPAIGN, source)
+    assert message.endswith(
+        "ActiveCampaign has no safe way to write % here. At this place, the default is written"
+        " `a%20b`."
+    )
+
+
 @EVERY_ESP
 @pytest.mark.parametrize(
     ("source", "message"),
