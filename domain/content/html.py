@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
@@ -100,6 +100,7 @@ _ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 """An attribute with a value, or another word in a tag."""
+_BEGUN = re.compile(r"""=\s*+["']""")
 _QUOTES = {"double": '"', "single": "'", "bare": ""}
 _URL_ATTRIBUTES = {
     *("action", "background", "cite", "data", "formaction", "href", "longdesc", "poster", "src"),
@@ -117,13 +118,9 @@ _PARTS = {
     ),
 }
 """Strings, comments and URLs in CSS and scripts. A string without an end reaches to its line's."""
-_CONTENTS = {
-    "script": (Kind.SCRIPT, re.compile("</script", re.IGNORECASE)),
-    "style": (Kind.STYLE, re.compile("</style", re.IGNORECASE)),
-    "mj-style": (Kind.STYLE, re.compile("</mj-style", re.IGNORECASE)),
-}
-"""The elements whose content is no HTML, and the end of that."""
-_ENDS: Mapping[Kind, re.Pattern[str]] = {
+_CONTENTS = {"script": Kind.SCRIPT, "style": Kind.STYLE, "mj-style": Kind.STYLE}
+"""The elements whose content is no HTML."""
+_ENDS = {
     Kind.TAG: re.compile(">"),
     Kind.COMMENT: re.compile("--!?>"),
     Kind.SCRIPT: re.compile("</script", re.IGNORECASE),
@@ -148,8 +145,8 @@ _URL = re.compile(r"""://[^\s"'<>]*+""")
 """A word with `://`, from there on."""
 _MAX_URL = 2_000
 """The number of characters before a place in which the parameter of its URL is searched."""
-_UNSAFE_IN_URL = re.compile(r"""[\s"'<>`\\^{|}]""")
-_UNSAFE_IN_CSS_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+_IN_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+"""What can't be in an URL, and what ends `url(…)` of CSS."""
 _IN_PARAMETER = re.compile("%(?![0-9A-Fa-f]{2})|[^%]+")
 _IN_QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
 _WITHOUT_QUOTES = _IN_QUOTES | {ord(each): f"&#{ord(each)};" for each in " \t\n\f\r<=>`"}
@@ -181,8 +178,13 @@ class Html:
         return self._found.is_document
 
     @property
+    def is_mjml(self) -> bool:
+        """Whether the text is a file of MJML, or a part that such a file includes."""
+        return len(self._found.components) > 1
+
+    @property
     def root_end(self) -> int | None:
-        """The offset after the tag `<mjml>`, or None if the text is no MJML."""
+        """The offset after the tag `<mjml>`, or None if the text is no whole file of MJML."""
         return self._found.root_end
 
     def at(self, offset: int) -> Place:
@@ -233,12 +235,13 @@ class Html:
         """Return what MJML does with code at this offset."""
         kind = self.at(offset).kind
         component = self._found.components[_last(self._found.components, offset)][1]
-        if self.root_end is None or kind not in {Kind.TEXT, Kind.TAG}:
+        if not self.is_mjml or kind not in {Kind.TEXT, Kind.TAG}:
             return Mjml.KEEPS
         if component not in _WITHOUT_TEXT:
             return Mjml.KEEPS
-        is_possible = component in _WITH_RAW and kind is Kind.TEXT
-        return Mjml.KEEPS_RAW if is_possible else Mjml.DROPS
+        is_included = self.root_end is None and not component
+        is_possible = is_included or component in _WITH_RAW
+        return Mjml.KEEPS_RAW if is_possible and kind is Kind.TEXT else Mjml.DROPS
 
     def is_in_query(self, offset: int) -> bool:
         """Return whether the offset is in the query of an URL."""
@@ -253,7 +256,7 @@ class Html:
         place = self.at(offset)
         url = self._url_before(offset)
         if url:
-            text = _encode_in_url(text, url, is_css=_is_css(place))
+            text = _encode_in_url(text, url)
         _require_fit(text, place)
         if place.kind is not Kind.ATTRIBUTE or not is_html:
             return text
@@ -294,17 +297,15 @@ def _is_css(place: Place) -> bool:
     return place.kind is Kind.STYLE or place.attribute == "style"
 
 
-def _encode_in_url(text: str, before: str, *, is_css: bool) -> str:
+def _encode_in_url(text: str, before: str) -> str:
     """Return the text for an URL that begins with `before`.
 
     The value of a parameter is encoded completely, apart from what is encoded already. In other
     parts, the text can have delimiters of URLs.
     """
     is_value = "?" in before and "=" in re.split("[?&;#]", before)[-1]
-    unsafe = _UNSAFE_IN_CSS_URL if is_css else _UNSAFE_IN_URL
-    return (_IN_PARAMETER if is_value else unsafe).sub(
-        lambda found: percent_encode(found[0], safe=""), text
-    )
+    unsafe = _IN_PARAMETER if is_value else _IN_URL
+    return unsafe.sub(lambda found: percent_encode(found[0], safe=""), text)
 
 
 def _require_fit(text: str, place: Place) -> None:
@@ -401,7 +402,8 @@ class _Reader:
         start, rest = found.start(), found["rest"]
         end = len(self.text) if rest is None else found.end()
         self.regions.append((start, end, Kind.TAG))
-        if rest is None:  # It has no end, so it is the rest of the text.
+        if rest is None:  # It is the rest of the text, and may be none, as in "a <b".
+            self.has_tags = self.has_tags or _BEGUN.search(self.text, start) is not None
             return end
         self.has_tags = True
         element, is_end = found["element"].lower(), bool(found["slash"])
@@ -417,14 +419,12 @@ class _Reader:
             self._template(start, end, is_end=is_end)
         elif element == "mjml" or element.startswith("mj-"):
             self._component(element, end, is_end=is_end, is_empty=rest.endswith("/>"))
-        if element in _CONTENTS and not is_end:
-            kind, closing = _CONTENTS[element]
-            return self._region(end, kind, closing)
-        return end
+        is_content = element in _CONTENTS and not is_end
+        return self._region(end, _CONTENTS[element]) if is_content else end
 
-    def _region(self, start: int, kind: Kind, closing: re.Pattern[str]) -> int:
+    def _region(self, start: int, kind: Kind) -> int:
         """Add a region up to its end, or to that of the text. Return the offset of the end."""
-        found = closing.search(self.text, start)
+        found = _ENDS[kind].search(self.text, start)
         end = len(self.text) if found is None else found.start()
         self.regions.append((start, end, kind))
         return end
@@ -432,7 +432,7 @@ class _Reader:
     def _comment(self, found: re.Match[str]) -> int:
         self.has_tags = True
         if not found["comment"]:
-            return self._region(found.end(), Kind.COMMENT, _ENDS[Kind.COMMENT])
+            return self._region(found.end(), Kind.COMMENT)
         is_for_outlook = found["comment"].endswith("]>") and found["for_all"] is None
         if is_for_outlook and found.start() >= self._outlook_end:
             closing = self.text.find("-->", found.end())
@@ -458,10 +458,9 @@ class _Reader:
         if not is_end:
             if name == "mjml" and self.root_end is None:
                 self.root_end = end
-            if is_empty:
-                return
-            self._open_components.append(name)
-            self._numbers_open[name] += 1
+            if not is_empty:
+                self._open_components.append(name)
+                self._numbers_open[name] += 1
         elif not self._numbers_open[name]:
             return
         else:

@@ -44,7 +44,7 @@ FOR_THE_PROJECT = {
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
     "domain.integrations.selection",
-    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes", "tags")),
+    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",

@@ -31,7 +31,6 @@ from ..recognition.tags import (
     read_own_starts,
     read_starts,
 )
-from ..tags import titles
 from .report import Report
 
 MAX_TAG_LENGTH = 10_000
@@ -322,7 +321,7 @@ def _lookalike(
 
 
 def _describe(esp: Esp | None, finding: Finding) -> str:
-    others = titles(finding.dialects)
+    others = " or ".join(PROFILES[each].title for each in finding.dialects)
     if finding.reason is Reason.POSSIBLY_FOREIGN and not finding.dialects:
         return f"`{finding.word}` may be a tag of another sender."
     if finding.reason is Reason.POSSIBLY_FOREIGN:
