@@ -100,6 +100,7 @@ _ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 """An attribute with a value, or another word in a tag."""
+_BEGUN = re.compile(r"""=\s*+["']""")
 _QUOTES = {"double": '"', "single": "'", "bare": ""}
 _URL_ATTRIBUTES = {
     *("action", "background", "cite", "data", "formaction", "href", "longdesc", "poster", "src"),
@@ -177,8 +178,13 @@ class Html:
         return self._found.is_document
 
     @property
+    def is_mjml(self) -> bool:
+        """Whether the text is a file of MJML, or a part that such a file includes."""
+        return len(self._found.components) > 1
+
+    @property
     def root_end(self) -> int | None:
-        """The offset after the tag `<mjml>`, or None if the text is no MJML."""
+        """The offset after the tag `<mjml>`, or None if the text is no whole file of MJML."""
         return self._found.root_end
 
     def at(self, offset: int) -> Place:
@@ -229,12 +235,13 @@ class Html:
         """Return what MJML does with code at this offset."""
         kind = self.at(offset).kind
         component = self._found.components[_last(self._found.components, offset)][1]
-        if self.root_end is None or kind not in {Kind.TEXT, Kind.TAG}:
+        if not self.is_mjml or kind not in {Kind.TEXT, Kind.TAG}:
             return Mjml.KEEPS
         if component not in _WITHOUT_TEXT:
             return Mjml.KEEPS
-        is_possible = component in _WITH_RAW and kind is Kind.TEXT
-        return Mjml.KEEPS_RAW if is_possible else Mjml.DROPS
+        is_included = self.root_end is None and not component
+        is_possible = is_included or component in _WITH_RAW
+        return Mjml.KEEPS_RAW if is_possible and kind is Kind.TEXT else Mjml.DROPS
 
     def is_in_query(self, offset: int) -> bool:
         """Return whether the offset is in the query of an URL."""
@@ -395,7 +402,8 @@ class _Reader:
         start, rest = found.start(), found["rest"]
         end = len(self.text) if rest is None else found.end()
         self.regions.append((start, end, Kind.TAG))
-        if rest is None:  # It has no end, so it is the rest of the text.
+        if rest is None:  # It is the rest of the text, and may be none, as in "a <b".
+            self.has_tags = self.has_tags or _BEGUN.search(self.text, start) is not None
             return end
         self.has_tags = True
         element, is_end = found["element"].lower(), bool(found["slash"])
@@ -450,10 +458,9 @@ class _Reader:
         if not is_end:
             if name == "mjml" and self.root_end is None:
                 self.root_end = end
-            if is_empty:
-                return
-            self._open_components.append(name)
-            self._numbers_open[name] += 1
+            if not is_empty:
+                self._open_components.append(name)
+                self._numbers_open[name] += 1
         elif not self._numbers_open[name]:
             return
         else:

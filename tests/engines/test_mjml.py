@@ -106,6 +106,16 @@ def test_the_compiled_file_shows_what_the_compiled_preview_shows(esp, engine):
         assert found == wanted, (recipient, template)
 
 
+def test_a_part_that_a_file_includes_keeps_its_code():
+    source = """{{#if recipient.tier = "gold"}}<mj-section><mj-column>
+<mj-text>{{recipient.tier}}</mj-text></mj-column></mj-section>{{/if}}"""
+    part = export_content(parse_content(source), synced_codes(Esp.SALESFORCE), Esp.SALESFORCE)
+    (template,) = compile_files([f"<mjml><mj-body>{part.content}</mj-body></mjml>"])
+    for tier, shown in (("gold", True), ("silver", False)):
+        text = render(Esp.SALESFORCE, template, {esp_name(Esp.SALESFORCE, "tier"): tier})
+        assert (">gold<" in text) is shown
+
+
 @pytest.mark.parametrize(
     "place",
     [

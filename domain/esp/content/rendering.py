@@ -305,7 +305,7 @@ class Rendering:
                 f"This is inside {name} quotes or CSS, and {contains}. Check that your editor does"
                 " not change them."
             )
-            if place.kind is Kind.ATTRIBUTE and self._places.root_end is not None:
+            if place.kind is Kind.ATTRIBUTE and self._places.is_mjml:
                 warning_code = WarningCode.LOST_IN_MJML
                 message = f"MJML ends this attribute too early, because {contains}."
                 message += f" Write the attribute in {other} quotes."
