@@ -233,11 +233,11 @@ class Html:
 
     def find_mjml(self, offset: int) -> Mjml:
         """Return what MJML does with code at this offset."""
+        if not self.is_mjml:
+            return Mjml.KEEPS
         kind = self.at(offset).kind
         component = self._found.components[_last(self._found.components, offset)][1]
-        if not self.is_mjml or kind not in {Kind.TEXT, Kind.TAG}:
-            return Mjml.KEEPS
-        if component not in _WITHOUT_TEXT:
+        if component not in _WITHOUT_TEXT or kind not in {Kind.TEXT, Kind.TAG}:
             return Mjml.KEEPS
         is_included = self.root_end is None and not component
         is_possible = is_included or component in _WITH_RAW
