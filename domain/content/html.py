@@ -70,27 +70,32 @@ class DoesNotFit(Exception):
 
 _CODE = re.compile(
     r"""
-      \{\{ (?>(?: [^{}]++ | \{(?![{%]) | \}(?!\}) )*) \}\}
-    | \{%  (?>(?: [^{%]++ | \{(?![{%]) | %(?!\}) )*) %\}
-    | \{\# (?>(?: [^{\#]++ | \{(?!\#) | \#(?!\}) )*) \#\}
-    | %%\[ (?>(?: [^\]%]++ | \](?!%%) | %(?!%\[) )*) \]%%
-    | %%=  (?>(?: [^=%]++ | =(?!%%) | %(?!%=) )*) =%%
+      \{\{ (?>(?: [^{}]++ | \{(?![{%]) | \}(?!\}) ){0,9999}) \}\}
+    | \{%  (?>(?: [^{%]++ | \{(?![{%]) | %(?!\}) ){0,9999}) %\}
+    | \{\# (?>(?: [^{\#]++ | \{(?!\#) | \#(?!\}) ){0,9999}) \#\}
+    | %%\[ (?>(?: [^\]%]++ | \](?!%%) | %(?!%\[) ){0,9999}) \]%%
+    | %%=  (?>(?: [^=%]++ | =(?!%%) | %(?!%=) ){0,9999}) =%%
     | \*\| [^|*]*+ \|\*
     | %(?:ELSE)?IF\  [^%]*+ %
     """,
     re.VERBOSE,
 )
-"""The tags of ESPs. The search for an end stops at the next beginning, so it is linear."""
+"""The tags of ESPs. The search for an end stops at the next beginning, so it is linear.
+
+Here and below, groups have limits, because `re` remembers each repetition.
+"""
+_REST = r"""(?>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["']){0,999})>?"""
 _MARKUP = re.compile(
-    r"""
+    rf"""
       <(?P<slash>/?) (?P<element>[a-z][\w:-]*+) (?=[\s\0>]|/\s*+>)
-      (?P<rest>(?>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["'])*)>)?
+      (?P<rest>{_REST})
     | <!--(?P<comment>(?:\[if\b[^\]<>]*+\]>(?P<for_all>\s*+<!-->|-->)?|-?>)?)
     | <[!?](?P<declaration>[^>]*+>?)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A tag, the beginning of a comment, or a declaration. A tag without `rest` has no end."""
+"""A tag or a part of it, the beginning of a comment, or a declaration."""
+_MORE = re.compile(_REST)
 _ATTRIBUTE = re.compile(
     r"""
       (?P<name>[^\s\0>/=]++) [\s\0]*+ =\s*+
@@ -107,14 +112,14 @@ _URL_ATTRIBUTES = {
     "url",
 }
 """The last words of their names: `src` in `data-src`, `url` in `background-url` of MJML."""
-_STRING = r"""(?:"(?>(?:[^"\\\n]++|\\.)*)"?+|'(?>(?:[^'\\\n]++|\\.)*)'?+)"""
+_STRING = r"""(?:"(?>(?:[^"\\\n]++|\\.){0,9999})"?+|'(?>(?:[^'\\\n]++|\\.){0,9999})'?+)"""
 _PARTS = {
     Kind.STYLE: re.compile(
         rf"(?P<url>\burl\(\s*+)(?:{_STRING}|[^)\"']*+)|{_STRING}|/\*.*?(?:\*/|\Z)",
         re.DOTALL | re.IGNORECASE,
     ),
     Kind.SCRIPT: re.compile(
-        rf"{_STRING}|`(?>(?:[^`\\]++|\\.)*)`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
+        rf"{_STRING}|`(?>(?:[^`\\]++|\\.){{0,9999}})`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
     ),
 }
 """Strings, comments and URLs in CSS and scripts. A string without an end reaches to its line's."""
@@ -126,10 +131,10 @@ _ENDS = {
     Kind.SCRIPT: re.compile("</script", re.IGNORECASE),
     Kind.STYLE: re.compile("</(?:mj-)?style", re.IGNORECASE),
 }
-_UNCLOSED = re.compile(
-    r"""(?>(?:[^"'\\]++|\\.|"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')*)["']"""
+_QUOTE_IN_CSS = re.compile(
+    r"""\\.|"(?>(?:[^"\\]++|\\.){0,9999})"|'(?>(?:[^'\\]++|\\.){0,9999})'|["']""", re.DOTALL
 )
-"""A text of CSS up to a quote that begins a string without an end."""
+"""A whole string of CSS, or a quote that begins one without an end."""
 _TABLE = {"table", "thead", "tbody", "tfoot", "tr", "td", "th"}
 _WITH_RAW = {
     *("mj-body", "mj-wrapper", "mj-section", "mj-group", "mj-column", "mj-hero", "mj-navbar"),
@@ -233,11 +238,11 @@ class Html:
 
     def find_mjml(self, offset: int) -> Mjml:
         """Return what MJML does with code at this offset."""
+        if not self.is_mjml:
+            return Mjml.KEEPS
         kind = self.at(offset).kind
         component = self._found.components[_last(self._found.components, offset)][1]
-        if not self.is_mjml or kind not in {Kind.TEXT, Kind.TAG}:
-            return Mjml.KEEPS
-        if component not in _WITHOUT_TEXT:
+        if component not in _WITHOUT_TEXT or kind not in {Kind.TEXT, Kind.TAG}:
             return Mjml.KEEPS
         is_included = self.root_end is None and not component
         is_possible = is_included or component in _WITH_RAW
@@ -310,13 +315,18 @@ def _encode_in_url(text: str, before: str) -> str:
 
 def _require_fit(text: str, place: Place) -> None:
     if place.string:
-        ending = re.match(rf"(?>(?:[^{place.string}\\]|\\.)*)(?P<end>[{place.string}\\])", text)
-        if ending is not None:
-            raise DoesNotFit(f"`{ending['end']}` would end the string in {place.kind.value}")
-    elif _is_css(place) and not place.is_url and (begun := _UNCLOSED.match(text)) is not None:
-        raise DoesNotFit(f"`{begun[0][-1]}` would begin a string in {place.kind.value}")
+        pieces = re.finditer(rf"\\.|[{place.string}\\]", text)
+        if (quote := _find_quote(pieces)) is not None:
+            raise DoesNotFit(f"`{quote}` would end the string in {place.kind.value}")
+    elif _is_css(place) and (quote := _find_quote(_QUOTE_IN_CSS.finditer(text))) is not None:
+        raise DoesNotFit(f"`{quote}` would begin a string in {place.kind.value}")
     if place.kind in _ENDS and (end := _ENDS[place.kind].search(text)) is not None:
         raise DoesNotFit(f"`{end[0]}` would end {place.kind.value}")
+
+
+def _find_quote(pieces: Iterator[re.Match[str]]) -> str | None:
+    """Return the first piece of one character. Escapes and whole strings have more."""
+    return next((each[0] for each in pieces if len(each[0]) == 1), None)
 
 
 def _read_region(text: str, start: int, end: int, kind: Kind) -> Iterator[tuple[int, Place]]:
@@ -399,10 +409,15 @@ class _Reader:
         return self
 
     def _tag(self, found: re.Match[str]) -> int:
-        start, rest = found.start(), found["rest"]
-        end = len(self.text) if rest is None else found.end()
+        start, end, part = found.start(), found.end(), found["rest"]
+        while part and not part.endswith(">"):
+            more = _MORE.match(self.text, end)
+            part = more[0] if more else ""
+            end += len(part)
+        if not part:  # It is the rest of the text, and may be none, as in "a <b".
+            end = len(self.text)
         self.regions.append((start, end, Kind.TAG))
-        if rest is None:  # It is the rest of the text, and may be none, as in "a <b".
+        if not part:
             self.has_tags = self.has_tags or _BEGUN.search(self.text, start) is not None
             return end
         self.has_tags = True
@@ -418,7 +433,7 @@ class _Reader:
         elif element == "template":
             self._template(start, end, is_end=is_end)
         elif element == "mjml" or element.startswith("mj-"):
-            self._component(element, end, is_end=is_end, is_empty=rest.endswith("/>"))
+            self._component(element, end, is_end=is_end, is_empty=part.endswith("/>"))
         is_content = element in _CONTENTS and not is_end
         return self._region(end, _CONTENTS[element]) if is_content else end
 

@@ -13,7 +13,7 @@ from ..esp.derived_codes import has_safe_form
 from ..esp.errors import NameProposal
 from ..esp.esps import Esp
 from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, with_codes
-from ..esp.names import NameFrom, NameState, Target
+from ..esp.names import EspName, NameFrom, NameState, Target
 from ..esp.preludes import Preludes
 from ..esp.profiles.profile import Profile
 from ..fields.field import RecipientField
@@ -50,16 +50,8 @@ class FieldCodes:
 
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
-        field = OWN_EMAIL
-        name = self.names.derive_name(field, target)
-        code = FieldCode(
-            field=field,
-            profile=self.names.get_profile(target),
-            integration_id=None if isinstance(target, Esp) else target,
-            name_from=name.name_from,
-            esp_name=name,
-        )
-        return derived_code(code, name)
+        name = self.names.derive_name(OWN_EMAIL, target)
+        return derived_code(self._named(OWN_EMAIL, name, target), name)
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
@@ -76,13 +68,7 @@ class FieldCodes:
         code of its counterpart; the code that is derived from its ESP name.
         """
         name = self.names.find(field, target)
-        code = FieldCode(
-            field=field,
-            profile=self.names.get_profile(target),
-            integration_id=None if isinstance(target, Esp) else target,
-            name_from=None if name is None else name.name_from,
-            esp_name=name,
-        )
+        code = self._named(field, name, target)
         is_set = name is not None and name.name_from is NameFrom.INTEGRATION
         if not is_set and field.origin.integration_id is None and has_own_code(code.profile, field):
             return own_code(code, self._find_preludes(field, target))
@@ -105,6 +91,16 @@ class FieldCodes:
             return derived_code(code, name)
         codes = source.custom_insertion_code, source.custom_value_expression
         return with_codes(code, codes, self._find_preludes(source, target))
+
+    def _named(self, field: Field, name: EspName | None, target: Target) -> FieldCode:
+        """Return the code of the field with this name, without its two codes."""
+        return FieldCode(
+            field=field,
+            profile=self.names.get_profile(target),
+            integration_id=None if isinstance(target, Esp) else target,
+            name_from=None if name is None else name.name_from,
+            esp_name=name,
+        )
 
     def _find_preludes(self, field: Field, target: Target) -> Mapping[str, str]:
         """Return the preludes that the stored codes of the field require at the target."""

@@ -151,3 +151,10 @@ def test_code_with_the_quotes_of_its_attribute_is_a_mistake(esp, quote, other):
     source = f"<mjml><mj-body><mj-hero background-url={quote}{reference}{quote} /></mj-body></mjml>"
     with pytest.raises(InvalidContent, match=f"Write the attribute in {other} quotes"):
         export_content(parse_content(source), synced_codes(esp), esp)
+
+
+def test_code_of_the_esp_in_a_part_that_a_file_includes_is_a_mistake():
+    with pytest.raises(InvalidContent, match="column 26: MJML drops this code"):
+        export_content(
+            parse_content("<mj-section></mj-section>{% if x %}"), synced_codes(Esp.BRAZE), Esp.BRAZE
+        )

@@ -75,7 +75,7 @@ class Rendering:
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
-        if self._places.root_end is not None:
+        if self._places.is_mjml:
             self._warn_of_mjml(self._native_tags.starts())
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
