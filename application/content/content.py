@@ -295,7 +295,7 @@ class ContentService:
 
     def find_warnings(self, field: RecipientField) -> tuple[CodeWarning, ...]:
         """Return the warnings about the field's own codes, which need no catalog."""
-        return field_warnings(field)
+        return field_warnings(field, self.profiles)
 
     def read_codes(self, organization_id: OrganizationId) -> FieldCodes:
         """Return the names and codes of all fields of the organization at its integrations."""

@@ -27,8 +27,7 @@ from .filtered_codes import FilteredCode, filter_code
 from .names import EspName, NameFrom, NameState, Target
 from .profiles import Profiles
 from .profiles.profile import WORD, Profile, ValueForm
-from .recognition.codes import find_unclosed
-from .recognition.tags import is_certainly_foreign
+from .recognition.tags import find_unclosed, is_certainly_foreign
 
 __all__ = ["CodeSource", "FieldCode", "NameSource"]
 
@@ -311,7 +310,7 @@ class CodeSource(Protocol):
         """Return the code of the ESP's own field for the address of the recipient."""
 
 
-def own_code(code: FieldCode, preludes: Mapping[str, str]) -> FieldCode:
+def own_code(code: FieldCode, preludes: Mapping[str, str], profiles: Profiles) -> FieldCode:
     """Return the field's own two codes. The missing one is derived from the other."""
     profile, field = code.profile, code.field
     insertion_code, expression = field.custom_insertion_code, field.custom_value_expression
@@ -329,10 +328,10 @@ def own_code(code: FieldCode, preludes: Mapping[str, str]) -> FieldCode:
                 state=None,
             )
     code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
-    return with_codes(code, (insertion_code, expression), preludes)
+    return with_codes(code, (insertion_code, expression), preludes, profiles)
 
 
-def derived_code(code: FieldCode, name: EspName) -> FieldCode:
+def derived_code(code: FieldCode, name: EspName, profiles: Profiles) -> FieldCode:
     """Return the code that is derived from the ESP name, or the reasons why there is none."""
     try:
         derived = derive(code.profile, name.name, standard=name.standard)
@@ -345,11 +344,15 @@ def derived_code(code: FieldCode, name: EspName) -> FieldCode:
     preludes = {}
     if derived.prelude is not None:
         preludes[derived.value_expression.lower()] = derived.prelude
-    return with_codes(code, (derived.insertion_code, derived.value_expression), preludes)
+    codes = derived.insertion_code, derived.value_expression
+    return with_codes(code, codes, preludes, profiles)
 
 
 def with_codes(
-    code: FieldCode, codes: tuple[str | None, str | None], preludes: Mapping[str, str]
+    code: FieldCode,
+    codes: tuple[str | None, str | None],
+    preludes: Mapping[str, str],
+    profiles: Profiles,
 ) -> FieldCode:
     """Return the code with an insertion code and a value expression, or the refusals of these."""
     insertion_code, expression = codes
@@ -362,7 +365,7 @@ def with_codes(
             "This field has no insertion code, and its value expression is not a plain reference"
             f" of {title}. Add the insertion code, or remove the value expression."
         )
-    elif (opening := find_unclosed(insertion_code)) is not None:
+    elif (opening := find_unclosed(insertion_code, profiles)) is not None:
         insertion_code, insertion_refusal = (
             None,
             f"The insertion code of this field is not complete: `{opening}` has no end. Add it.",

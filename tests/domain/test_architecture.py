@@ -40,11 +40,11 @@ LANGUAGES = (esp_conditions, esp_content)
 FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
-    "domain.content.resolution",
+    *(f"domain.content.{each}" for each in ("html", "resolution")),
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.integrations.{each}" for each in ("proposals", "selection")),
-    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes", "tags")),
+    "domain.integrations.selection",
+    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",

@@ -9,17 +9,16 @@ from attrs import frozen
 from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
+from ...content.html import Html
 from ...content.tree import require_content
 from ..field_codes import CodeSource
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
-from .html_in_values import HtmlInValues
-from .links import find_missing_link, with_email_only_links
-from .markup import Markup
+from .insertions import HtmlInValues
+from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
-from .places import find_between_rows
 from .rendering import Rendering
 from .report import Report
 from .resolver import CodeResolver
@@ -76,7 +75,6 @@ class ContentExporter:
         require_type(Profiles, profiles=profiles)
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals, profiles)
-        self._markup = Markup(content.masked)
 
     def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does."""
@@ -90,9 +88,10 @@ class ContentExporter:
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, self._markup, used, report)
-        nodes = with_email_only_links(profile, content, self._markup)
-        _warn_of_blocks_in_tables(profile, content, report)
+        rendering = Rendering(content, resolver, html, used, report)
+        nodes = with_email_only_links(profile, content)
+        if content.html.root_end is not None:
+            nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))
         rendered = rendering.render(nodes)
         used.warn_of_names()
         if html.surface is Surface.HTML:
@@ -100,7 +99,7 @@ class ContentExporter:
         warnings = report.finish()
         meant = used.meant_keys()
         return ExportedContent(
-            content=used.preludes() + rendered,
+            content=_with_preludes(content.html, rendered, used.preludes()),
             surface=html.surface,
             warnings=warnings,
             keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
@@ -108,11 +107,20 @@ class ContentExporter:
         )
 
 
-def _warn_of_blocks_in_tables(profile: Profile, content: Content, report: Report) -> None:
-    caveat = profile.surfaces.block_in_table
-    if caveat is not None:
-        for offset in find_between_rows(content.nodes, content.masked):
-            report.warn(offset, WarningCode.BLOCK_IN_TABLE, caveat)
+_PRELUDES = "\0preludes\0"
+"""A mark for the preludes. Neither content nor codes contain U+0000."""
+
+
+def _with_preludes(html: Html, rendered: str, preludes: str) -> str:
+    """Return the content with the preludes before it.
+
+    MJML drops text before its root, and writes such a component in it before the email.
+    """
+    if not html.is_mjml or not preludes:
+        return preludes + rendered.replace(_PRELUDES, "")
+    if html.root_end is None:
+        return f"<mj-raw>{preludes}</mj-raw>{rendered}"
+    return rendered.replace(_PRELUDES, f'<mj-raw position="file-start">{preludes}</mj-raw>')
 
 
 def _warn_of_missing_link(profile: Profile, content: Content, report: Report) -> None:

@@ -8,7 +8,7 @@ import click
 
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
-from recipient_fields.domain.esp import CodeWarning, field_warnings
+from recipient_fields.domain.esp import CodeWarning
 
 from ..commands import Command
 from ..options import json_option, option
@@ -88,7 +88,11 @@ def check(storage: str, organization: str, *, as_json: bool) -> None:
     """List insertion codes that look wrong. The command changes nothing."""
     with open_for_organization(storage, organization) as (core, chosen):
         catalog = core.fields.list_fields(chosen.id)
-    warnings = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
+    warnings = [
+        (field, warning)
+        for field in catalog.fields
+        for warning in core.content.find_warnings(field)
+    ]
     if as_json:
         print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
     else:

@@ -31,6 +31,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import field_warnings
 from recipient_fields.domain.integrations import IntegrationNotFound
 
+from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
 from ..output import note, print_json
@@ -228,5 +229,5 @@ def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
         print_json({"recipient_field": render_field(field)})
     else:
         note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
-    for warning in field_warnings(field):
+    for warning in field_warnings(field, installed_profiles()):
         note(f"Warning: {warning.value}")

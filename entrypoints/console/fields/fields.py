@@ -79,7 +79,7 @@ class FieldList(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the fields that match the filters."""
-        organization_id = visit(req).organization.id
+        organization_id, content = visit(req).organization.id, self.core.content
         integrations = {
             integration.id: integration
             for integration in self.core.integrations.list_integrations(organization_id)
@@ -87,7 +87,7 @@ class FieldList(Page):
         filters = _Filters.parse(req, integrations)
         folded: _Folded | None = None
         if integrations and not filters.counterparts:
-            names = self.core.content.read_codes(organization_id).names
+            names = content.read_codes(organization_id).names
             folded = _Folded.of(names, filters.query(req))
             found = folded.select(organization_id, filters.query(req))
         else:

@@ -243,8 +243,13 @@ def test_another_object_in_place_of_an_argument_is_rejected(both: Both) -> None:
     }.items():
         with pytest.raises(TypeError, match=message):
             call()
-    with pytest.raises(ValueError, match="'brase' is no Esp"):
-        client.export_content(both.acme, content, "brase")
+    with pytest.raises(ValueError, match="'Braze!' is no Esp"):
+        client.export_content(both.acme, content, "Braze!")
+
+
+def test_the_service_knows_the_names_of_esps(both: Both) -> None:
+    with pytest.raises(RequestRefused, match="Use one of sfmc, mailchimp, "):
+        both.client.export_content(both.acme, parse_content("Hello"), "brase")
 
 
 def test_a_code_of_a_later_version_is_the_general_one_of_its_kind() -> None:

@@ -44,7 +44,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient, TextPosition
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import NotExpressible
+from recipient_fields.domain.esp import MissingProfile, NotExpressible
 from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 from recipient_fields.entrypoints.http.problems import (
     CODES,
@@ -94,6 +94,7 @@ EXAMPLES: list[RecipientFieldsError] = [
     NotExpressible("Mailchimp has no test for a part of a text."),
     NotExpressible("Braze would read a part of the text for else as code.", "else"),
     IntegrationNotFound(),
+    MissingProfile("The profile of the ESP mailjet is not installed. Install it."),
     IntegrationRequired("The organization has several integrations with Braze. Choose one."),
 ]
 ERRORS_BY_CODE = {

@@ -400,7 +400,7 @@ SECOND_INTEGRATION = {**INTEGRATION, "id": 2}
 @pytest.mark.parametrize(
     "integrations",
     [
-        *([{**INTEGRATION, "esp": esp}] for esp in ("new", None)),
+        *([{**INTEGRATION, "esp": esp}] for esp in ("N/A", None)),
         *([{**INTEGRATION, "names": [{"field_id": number}]}] for number in (0, "2")),
         [{name: value for name, value in INTEGRATION.items() if name != "names"}],
         [{**INTEGRATION, "name": ""}],

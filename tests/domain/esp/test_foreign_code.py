@@ -29,7 +29,6 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
-from recipient_fields.domain.esp.tags import find_tags
 from recipient_fields.domain.integrations import FieldCodes
 
 from ...support.growth import assert_grows_linearly, count_calls
@@ -202,6 +201,27 @@ def test_a_conditional_comment_is_content(source):
     assert codes(Esp("braze"), source) == [MISTAKE]
 
 
+@pytest.mark.parametrize(
+    ("esp", "advice"),
+    [
+        (Esp("braze"), "Write it between `{% raw %}` and `{% endraw %}`."),
+        (Esp("hubspot"), "Write it between `{% raw %}` and `{% endraw %}`."),
+        (Esp("klaviyo"), "Write it between `{% verbatim %}` and `{% endverbatim %}`."),
+        (Esp("iterable"), "Write a backslash before each tag: `\\{{title}}`."),
+        (Esp("mailchimp"), None),
+        (Esp("sfmc"), None),
+    ],
+)
+def test_code_in_a_template_of_amp_is_for_the_client(esp, advice):
+    section = "{{#items}}{{title}}{{/items}}"
+    template = '<template type="amp-mustache">%s</template>'
+    found = warnings(esp, template % section)
+    assert bool(found) is (advice is not None)
+    assert all(advice in each.message for each in found)
+    if "`{% raw %}`" in (advice or ""):
+        assert not warnings(esp, template % f"{{% raw %}}{section}{{% endraw %}}")
+
+
 def test_a_literal_stays_without_warnings():
     source = "*|A|* {{recipients.x}}  *|B|*"
     assert len(warnings(Esp("braze"), source)) == 3
@@ -291,23 +311,17 @@ def test_encoded_text_is_searched_in_linear_time():
     assert_grows_linearly(search, lambda size: "%41" * size, 4_000)
 
 
-@pytest.mark.parametrize(
-    "find",
-    [
-        lambda esp, text: find_tags(BUILT_IN[esp], text),
-        lambda esp, text: BUILT_IN[esp].find_tags(text),
-    ],
-    ids=["find_tags", "Profile.find_tags"],
-)
 @pytest.mark.parametrize("esp", BUILT_IN.esps)
-def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp, find):
+def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp):
     text = "Thank you for your order. " * 10_000
     characters = re.compile("[%*<{[]")
 
     def fastest(work: Callable[[], object]) -> float:
         return min(timeit.repeat(work, timer=thread_time, repeat=5, number=1))
 
-    assert fastest(lambda: list(find(esp, text))) < 5 * fastest(lambda: characters.search(text))
+    assert fastest(lambda: list(BUILT_IN[esp].find_tags(text))) < 5 * fastest(
+        lambda: characters.search(text)
+    )
 
 
 @pytest.mark.parametrize(

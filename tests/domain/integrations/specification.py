@@ -9,8 +9,7 @@ import re
 
 from recipient_fields.domain.esp import BUILT_IN, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
-from recipient_fields.domain.esp.recognition.codes import find_unclosed
-from recipient_fields.domain.esp.recognition.tags import is_certainly_foreign
+from recipient_fields.domain.esp.recognition.tags import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 
 
@@ -263,7 +262,9 @@ def code(field, esp, integration, fields):
     """Return the insertion code and the value expression. One that is refused is None."""
     found = esp_name(field, esp, integration, fields)
     insertion, expression = _codes(field, esp, integration, fields, found)
-    is_refused = insertion is None or not field.insertable or find_unclosed(insertion) is not None
+    is_refused = (
+        insertion is None or not field.insertable or find_unclosed(insertion, BUILT_IN) is not None
+    )
     return (None if is_refused else insertion), expression
 
 
