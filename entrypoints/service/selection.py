@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -124,8 +125,8 @@ def _read_profiles() -> Iterator[Profile]:
 
     yield from BUILT_IN
     packages = dict.fromkeys(map(str, BUILT_IN.esps), "recipient-fields")
-    for entry_point in sorted(entry_points(group=_PROFILES), key=lambda each: each.name):
-        name, package = entry_point.name, _package_of(entry_point)
+    found = [(each.name, _package_of(each), each) for each in entry_points(group=_PROFILES)]
+    for name, package, entry_point in sorted(found, key=itemgetter(0, 1)):
         other = packages.setdefault(name, package)
         if other != package:
             raise UnusableProfile(

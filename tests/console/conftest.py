@@ -23,7 +23,7 @@ from recipient_fields.domain import (
     RecipientField,
     Role,
 )
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.service.selection import (
@@ -112,12 +112,17 @@ class Console:
 
 
 def open_console(
-    clock: Clock, url: str = "memory:", *, storage: Storage | None = None, **options: Any
+    clock: Clock,
+    url: str = "memory:",
+    *,
+    storage: Storage | None = None,
+    profiles: Profiles = BUILT_IN,
+    **options: Any,
 ) -> Console:
     """Return a console whose first organization is Acme, on the storage or on that at the URL."""
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     storage = storage or open_storage(url)
-    core = Core.over(storage, clock=clock, hasher=Argon2PasswordHasher(cheap))
+    core = Core.over(storage, clock=clock, hasher=Argon2PasswordHasher(cheap), profiles=profiles)
     defaults = {
         "origin": None,
         "client_address": lambda req: req.remote_addr,

@@ -85,6 +85,8 @@ SESSION = Session(
     user_agent="",
 )
 SAMPLES: Mapping[str, object] = {
+    "Esp": BRAZE.esp,
+    "Profiles": BUILT_IN,
     "AdjacentText": BRAZE.adjacent_text,
     "Administrator": ADMINISTRATOR,
     "AllowedValues": AllowedValues(DataType.TEXT, ["x"]),

@@ -26,6 +26,9 @@ class Profiles:
     def __init__(self, read: Callable[[], Iterable[Profile]]) -> None:
         self._read = read
 
+    def __repr__(self) -> str:
+        return f"Profiles({self._read.__name__})"
+
     def __iter__(self) -> Iterator[Profile]:
         return iter(self._by_esp.values())
 
@@ -70,7 +73,7 @@ class Profiles:
         return by_esp
 
 
-def _read() -> tuple[Profile, ...]:
+def read_built_in() -> tuple[Profile, ...]:
     # Imported here because only what writes code for ESPs needs these modules.
     from . import (
         activecampaign,
@@ -99,5 +102,5 @@ def _read() -> tuple[Profile, ...]:
     )
 
 
-BUILT_IN = Profiles(_read)
+BUILT_IN = Profiles(read_built_in)
 """The profiles of this package."""

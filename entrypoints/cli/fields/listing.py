@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
-from recipient_fields.domain.esp import CodeWarning
 
 from ..commands import Command
 from ..options import json_option, option
@@ -18,6 +18,9 @@ from ..typed_options import Instant
 
 _MAX_CELL_LENGTH = 40
 """Characters of the allowed values in a list, so that most lists fit into 100 columns."""
+
+if TYPE_CHECKING:
+    from recipient_fields.domain.esp import CodeWarning
 
 
 @click.command("list", cls=Command)
