@@ -122,7 +122,7 @@ def read(text: str, surface: Surface) -> str:
 @pytest.mark.parametrize(
     ("esp", "engine"),
     [(esp, engine) for esp in BUILT_IN.esps for engine in BUILT_IN[esp].engines],
-    ids=lambda each: each.value,
+    ids=lambda each: each if isinstance(each, str) else each.value,
 )
 def test_emails_show_what_the_preview_shows(
     esp: Esp, engine: Engine, surface: Surface | None
