@@ -82,8 +82,11 @@ def filter_code(
     )
 
 
+_UNKNOWN = FilterRefusal("No source establishes how {title} writes it.")
+
+
 def _find_form(language: FilterLanguage, title: str, wanted: Filter) -> FilterForm:
-    form = language.forms[wanted.name]
+    form = language.forms.get(wanted.name, _UNKNOWN)
     if isinstance(form, FilterRefusal):
         reason = form.reason.replace("{title}", title)
         raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.adapters.client import RecipientFieldsClient
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import API, DataType, FieldDraft, FieldId, OrganizationId
 from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import InvalidContent, parse_content
-from recipient_fields.domain.esp import BUILT_IN, MissingProfile, Profile, Profiles
-from recipient_fields.domain.integrations import EspField, Integration, SetName
+from recipient_fields.domain.esp import (
+    BUILT_IN,
+    MissingProfile,
+    Profile,
+    Profiles,
+    export_content,
+)
+from recipient_fields.domain.esp.profiles.profile import FilterLanguage
+from recipient_fields.domain.integrations import EspField, FieldCodes, Integration, SetName
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
 
@@ -33,6 +41,7 @@ TENANT = ("--organization", "1")
 CONTENT = parse_content("Dear {{recipient.tier}}")
 NATIVE = parse_content("{{ reader.tier }}")
 TIER = FieldDraft(name="Tier", key="tier", data_type=DataType.TEXT)
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 REPORTED = [EspField(name="tier", data_type=DataType.TEXT)]
 MISSING = (
     "The profile of the ESP acme is not installed. Install the package that has the entry point"
@@ -109,6 +118,18 @@ def test_content_is_checked_for_code_of_the_esp(account: Account) -> None:
         content.export_content(organization, NATIVE, "braze")
     with pytest.raises(InvalidContent, match="This is code of Acme Mail"):
         content.check_content(organization, NATIVE)
+
+
+@pytest.mark.parametrize("reference", ["recipient.tier | upper", "link.unsubscribe"])
+def test_what_a_profile_leaves_out_is_refused(acme_mail: Profile, reference: str) -> None:
+    profile = evolve(acme_mail, filters=FilterLanguage(forms={}), system_codes={})
+    codes = FieldCodes.of(
+        [TIER.define(by=API, at=NOON).with_id(FieldId(1), OrganizationId(1))],
+        (),
+        Profiles(lambda: [profile]),
+    )
+    with pytest.raises(InvalidContent, match="No source establishes"):
+        export_content(parse_content(f"{{{{{reference}}}}}"), codes, "acme")
 
 
 def test_the_openapi_document_lists_the_esp(account: Account) -> None:

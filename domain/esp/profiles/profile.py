@@ -295,7 +295,7 @@ class FilterRefusal:
 
 @frozen(kw_only=True)
 class FilterLanguage:
-    """The filters of one ESP.
+    """The filters of one ESP. No source establishes those that `forms` does not contain.
 
     `value` is how filters read the value expression, and `output` shows the result. `dates` has the
     format of each style of dates; `missing_style` is why a style has none. If `joins` is false, a
@@ -410,6 +410,7 @@ class LinkRule:
 
 
 _INSTEAD = {
+    SystemValue.UNSUBSCRIBE: "Write the code of the account's own template.",
     SystemValue.UNSUBSCRIBE_ALL: f"Write `{SystemValue.UNSUBSCRIBE}` instead.",
     SystemValue.PREFERENCES: "Write the address of a page of yours.",
     SystemValue.VIEW_IN_BROWSER: "Remove this link.",
