@@ -42,8 +42,10 @@ from recipient_fields.domain import (
     HistoryRecord,
     InvalidInput,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
     Rule,
+    StorageUnavailable,
     Violation,
 )
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition
@@ -150,12 +152,14 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 _LINK = re.compile(r'<([^<>]*)>; *rel="next"')
 
 
-class InvalidResponse(Exception):
-    """A response is not one of the API. The message says why, but does not contain the response."""
+class InvalidResponse(StorageUnavailable):
+    """A response is not one of the API. The reason does not contain the response."""
 
-
-class OtherOrganization(Exception):
-    """A response is about another organization than the call. The message says about which."""
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The service's response does not match its contract: {reason}. It may be of another"
+            " version than the client: upgrade the older one."
+        )
 
 
 @frozen
@@ -410,7 +414,9 @@ def _invalid(invalid: InvalidInput) -> InvalidResponse:
 def _revision(response: Response, organization_id: OrganizationId) -> int:
     tag = _catalog_tag(response)
     if int(tag[1]) != organization_id:
-        raise OtherOrganization(f"The API key of {organization_id} is of organization {tag[1]}.")
+        error = OrganizationNotFound()
+        error.add_note(f"The API key of {organization_id} is of organization {tag[1]}.")
+        raise error
     return int(tag[2], 16)
 
 
