@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -112,8 +112,6 @@ def _convert(
     response: Response, error: _Error, not_found: NotFound, batch: Batch | None
 ) -> RecipientFieldsError:
     code, message = error.code, error.message[:_MAX_MESSAGE]
-    if code in _FAILURES:
-        return _FAILURES[code](message)
     if batch is not None:
         rejection = _batch_rejection(response, error, batch)
         if rejection is not None:
@@ -139,6 +137,10 @@ def _convert(
             return VersionConflict(version_of(response), message)
         case "unauthorized":
             return _key_refused(response)
+        case "api_key_validation_unavailable":
+            return KeyValidationUnavailable(message)
+        case "request_timeout":
+            return StorageUnavailable(message)
     if response.status < 500 or response.status == 501:
         return RequestRefused(code, message)
     return StorageUnavailable(message)
@@ -191,16 +193,6 @@ def _failure(details: Sequence[Detail], operation: BatchOperation) -> RecipientF
     if first.pointer == "/reference":  # No field can have such an id or key.
         return FieldNotFound()
     return _invalid_field(details)
-
-
-_FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
-    "internal_error": StorageUnavailable,
-    "service_unavailable": StorageUnavailable,
-    "overloaded": StorageUnavailable,
-    "request_timeout": StorageUnavailable,
-    "api_key_validation_unavailable": KeyValidationUnavailable,
-}
-"""The errors that can be temporary."""
 
 
 def _key_refused(response: Response) -> KeyRefused:

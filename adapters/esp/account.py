@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import Parameter, signature
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.application.environment import (
@@ -14,29 +15,18 @@ from recipient_fields.domain.esp import PROFILES, Esp, NoFieldSource
 from . import SOURCES
 from .api import variable
 
-_PARAMETERS: Mapping[Esp, tuple[str, str]] = {
-    Esp.SALESFORCE: ("client_id client_secret subdomain data_extension", "account_id url"),
-    Esp.MAILCHIMP: ("api_key list_id", "url"),
-    Esp.KLAVIYO: ("api_key", "pages url"),
-    Esp.BRAZE: ("api_key url", ""),
-    Esp.HUBSPOT: ("access_token", "url"),
-    Esp.SENDGRID: ("api_key", "url"),
-    Esp.ITERABLE: ("api_key", "url"),
-    Esp.BREVO: ("api_key", "url"),
-    Esp.ACTIVECAMPAIGN: ("api_key url", ""),
-}
-"""The required and the optional parameters of each source."""
-
 
 def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the required and the optional variables of an ESP, by the source's parameters.
 
     Their names contain the ESP and the parameter, such as RECIPIENT_FIELDS_BRAZE_URL.
     """
-    required, optional = (
-        {name: variable(esp, name) for name in names.split()}
-        for names in _PARAMETERS.get(esp, ("", ""))
-    )
+    required, optional = dict[str, str](), dict[str, str]()
+    parameters = signature(SOURCES[esp]).parameters if esp in SOURCES else {}
+    for name, parameter in parameters.items():
+        if name != "limits":
+            variables = required if parameter.default is Parameter.empty else optional
+            variables[name] = variable(esp, name)
     return required, optional
 
 

@@ -239,19 +239,13 @@ class Catalogs:
         records = tuple(r for each in self.by_organization.values() for r in each.history)
         return Records(len(records), 0, records)
 
-    def load(
-        self,
-        organizations: Iterable[OrganizationRecord],
-        fields: Iterable[RecipientField],
-        history: Iterable[HistoryRecord],
-        snapshot: Snapshot,
-    ) -> None:
-        """Store the records of a snapshot."""
-        records = sorted(organizations, key=lambda each: each.organization.id)
+    def load(self, snapshot: Snapshot) -> None:
+        """Store the organizations of a snapshot, with their fields and their histories."""
+        records = sorted(snapshot.organizations, key=lambda each: each.organization.id)
         catalogs = {each.organization.id: StoredCatalog(each, self) for each in records}
-        for field in sorted(fields, key=attrgetter("id")):
+        for field in sorted(snapshot.fields, key=attrgetter("id")):
             catalogs[field.organization_id].insert(field)
-        for record in sorted(history, key=attrgetter("sequence")):
+        for record in sorted(snapshot.history, key=attrgetter("sequence")):
             catalogs[record.organization_id].history.append(record)
         for catalog in catalogs.values():
             catalog.inherit_history()

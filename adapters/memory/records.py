@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
 
@@ -51,11 +50,11 @@ class Table(Generic[R]):
         """Return all records, for a snapshot."""
         return Records(len(self.rows), self.last_id, tuple(self.rows.values()))
 
-    def load(self, records: Iterable[R], last_id: int) -> None:
+    def load(self, records: Records[R]) -> None:
         """Store the records of a snapshot."""
         for record in sorted(records, key=attrgetter("id")):
             self.put(record)
-        self.last_id = max(self.last_id, last_id)
+        self.last_id = max(self.last_id, records.last_id)
 
 
 class OwnedTable(Table[T]):

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from threading import RLock
+from typing import TypeVar
 
-from attrs import evolve
+from attrs import evolve, fields_dict
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -27,6 +28,7 @@ from recipient_fields.application import (
     NamesPlanner,
     OrganizationCheck,
     OrganizationRepository,
+    Records,
     SessionRepository,
     Snapshot,
     SyncPlanner,
@@ -66,6 +68,8 @@ from .fields import MemoryFieldRepository
 from .history import MemoryHistoryRepository
 from .records import OwnedTable, Table
 from .sessions import MemorySessionRepository
+
+T = TypeVar("T")
 
 
 def open_storage(url: str) -> MemoryStorage:
@@ -132,17 +136,21 @@ class MemoryStorage:
         with self._lock:
             if self._catalogs.by_organization:
                 raise StorageNotEmpty
-            organizations = tuple(snapshot.organizations)
-            integrations = tuple(snapshot.integrations)
-            api_keys = tuple(snapshot.api_keys)
-            fields, history = tuple(snapshot.fields), tuple(snapshot.history)
-            administrators = tuple(snapshot.administrators)
-            self._integrations.load(integrations, snapshot.integrations.last_id)
-            self._keys.load(api_keys, snapshot.api_keys.last_id)
-            self._accounts.load(administrators, snapshot.administrators.last_id)
+            # Everything is read before anything is stored.
+            read = Snapshot(**{kind: _read(getattr(snapshot, kind)) for kind in _KINDS})
+            self._integrations.load(read.integrations)
+            self._keys.load(read.api_keys)
+            self._accounts.load(read.administrators)
             # Last, because everything else belongs to an organization: if an interrupt comes
             # before, the storage is still empty.
-            self._catalogs.load(organizations, fields, history, snapshot)
+            self._catalogs.load(read)
+
+
+_KINDS = tuple(fields_dict(Snapshot))
+
+
+def _read(records: Records[T]) -> Records[T]:
+    return Records(records.count, records.last_id, tuple(records))
 
 
 class MemoryOrganizationRepository(OrganizationRepository):

@@ -45,6 +45,13 @@ class NamedStatement(Statement):
     template: str = field(repr=False)
 
 
+@frozen
+class ComposedStatement(Statement):
+    """A statement that contains the name of a table."""
+
+    template: str
+
+
 class Statements:
     """The texts of the `.sql` files in a package, which are read at the first use."""
 
