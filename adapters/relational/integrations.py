@@ -180,10 +180,8 @@ class RelationalIntegrationRepository(IntegrationRepository):
             fields = integration.filter_fields(catalog.all().fields)
             check(fields)
             catalog.store(PlannedChanges.of(CatalogChanges.of(deleted=fields), author), at=at)
-            connection.execute(
-                SQL.delete_integration,
-                id_values(organization_id=organization_id, id=integration_id),
-            )
+            ids = id_values(organization_id=organization_id, id=integration_id)
+            connection.execute(SQL.delete_integration, ids)
             catalog.advance()
             return fields
 
@@ -317,9 +315,8 @@ def _select(
 def _get(
     connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
-    row = connection.one(
-        SQL.select_integration, id_values(organization_id=organization_id, id=integration_id)
-    )
+    ids = id_values(organization_id=organization_id, id=integration_id)
+    row = connection.one(SQL.select_integration, ids)
     if row is None:
         raise IntegrationNotFound
     return read_integration(row)
