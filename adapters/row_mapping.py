@@ -58,7 +58,8 @@ from recipient_fields.domain import (
     member_reader,
     parse_instant,
 )
-from recipient_fields.domain.esp import Esp, Integration, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import Integration, SetName
 
 __all__ = [
     "CHANGING_COLUMNS",

@@ -45,10 +45,9 @@ from recipient_fields.domain import (
     plan_restoration,
     whole_milliseconds,
 )
-from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.arguments import require_ids, require_reference, require_type
 
 from .accounts.administration import OPERATOR, audit
-from .arguments import require_ids, require_reference
 from .clock import Clock, system_clock
 from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import ignore_change
@@ -121,7 +120,7 @@ class RecipientFieldService(RecipientFields):
         catalog, integrations = self._integrations.read_catalog(organization_id)
         if integrations:
             # Imported here because most processes of this service need no ESP names.
-            from recipient_fields.domain.esp import without_counterparts
+            from recipient_fields.domain.integrations import without_counterparts
 
             catalog = without_counterparts(catalog, integrations)
         return query.select(catalog)

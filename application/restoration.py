@@ -9,7 +9,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound
 
 from .core import Core
 

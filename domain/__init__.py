@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from .accounts.api_keys import *
     from .accounts.errors import *
     from .accounts.organizations import *
-    from .accounts.secret_tokens import *
     from .errors import *
     from .fields.batches import *
     from .fields.catalog_changes import *
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from .fields.origins import *
     from .fields.plans import *
     from .fields.preconditions import *
+    from .fields.protocol import *
     from .fields.queries import *
     from .fields.sizes import *
     from .fields.unstored import *
@@ -47,6 +47,7 @@ else:
         "fields.values",
         "fields.errors",
         "fields.origins",
+        "fields.protocol",
         "fields.preconditions",
         "permissions",
         "fields.members",
@@ -60,7 +61,6 @@ else:
         "fields.queries",
         "fields.plans",
         "accounts.organizations",
-        "accounts.secret_tokens",
         "accounts.api_keys",
         "accounts.administrators",
         "recipients.column_titles",

@@ -38,13 +38,14 @@ def whole_milliseconds(at: datetime) -> datetime:
 
     Raises: ValueError if it has no time zone.
     """
-    if isinstance(at, datetime) and at.tzinfo is UTC and at.microsecond % 1000 == 0:
-        return at  # the usual case
-    require_type(datetime, at=at)
-    if at.utcoffset() is None:
-        raise ValueError("an instant needs a time zone")
-    at = at.astimezone(UTC)
-    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+    if not isinstance(at, datetime):
+        require_type(datetime, at=at)
+    if at.tzinfo is not UTC:
+        if at.utcoffset() is None:
+            raise ValueError("an instant needs a time zone")
+        at = at.astimezone(UTC)
+    excess = at.microsecond % 1000
+    return at.replace(microsecond=at.microsecond - excess) if excess else at
 
 
 def epoch_milliseconds(at: datetime) -> int:
@@ -61,7 +62,10 @@ def from_epoch_milliseconds(milliseconds: int) -> datetime:
 
 def format_instant(at: datetime) -> str:
     """Format the instant as `2026-11-20T09:15:00.123Z`: UTC, with exactly three decimals."""
-    return whole_milliseconds(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    if not isinstance(at, datetime) or at.tzinfo is not UTC:
+        at = whole_milliseconds(at)
+    # `isoformat` truncates, too.
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_instant(text: str) -> datetime:

@@ -8,7 +8,7 @@ import unicodedata
 from .arguments import require_type
 from .errors import InvalidInput, Rule, Violation
 
-__all__ = ["MAX_LINE_LENGTH", "character_violation", "clean_line"]
+__all__ = ["MAX_LINE_LENGTH", "character_violation", "clean_line", "fold_case"]
 
 MAX_LINE_LENGTH = 255
 MAX_UNNORMALIZED_LENGTH = 4 * MAX_LINE_LENGTH
@@ -39,7 +39,8 @@ def character_violation(text: str) -> Violation | None:
 
 def replace_unstorable(text: str) -> str:
     """Replace each character that can't be stored or displayed with U+FFFD."""
-    require_type(str, text=text)
+    if not isinstance(text, str):
+        require_type(str, text=text)
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -69,7 +70,8 @@ def control_character_violation(text: str) -> Violation | None:
 
 def line_violation(text: str, *, max_length: int) -> Violation | None:
     """Return a violation unless the text is one line of 1 to `max_length` code points."""
-    return control_character_violation(text) or length_violation(text, max_length=max_length)
+    violation = None if text.isprintable() else control_character_violation(text)
+    return violation or length_violation(text, max_length=max_length)
 
 
 def parse_name(text: str, *, max_length: int, error: type[InvalidInput]) -> str:
@@ -121,6 +123,13 @@ def normalize_nfc(text: str) -> str:
             text = text.replace(character, unicodedata.normalize("NFD", character))
         text = _sort_long_runs_of_marks(text)
     return unicodedata.normalize("NFC", text)
+
+
+def fold_case(text: str) -> str:
+    """Fold the case of the text. Texts that differ only in case have the same result."""
+    if not isinstance(text, str):
+        require_type(str, text=text)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def _sort_long_runs_of_marks(text: str) -> str:

@@ -22,7 +22,6 @@ from recipient_fields.application import (
     published,
     system_clock,
 )
-from recipient_fields.application.arguments import require_ids, require_reference
 from recipient_fields.domain import (
     API,
     MAX_HISTORY_PAGE,
@@ -48,6 +47,7 @@ from recipient_fields.domain import (
     format_instant,
     view_of,
 )
+from recipient_fields.domain.arguments import require_ids, require_reference
 from recipient_fields.domain.conditions import Condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
@@ -62,10 +62,9 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    Integration,
     check_content,
-    without_counterparts,
 )
+from recipient_fields.domain.integrations import EspNames, Integration, without_counterparts
 
 from ..network import Connections, Request, Response
 from .errors import NotFound, RequestRefused, error_of
@@ -222,7 +221,10 @@ class RecipientFieldsClient(RecipientFields):
         """
         fields = self.list_fields(organization_id).fields
         integrations = self.list_integrations(organization_id)
-        return check_content(content, fields, integrations, strict=strict, literals=literals)
+        explain_key = EspNames(fields, integrations).explain_key
+        return check_content(
+            content, fields, explain_key=explain_key, strict=strict, literals=literals
+        )
 
     def export_content(
         self,

@@ -39,7 +39,8 @@ from recipient_fields.domain.conditions import (
     InvalidRecipient,
 )
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from ..network import Response, describe
 from .responses import Detail, InvalidResponse, read_document, version_of

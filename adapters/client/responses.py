@@ -56,13 +56,8 @@ from recipient_fields.domain.content import (
     WarningCode,
     WarningKind,
 )
-from recipient_fields.domain.esp import (
-    ConditionCode,
-    ConditionWarning,
-    Esp,
-    ExportedContent,
-    Integration,
-)
+from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
+from recipient_fields.domain.integrations import Integration
 
 from ..network import Response
 

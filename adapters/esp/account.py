@@ -10,7 +10,8 @@ from recipient_fields.application.environment import (
     MissingCredentials,
     read_variables,
 )
-from recipient_fields.domain.esp import PROFILES, Esp, NoFieldSource
+from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.integrations import NoFieldSource
 
 from . import SOURCES
 from .api import variable

@@ -8,7 +8,8 @@ from functools import partial
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import ReportedField
 
 from .api import Api, variable
 from .listing import Types, Unsupported, counted_pages, report, report_items

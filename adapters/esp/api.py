@@ -13,7 +13,8 @@ from attrs import field, frozen
 from urllib3.util import Url, parse_url
 
 from recipient_fields.application.environment import VARIABLE_PREFIX
-from recipient_fields.domain.esp import PROFILES, Esp, EspRefused, EspUnavailable
+from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.integrations import EspRefused, EspUnavailable
 
 from ..network import Response, parse_secure_url
 

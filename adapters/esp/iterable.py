@@ -8,7 +8,8 @@ from itertools import accumulate
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import RefusedField, ReportedField
 
 from .api import Api, variable
 from .listing import Types, Unsupported, report

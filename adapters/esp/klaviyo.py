@@ -13,7 +13,8 @@ from attrs import field, frozen
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, EspField, EspRefused, RefusedField, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, EspRefused, RefusedField, ReportedField
 
 from .api import Api, variable
 from .listing import Unsupported

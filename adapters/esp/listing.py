@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import EspField, RefusedField, ReportedField
+from recipient_fields.domain.integrations import EspField, RefusedField, ReportedField
 
 from .api import Api
 from .responses import Item, Response, describe, read_item

@@ -8,7 +8,8 @@ from urllib.parse import quote
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, EspRefused, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, is_host_label, variable
 from .listing import UNDOCUMENTED, Types, counted_pages, report, report_items

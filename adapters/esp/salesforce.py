@@ -11,7 +11,8 @@ from attrs import field, frozen
 from recipient_fields.application import NotJson
 from recipient_fields.application.documents.strict_json import parse_json, render_json
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, EspRefused, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, Fault, is_host_label, variable
 from .listing import ListedFields, Types, Unsupported, report

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import RefusedField, ReportedField
 
 from .api import Api
 from .listing import ListedFields, Types, Unsupported, report, report_items

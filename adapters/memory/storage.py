@@ -54,7 +54,7 @@ from recipient_fields.domain import (
     list_size,
     parse_organization_name,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,

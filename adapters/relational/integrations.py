@@ -26,7 +26,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,

@@ -18,7 +18,7 @@ from recipient_fields.application import (
     SessionRepository,
 )
 from recipient_fields.domain import Administrator, ApiKey, HistoryRecord, RecipientField
-from recipient_fields.domain.esp import Integration
+from recipient_fields.domain.integrations import Integration
 
 from ..row_mapping import (
     administrator_values,

@@ -23,9 +23,8 @@ from recipient_fields.domain import (
     PlainKey,
     grant_key,
 )
-from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.arguments import require_ids, require_type
 
-from ..arguments import require_ids
 from ..clock import Clock, system_clock
 from ..ports.accounts import ApiKeyRepository, OrganizationRepository
 from ..ports.storage import MissingGroup, StorageGroup

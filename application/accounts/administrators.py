@@ -44,9 +44,8 @@ from recipient_fields.domain import (
     require_remaining_admin,
     require_unshared,
 )
-from recipient_fields.domain.arguments import require_type
+from recipient_fields.domain.arguments import require_ids, require_type
 
-from ..arguments import require_ids
 from ..clock import Clock, system_clock
 from ..extras import MissingExtra
 from ..ports.accounts import (

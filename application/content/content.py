@@ -22,13 +22,15 @@ from recipient_fields.domain import (
     RecipientTexts,
     Violation,
 )
+from recipient_fields.domain.arguments import require_ids, require_reference
 from recipient_fields.domain.conditions import (
     Condition,
     InvalidCondition,
     InvalidRecipient,
     check_condition,
+    condition_keys,
 )
-from recipient_fields.domain.conditions.tree import condition_keys, require_condition
+from recipient_fields.domain.conditions.tree import require_condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     Content,
@@ -44,24 +46,25 @@ from recipient_fields.domain.esp import (
     ConditionCode,
     ContentExporter,
     Esp,
-    EspNames,
     ExportedContent,
     ExportOptions,
     FieldCode,
-    FieldCodes,
-    Integration,
-    IntegrationNotFound,
-    IntegrationRequired,
-    NamesQuery,
     NotExpressible,
     check_condition_for,
     check_content,
     compile_condition,
     field_warnings,
 )
-from recipient_fields.domain.esp.names.selection import CatalogRequired, SelectedNames
+from recipient_fields.domain.integrations import (
+    EspNames,
+    FieldCodes,
+    Integration,
+    IntegrationNotFound,
+    IntegrationRequired,
+    NamesQuery,
+)
+from recipient_fields.domain.integrations.selection import CatalogRequired, SelectedNames
 
-from ..arguments import require_ids, require_reference
 from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
@@ -357,8 +360,9 @@ class ContentService:
         about a key that no field has says for which integrations it works.
         """
         catalog, integrations = self._read_catalog(organization_id)
+        explain_key = EspNames(catalog.fields, integrations).explain_key
         return check_content(
-            content, catalog.fields, integrations, strict=strict, literals=literals
+            content, catalog.fields, explain_key=explain_key, strict=strict, literals=literals
         )
 
     def export_content(

@@ -8,7 +8,8 @@ from datetime import datetime
 from attrs import field, frozen
 
 from recipient_fields.domain import FieldId, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, EspName, Integration, SetName, SyncPlan
+from recipient_fields.domain.esp import Esp, EspName
+from recipient_fields.domain.integrations import EspField, Integration, SetName, SyncPlan
 
 from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document

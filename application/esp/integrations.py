@@ -28,9 +28,9 @@ from recipient_fields.domain import (
     RecordedOperation,
     Source,
 )
-from recipient_fields.domain.arguments import require_type
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.arguments import require_ids, require_type
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
@@ -41,10 +41,9 @@ from recipient_fields.domain.esp import (
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations.setting import set_names
 
 from ..accounts.administration import OPERATOR_AUTHOR, audit
-from ..arguments import require_ids
 from ..clock import Clock, system_clock
 from ..fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from ..fields.history_limits import ignore_change

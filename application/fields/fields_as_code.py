@@ -24,8 +24,9 @@ from recipient_fields.domain import (
     Violations,
     member_reader,
 )
-from recipient_fields.domain.esp import Esp, Integration, SetName
-from recipient_fields.domain.esp.names.plans import DefinedNames, names_by_key
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import Integration, SetName
+from recipient_fields.domain.integrations.plans import DefinedNames, names_by_key
 
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from ..documents.schemas import described, extended

@@ -61,14 +61,14 @@ def parse_envelope(
     members to compare with it. Raises: InvalidDocument with the violations of the envelope, and
     those that `parse` raises.
     """
-    is_object = isinstance(document, dict)
-    envelope: Any = document if is_object else {}
+    envelope: Any = document if isinstance(document, dict) else {}
     others = {name: each for name, each in envelope.items() if name != _ENVELOPE}
-    found = others if is_object else document
-    violations = bad_characters(found)
-    violations += unknown_members(_storable(others), {_ENVELOPE})
-    value = None
-    if not is_object:
+    violations, value = Violations(), None
+    if others:
+        violations = bad_characters(others)
+        violations += unknown_members(_storable(others), {_ENVELOPE})
+    if not isinstance(document, dict):
+        violations = bad_characters(document)
         violations.append(Violation(Rule.TYPE, "Send a JSON object."))
     elif _ENVELOPE not in envelope:
         message = "Send the field's members in this object."

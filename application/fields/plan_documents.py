@@ -8,7 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from recipient_fields.domain import Batch, IntegrationId, Rule, Violation
-from recipient_fields.domain.esp import SetName
+from recipient_fields.domain.integrations import SetName
 
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
 from ..documents.strict_json import NotJson, parse_json, render_json

@@ -18,8 +18,8 @@ from recipient_fields.domain import (
     plan_fields,
     view_of,
 )
-from recipient_fields.domain.esp import Integration, SetName
-from recipient_fields.domain.esp.names.plans import NameChanges, plan_names, plan_saved_names
+from recipient_fields.domain.integrations import Integration, SetName
+from recipient_fields.domain.integrations.plans import NameChanges, plan_names, plan_saved_names
 
 from ..clock import system_clock
 from .fields_as_code import CatalogDocument

@@ -14,7 +14,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     NamesQuery,

@@ -11,7 +11,7 @@ from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     UNCHANGED,
     DataType,
-    RecipientField,
+    Field,
     RecipientSchema,
     Rule,
     Unchanged,
@@ -199,27 +199,27 @@ def _replacements(schema: RecipientSchema, key: str) -> Sequence[str]:
     return [schema.definitions[key]] if key in schema.definitions else []
 
 
-def _field_schema(field: RecipientField) -> dict[str, object]:
+def _field_schema(field: Field) -> dict[str, object]:
     schema = {"title": str(field.name), **_TYPES[field.data_type]}
     if field.allowed_values is not None:
         schema["enum"] = [*field.allowed_values.values, None]
     return schema
 
 
-def _python_type(field: RecipientField) -> str:
+def _python_type(field: Field) -> str:
     values = _allowed(field)
     if values and not any(isinstance(value, float) for value in values):
         return f"Literal[{', '.join(map(_literal, values))}]"
     return _PYTHON_TYPES.get(field.data_type, "str")
 
 
-def _typescript_type(field: RecipientField) -> str:
+def _typescript_type(field: Field) -> str:
     return " | ".join(map(_literal, _allowed(field))) or _TYPESCRIPT_TYPES.get(
         field.data_type, "string"
     )
 
 
-def _allowed(field: RecipientField) -> Sequence[object]:
+def _allowed(field: Field) -> Sequence[object]:
     """Return the allowed values that a type can list. An instant has several forms, so none."""
     if field.allowed_values is None or field.data_type is DataType.DATETIME:
         return ()

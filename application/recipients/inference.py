@@ -14,7 +14,7 @@ from recipient_fields.domain import (
     TextFormats,
     clean_line,
 )
-from recipient_fields.domain.esp import EspNames
+from recipient_fields.domain.integrations import EspNames
 
 from ..ports.recipients import RecipientReader, Row, TextReader, UnreadableFile
 from .lists import find_esp_names, require_names

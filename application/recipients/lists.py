@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     closest_match,
     find_columns,
 )
-from recipient_fields.domain.esp import EspNames
+from recipient_fields.domain.integrations import EspNames
 
 from ..documents.conversion import with_suggestion
 from ..ports.recipients import RecipientReader, RecipientWriter, Row, TextReader, UnreadableFile

@@ -1,20 +1,29 @@
-"""Administrators of the console: accounts, roles, passwords, sessions and links."""
+"""Administrators of the console: accounts, roles, passwords, sessions, links and their tokens."""
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import Enum
+from hashlib import sha256
 
 from attrs import Attribute, evolve, field, frozen
 
 from ..arguments import require_type
 from ..choices import Choice
 from ..errors import InvalidAdministrator, Rule, Violation
-from ..fields.queries import fold_case
 from ..identity import AdministratorId, InvitationId, OrganizationId, SessionId
 from ..instants import whole_milliseconds
-from ..text import MAX_LINE_LENGTH, length_violation, normalize_line, normalize_nfc, to_line
+from ..text import (
+    MAX_LINE_LENGTH,
+    fold_case,
+    length_violation,
+    normalize_line,
+    normalize_nfc,
+    to_line,
+)
 from .errors import AdministratorShared, LastAdministrator
 
 __all__ = [
@@ -33,6 +42,7 @@ __all__ = [
     "LinkPurpose",
     "Membership",
     "Role",
+    "SecretToken",
     "Session",
     "SignedInAdministrator",
     "clean_user_agent",
@@ -51,6 +61,9 @@ MAX_PASSWORD_LENGTH = 1_024
 IDLE_TIMEOUT = timedelta(minutes=30)
 MAX_SESSION_AGE = timedelta(hours=12)
 LINK_LIFETIME = timedelta(hours=24)
+
+_TOKEN_BYTES = 32
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def _parse_email(text: str) -> str:
@@ -93,6 +106,41 @@ class EmailAddress:
 
     def __str__(self) -> str:
         return self.text
+
+
+class SecretToken:
+    """The token of a session, a link or a form: 256 random bits.
+
+    Only `reveal` returns its text, and no storage contains it.
+    """
+
+    # This is not an attrs class: `attrs.asdict` of an object with a token would reveal the token.
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @classmethod
+    def generate(cls) -> SecretToken:
+        """Generate a token."""
+        return cls(secrets.token_urlsafe(_TOKEN_BYTES))
+
+    @classmethod
+    def parse(cls, presented: str) -> SecretToken | None:
+        """Parse the token that a client presents. Return None if its format is wrong."""
+        return cls(presented) if _TOKEN.fullmatch(presented) is not None else None
+
+    def reveal(self) -> str:
+        """Return the text: 43 characters of URL-safe base64."""
+        return self._text
+
+    @property
+    def digest(self) -> bytes:
+        """The SHA-256 of the token, 32 bytes. Storages find the token's owner by it."""
+        return sha256(self._text.encode("ascii")).digest()
+
+    def __repr__(self) -> str:
+        return "<SecretToken>"
 
 
 class Role(Choice):

@@ -369,7 +369,8 @@ def grant_key(
 
 def redact_keys(text: str) -> str:
     """Replace every API key in the text, even a mistyped or truncated one, with `[API key]`."""
-    require_type(str, text=text)
+    if not isinstance(text, str):
+        require_type(str, text=text)
     return _KEY_OR_PART.sub("[API key]", text)
 
 

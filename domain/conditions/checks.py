@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from ..arguments import require_type
 from ..errors import Rule, Violation
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import DataType, Scalar
 from ..suggestions import closest_match
 from .errors import InvalidCondition
@@ -56,7 +56,7 @@ _Path = tuple[str | int, ...]
 _Suggest = Callable[[str, Iterable[str]], str | None]
 
 
-def check_condition(condition: Condition, fields: Iterable[RecipientField]) -> None:
+def check_condition(condition: Condition, fields: Iterable[Field]) -> None:
     """Check that the condition can be evaluated for recipients who have these fields.
 
     Raises: InvalidCondition, with all violations, if a field is unknown, if its type does not
@@ -68,7 +68,7 @@ def check_condition(condition: Condition, fields: Iterable[RecipientField]) -> N
     check_with_keys(condition, {str(field.key): field for field in fields})
 
 
-def check_with_keys(condition: Condition, fields: Mapping[str, RecipientField]) -> None:
+def check_with_keys(condition: Condition, fields: Mapping[str, Field]) -> None:
     """Check the condition as `check_condition` does, with the fields by the keys that mean them."""
     require_condition(condition)
     searches = 0
@@ -139,7 +139,7 @@ def _located(violation: Violation, path: _Path, comparison: Comparison) -> Viola
 
 
 def _comparison_violations(
-    comparison: Comparison, fields: Mapping[str, RecipientField], suggest: _Suggest
+    comparison: Comparison, fields: Mapping[str, Field], suggest: _Suggest
 ) -> Iterator[Violation]:
     field = fields.get(comparison.key)
     if field is None:
@@ -173,7 +173,7 @@ def _operator_message(comparison: Comparison, data_type: DataType) -> str:
 
 
 def _value_violations(
-    comparison: Comparison, field: RecipientField, suggest: _Suggest
+    comparison: Comparison, field: Field, suggest: _Suggest
 ) -> Iterator[Violation]:
     several = comparison.operator is Operator.IN
     allowed = _allowed_values(comparison, field)
@@ -189,7 +189,7 @@ def _value_violations(
             yield Violation(Rule.UNKNOWN_VALUE, message, path, suggestion)
 
 
-def _allowed_values(comparison: Comparison, field: RecipientField) -> Mapping[Scalar, None] | None:
+def _allowed_values(comparison: Comparison, field: Field) -> Mapping[Scalar, None] | None:
     """Return the only values that the comparison permits, in order, or None if it permits all."""
     if field.allowed_values is None or comparison.operator not in _OF_ALLOWED_VALUES:
         return None

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ..arguments import require_type
 from ..errors import Rule, Violation
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import DataType, Scalar
 from ..recipients.schema import RecipientSchema
 from .errors import InvalidRecipient
@@ -40,9 +40,7 @@ _RELATIONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 """The operators that are false if the value is not set."""
 
 
-def evaluate(
-    condition: Condition, fields: Iterable[RecipientField], values: Mapping[str, object]
-) -> bool:
+def evaluate(condition: Condition, fields: Iterable[Field], values: Mapping[str, object]) -> bool:
     """Return whether the condition, which `check_condition` accepts, is true for a recipient.
 
     `values` are the recipient's values by the keys of the fields, as `RecipientSchema.check`

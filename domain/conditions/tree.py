@@ -21,6 +21,7 @@ __all__ = [
     "Operator",
     "TextPosition",
     "Value",
+    "condition_keys",
 ]
 
 

@@ -14,13 +14,13 @@ from ..conditions import Condition, Operator, Value
 from ..conditions.evaluation import RecipientValues
 from ..conditions.tree import comparisons
 from ..errors import Rule, Violation
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
 from .filters import Filter, apply_filters
-from .resolution import EMAIL_KEY, FieldResolver, own_email
+from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
 from .tree import Block, Content, Lines, Node, Reference, SystemReference, Text
@@ -65,7 +65,7 @@ class PreviewedContent:
 
 def preview_content(
     content: Content,
-    fields: Iterable[RecipientField],
+    fields: Iterable[Field],
     values: Mapping[str, object],
     *,
     surface: Surface | str | None = None,
@@ -97,9 +97,9 @@ def preview_content(
     by_key = {str(field.key): field for field in fields}
     resolver = FieldResolver(by_key, resolved)
     require_fields(content, resolver)
-    if resolver.find(EMAIL_KEY) is own_email():
+    if resolver.find(EMAIL_KEY) is OWN_EMAIL:
         values = {**values, EMAIL_KEY: values.get(EMAIL_KEY) or _EMAIL}
-    schema = RecipientSchema({EMAIL_KEY: own_email(), **by_key}, definitions=definitions or {})
+    schema = RecipientSchema({EMAIL_KEY: OWN_EMAIL, **by_key}, definitions=definitions or {})
     recipient = RecipientValues.read(schema, values, max_length=MAX_PREVIEWED_VALUE)
     surface = find_surface(content, surface)
     reader = _Reader(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from functools import cache
 from typing import Final
 
 from attrs import evolve
@@ -12,10 +10,10 @@ from attrs import evolve
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
 from ..conditions.tree import condition_keys
 from ..fields.errors import FieldNotFound
-from ..fields.field import FieldDraft, RecipientField
-from ..fields.origins import API
-from ..fields.values import DataType, derive_key
-from ..identity import FieldId, OrganizationId
+from ..fields.origins import Origin, Source
+from ..fields.protocol import Field
+from ..fields.values import DataType, FieldKey, FieldName, derive_key
+from ..identity import FieldId
 from ..suggestions import closest_match
 
 _MAX_SUGGESTIONS = 20
@@ -26,15 +24,22 @@ EMAIL_KEY: Final = "email"
 """The key that means the address of the recipient, also if no field has it."""
 
 
-@cache
-def own_email() -> RecipientField:
-    """Return the field that `{{recipient.email}}` means if no field has this key.
+class _OwnEmail:
+    """A field of the ESP for the address of the recipient. It is not stored, and its id is 0."""
 
-    It is not stored: ESPs have a field for the address of the recipient. Its ids are 0.
-    """
-    draft = FieldDraft(name="Email", data_type=DataType.TEXT, key=EMAIL_KEY)
-    definition = draft.define(by=API, at=datetime.fromtimestamp(0, UTC))
-    return definition.with_id(FieldId(0), OrganizationId(0))
+    id = FieldId(0)
+    name = FieldName("Email")
+    key = FieldKey(EMAIL_KEY)
+    data_type = DataType.TEXT
+    allowed_values = None
+    insertable = True
+    origin = Origin(Source.API)
+    custom_insertion_code = None
+    custom_value_expression = None
+
+
+OWN_EMAIL: Final[Field] = _OwnEmail()
+"""The field that `{{recipient.email}}` means if no field has this key."""
 
 
 class FieldResolver:
@@ -47,7 +52,7 @@ class FieldResolver:
 
     def __init__(
         self,
-        fields: Mapping[str, RecipientField],
+        fields: Mapping[str, Field],
         resolved: Mapping[str, str] | None = None,
         *,
         explain_key: Callable[[str], str | None] = lambda _: None,
@@ -56,12 +61,12 @@ class FieldResolver:
         self.explain_key = explain_key
         self._suggestions_left = _MAX_SUGGESTIONS
 
-    def find(self, key: str) -> RecipientField | None:
+    def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means, or None."""
         field = self._fields.get(self._resolved.get(key, key))
-        return own_email() if field is None and key == EMAIL_KEY else field
+        return OWN_EMAIL if field is None and key == EMAIL_KEY else field
 
-    def get(self, key: str) -> RecipientField:
+    def get(self, key: str) -> Field:
         """Return the field that a reference with this key means.
 
         Raises: FieldNotFound if there is none.
@@ -98,7 +103,7 @@ class FieldResolver:
         parts = tuple(map(self.resolve, condition.conditions))
         return AllOf(parts) if isinstance(condition, AllOf) else AnyOf(parts)
 
-    def fields_of(self, condition: Condition) -> tuple[RecipientField, ...]:
+    def fields_of(self, condition: Condition) -> tuple[Field, ...]:
         """Return the known fields of the condition, once each."""
         fields = dict.fromkeys(map(self.find, condition_keys(condition)))
         return tuple(field for field in fields if field is not None)

@@ -1,4 +1,4 @@
-"""Email service providers (ESPs): dialects, integrations, sync runs and export of content."""
+"""Email service providers (ESPs): profiles, and code for their languages."""
 
 from typing import TYPE_CHECKING
 
@@ -9,17 +9,12 @@ if TYPE_CHECKING:
     from .derived_codes import *
     from .errors import *
     from .esps import *
+    from .field_codes import *
     from .filtered_codes import *
-    from .integrations import *
-    from .names.changes import *
-    from .names.codes import *
-    from .names.esp_names import *
-    from .names.selection import *
+    from .names import *
     from .profiles import *
     from .profiles.profile import *
     from .recognition import *
-    from .restoration import *
-    from .sync import *
 else:
     from ..lazy_names import lazy_names
 
@@ -27,19 +22,14 @@ else:
         __name__,
         "errors",
         "esps",
-        "integrations",
         "profiles.profile",
         "profiles",
         "checks",
         "derived_codes",
-        "names.esp_names",
-        "names.selection",
-        "names.changes",
-        "sync",
-        "restoration",
+        "names",
         "recognition",
         "filtered_codes",
-        "names.codes",
+        "field_codes",
         "conditions",
         "content",
     )

@@ -6,8 +6,8 @@ import re
 from enum import Enum
 
 from ..arguments import require_type
-from ..fields.field import RecipientField
 from ..fields.origins import Source
+from ..fields.protocol import Field
 
 __all__ = ["CodeWarning", "code_warnings", "field_warnings"]
 
@@ -21,9 +21,9 @@ class CodeWarning(Enum):
     )
 
 
-def field_warnings(field: RecipientField) -> tuple[CodeWarning, ...]:
+def field_warnings(field: Field) -> tuple[CodeWarning, ...]:
     """Return the warnings for an API or manual field. Synced fields have none."""
-    require_type(RecipientField, field=field)
+    require_type(Field, field=field)
     if field.origin.source is Source.INTEGRATION:
         return ()
     return code_warnings(field.custom_insertion_code, field.custom_value_expression)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from .derived_codes import DerivedCodes, derive
 from .errors import NoSafeForm
 from .profiles.profile import Profile
@@ -23,9 +23,7 @@ class Preludes:
     name of the variable. Variables that the code sets have no prelude.
     """
 
-    def __init__(
-        self, profile: Profile, read_synced: Callable[[], Iterable[RecipientField]]
-    ) -> None:
+    def __init__(self, profile: Profile, read_synced: Callable[[], Iterable[Field]]) -> None:
         """`read_synced` returns the synced fields. It is called if a variable needs one."""
         self._profile, self._read_synced = profile, read_synced
 
@@ -33,7 +31,7 @@ class Preludes:
     def _synced(self) -> Mapping[str, str]:
         return dict(_synced_preludes(self._profile, self._read_synced()))
 
-    def of(self, field: RecipientField) -> Mapping[str, str]:
+    def of(self, field: Field) -> Mapping[str, str]:
         """Return the preludes that the codes of the field require."""
         codes = _derive_synced_codes(self._profile, field)
         if codes is not None:
@@ -48,7 +46,7 @@ class Preludes:
         }
 
 
-def _derive_synced_codes(profile: Profile, field: RecipientField) -> DerivedCodes | None:
+def _derive_synced_codes(profile: Profile, field: Field) -> DerivedCodes | None:
     """Return the codes of a field that was synced from the ESP, or None for other fields."""
     if field.origin.esp_field_name is None:
         return None
@@ -59,9 +57,7 @@ def _derive_synced_codes(profile: Profile, field: RecipientField) -> DerivedCode
     return codes if codes.value_expression == field.custom_value_expression else None
 
 
-def _synced_preludes(
-    profile: Profile, fields: Iterable[RecipientField]
-) -> Iterator[tuple[str, str]]:
+def _synced_preludes(profile: Profile, fields: Iterable[Field]) -> Iterator[tuple[str, str]]:
     for field in fields:
         codes = _derive_synced_codes(profile, field)
         if codes is not None:

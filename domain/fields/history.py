@@ -69,7 +69,8 @@ class RecordedOperation(Enum):
 
 
 def _channel(channel: Channel) -> Channel:
-    require_type(Channel, channel=channel)
+    if not isinstance(channel, Channel):
+        require_type(Channel, channel=channel)
     return channel
 
 

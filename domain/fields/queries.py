@@ -6,7 +6,6 @@ return the same.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
@@ -15,11 +14,10 @@ from typing import TypeAlias
 from attrs import Factory, field, frozen
 from attrs.converters import optional
 
-from ..arguments import require_type
 from ..errors import InvalidQuery, Rule
 from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
-from ..text import MAX_UNNORMALIZED_LENGTH, character_violation
+from ..text import MAX_UNNORMALIZED_LENGTH, character_violation, fold_case
 from .field import Catalog, RecipientField, catalog_version_tag
 from .origins import Source
 from .query_members import (
@@ -35,7 +33,7 @@ from .query_members import (
 )
 from .values import MAX_SAFE_INTEGER, DataType, FieldKey
 
-__all__ = ["FieldPage", "FieldQuery", "Position", "SortKey", "SortValue", "fold_case"]
+__all__ = ["FieldPage", "FieldQuery", "Position", "SortKey", "SortValue"]
 
 SortValue: TypeAlias = int | str | datetime
 
@@ -252,13 +250,6 @@ class FieldPage:
     def version_tag(self) -> str:
         """The version tag of the catalog at this revision."""
         return catalog_version_tag(self.organization_id, self.revision)
-
-
-def fold_case(text: str) -> str:
-    """Fold the case of the text. Texts that differ only in case have the same result."""
-    if not isinstance(text, str):
-        require_type(str, text=text)
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def _search_text(text: str | None) -> str | None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from .compact_json import json_size
 from .members import FIELD_MEMBERS, member_reader
+from .values import json_size
 
 __all__ = ["id_size", "list_size"]
 

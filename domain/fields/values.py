@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from json import JSONEncoder
 from typing import Self, TypeAlias
 
 from attrs import frozen
@@ -23,7 +24,6 @@ from ..text import (
     normalize_nfc,
     verbatim_violation,
 )
-from .compact_json import json_size
 
 __all__ = [
     "KEY_PATTERN",
@@ -67,6 +67,8 @@ RESERVED_PREFIX = "sys_"
 KEY_PATTERN = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 """The regular expression of a whole key. Reserved keys match it too."""
 
+_encode = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+"""Encodes without white space and unnecessary escapes."""
 _KEY = re.compile(KEY_PATTERN)
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?")
 """Numbers as they are usually written."""
@@ -235,6 +237,14 @@ def _without_accents(text: str) -> str:
     return "".join(c for c in decomposed.casefold() if unicodedata.category(c) != "Mn")
 
 
+def json_size(value: object) -> int:
+    """Return the bytes of a value as JSON in UTF-8, in which a tuple is a list.
+
+    Limits refer to such sizes.
+    """
+    return len(_encode(value).encode())
+
+
 def require_string(value: object) -> str:
     """Return the value. Raises: InvalidField if it is not a string."""
     if isinstance(value, str):
@@ -391,10 +401,9 @@ _CANONICAL_FUNCTIONS: Mapping[DataType, Callable[[object], Scalar | Violation]] 
 
 def _canonical_text(value: object) -> Scalar | Violation:
     """Return an allowed text in NFC, or the rule that it breaks."""
-    text = canonical_value(DataType.TEXT, value)
-    if not isinstance(text, str):
-        return text
-    text = normalize_nfc(text)
+    if not isinstance(value, str):
+        return _not_string(DataType.TEXT)
+    text = normalize_nfc(value)
     trimmed = text.strip()
     if not trimmed:
         return Violation(Rule.BLANK, "This must not be empty or only white space.")

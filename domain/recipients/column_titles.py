@@ -7,7 +7,7 @@ from itertools import chain, count
 
 from ..arguments import require_type
 from ..errors import InvalidField
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import MAX_KEY_LENGTH, FieldKey, derive_key
 from ..text import clean_line, normalize_nfc
 
@@ -16,7 +16,7 @@ __all__ = ["find_columns", "match_columns", "propose_keys"]
 
 def find_columns(
     titles: Iterable[str],
-    fields: Collection[RecipientField],
+    fields: Collection[Field],
     definitions: Mapping[str, str] | None = None,
     esp_names: Mapping[str, str] | None = None,
 ) -> Mapping[str, Sequence[FieldKey]]:
@@ -53,7 +53,7 @@ def find_columns(
 
 def match_columns(
     titles: Iterable[str],
-    fields: Collection[RecipientField],
+    fields: Collection[Field],
     definitions: Mapping[str, str] | None = None,
     esp_names: Mapping[str, str] | None = None,
 ) -> Mapping[str, FieldKey]:

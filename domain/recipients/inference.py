@@ -11,7 +11,8 @@ from attrs import field, frozen, mutable
 
 from ..arguments import require_type
 from ..errors import InvalidField
-from ..fields.field import FieldDraft, RecipientField
+from ..fields.field import FieldDraft
+from ..fields.protocol import Field
 from ..fields.unstored import define_fields
 from ..fields.values import AllowedValues, DataType, FieldKey, derive_key
 from ..text import MAX_LINE_LENGTH, clean_line
@@ -205,7 +206,7 @@ class FieldInference:
 
     def propose(
         self,
-        fields: Collection[RecipientField] = (),
+        fields: Collection[Field] = (),
         definitions: Mapping[str, str] | None = None,
         esp_names: Mapping[str, str] | None = None,
     ) -> tuple[ProposedField, ...]:

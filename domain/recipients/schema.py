@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from ..arguments import require_type
 from ..errors import Rule, Violation
-from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import AllowedValues, DataType, canonical_function, canonical_value
 from ..suggestions import closest_match
 from ..text import character_violation, normalize_nfc
@@ -72,7 +72,7 @@ class RecipientSchema:
     recipient has the value of such a field under one of its keys only.
     """
 
-    fields: Mapping[str, RecipientField]
+    fields: Mapping[str, Field]
     additional: bool = False
     definitions: Mapping[str, str] = field(factory=dict)
     _checks: Mapping[str, ValueCheck[object]] = field(init=False, eq=False, repr=False)
@@ -80,7 +80,7 @@ class RecipientSchema:
     @classmethod
     def of(
         cls,
-        fields: Iterable[RecipientField],
+        fields: Iterable[Field],
         *,
         additional: bool = False,
         definitions: Mapping[str, str] | None = None,
@@ -166,7 +166,7 @@ class RecipientSchema:
         return closest_match(value, (each for each in allowed.values if isinstance(each, str)))
 
 
-def value_check(recipient_field: RecipientField, canonical: ValueCheck[T]) -> ValueCheck[T]:
+def value_check(recipient_field: Field, canonical: ValueCheck[T]) -> ValueCheck[T]:
     """Return the check for the values of a field.
 
     `canonical` is the check for their type. It returns the canonical form of a value.

@@ -17,8 +17,9 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import InvalidContent, Surface, read_content
-from recipient_fields.domain.esp import PROFILES, Esp, ExportedContent, ExportOptions, Integration
+from recipient_fields.domain.esp import PROFILES, Esp, ExportedContent, ExportOptions
 from recipient_fields.domain.fields.values import derive_key
+from recipient_fields.domain.integrations import Integration
 
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
 from .commands import CommandGroup

@@ -16,7 +16,7 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound
 
 from .options import selects_service
 from .output import printable

@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     parse_organization_name,
 )
-from recipient_fields.domain.esp import EspNames, Integration
+from recipient_fields.domain.integrations import EspNames, Integration
 
 from ..service.selection import existing_storage, open_core, open_service
 from .commands import API_KEY_VARIABLE

@@ -5,10 +5,7 @@ To add a page:
 1. Write a class in the module of its family (`fields.forms`, `accounts.api_keys`, …), derived from
    `Page`:
 
-       @frozen
        class IntegrationDeletion(Page):
-           core: Core
-           pages: Pages
            changes = True  # A viewer gets 403 for GET too.
 
            def on_get(self, req, resp, integration_id):

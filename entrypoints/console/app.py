@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import falcon
+from falcon import Request, Response
 from falcon.routing import BaseConverter
 
 from recipient_fields.application import Core
@@ -35,7 +36,6 @@ from .accounts.sign_in import (
     SignOut,
 )
 from .content import ContentView
-from .cookies import Cookies
 from .error_pages import ErrorPages
 from .esp.fields import IntegrationNames, RemovedFields
 from .esp.integrations import (
@@ -50,21 +50,21 @@ from .esp.integrations import (
 from .fields.fields import FieldDeletion, FieldList, FieldView
 from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
-from .page import Page
+from .pages import Page, Pages, StaticFile, StaticFiles
 from .recipients import OpenRecipients, RecipientListCheck
-from .rendering import Pages, StaticFile, StaticFiles
+from .requests import Cookies
 
 
 class ResponseHooks(Protocol):
     """A Falcon middleware that observes every response, for the log and the metrics."""
 
-    def process_request(self, req: falcon.Request, resp: falcon.Response, /) -> None:
+    def process_request(self, req: Request, resp: Response, /) -> None:
         """Observe that a request begins."""
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         resource: object,
         succeeded: bool,  # noqa: FBT001 (Falcon's signature)
         /,
@@ -81,7 +81,7 @@ def create_console(
     open_recipients: OpenRecipients,
     issues_keys: bool = True,
     hooks: ResponseHooks | None = None,
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> falcon.App[Request, Response]:
     """Return the console, which handles the paths that begin with `/console`.
 
     `origin` is the public origin, such as `https://fields.example.com`. None means the address of
@@ -92,7 +92,7 @@ def create_console(
     """
     cookies = Cookies(is_secure=(origin or "").startswith("https:"))
     files = StaticFiles.read()
-    pages = Pages(files, cookies)
+    pages = Pages(files, cookies, origin)
     guard = SessionGuard(core, cookies, origin)
     app = falcon.App(middleware=[guard] if hooks is None else [hooks, guard])
     app.req_options.strip_url_path_trailing_slash = True
@@ -106,12 +106,12 @@ def create_console(
     administrators = f"{organization}/settings/administrators"
     sessions = f"{organization}/settings/sessions"
     routes: dict[str, Page | StaticFile] = {
-        ROOT: Home(pages),
+        ROOT: Home(core, pages),
         f"{ROOT}/static/{{name}}": StaticFile(files),
-        f"{ROOT}/sign-in": SignIn(core, pages, cookies, client_address),
-        f"{ROOT}/sign-out": SignOut(core, pages, cookies),
-        f"{ROOT}/links/{{token}}": LinkPage(core, pages, cookies, client_address),
-        f"{ROOT}/invitations/{{token}}": InvitationPage(core, pages, cookies, client_address),
+        f"{ROOT}/sign-in": SignIn(core, pages, client_address),
+        f"{ROOT}/sign-out": SignOut(core, pages),
+        f"{ROOT}/links/{{token}}": LinkPage(core, pages, client_address),
+        f"{ROOT}/invitations/{{token}}": InvitationPage(core, pages, client_address),
         f"{ROOT}/organizations": Organizations(core, pages),
         fields: FieldList(core, pages),
         f"{fields}/new": FieldCreation(core, pages),
@@ -134,18 +134,16 @@ def create_console(
         f"{integrations}/{{integration_id:id}}/names": IntegrationNames(core, pages),
         f"{integrations}/{{integration_id:id}}/removed": RemovedFields(core, pages),
         administrators: AdministratorList(core, pages),
-        f"{administrators}/new": AdministratorInvitation(core, pages, origin),
+        f"{administrators}/new": AdministratorInvitation(core, pages),
         f"{administrators}/{{administrator_id:id}}/role": RoleChange(core, pages),
-        f"{administrators}/{{administrator_id:id}}/reset": PasswordReset(core, pages, origin),
+        f"{administrators}/{{administrator_id:id}}/reset": PasswordReset(core, pages),
         f"{administrators}/{{administrator_id:id}}/revoke": AdministratorRevocation(core, pages),
-        f"{administrators}/invitations/{{invitation_id:id}}/link": InvitationRenewal(
-            core, pages, origin
-        ),
+        f"{administrators}/invitations/{{invitation_id:id}}/link": InvitationRenewal(core, pages),
         f"{administrators}/invitations/{{invitation_id:id}}/withdraw": InvitationWithdrawal(
             core, pages
         ),
         sessions: SessionList(core, pages),
-        f"{sessions}/end-all": AllSessionsEnd(core, pages, cookies),
+        f"{sessions}/end-all": AllSessionsEnd(core, pages),
         f"{sessions}/{{session_id:id}}/end": SessionEnd(core, pages),
     }
     if issues_keys:

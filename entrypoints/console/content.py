@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from http import HTTPStatus
 
-import falcon
 from attrs import evolve, field, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.content.content import (
     ContentTrial,
     FieldSample,
@@ -37,16 +36,16 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    Integration,
     NameProposal,
     RejectedWarning,
     UnfoundName,
     UnnamedField,
 )
+from recipient_fields.domain.integrations import Integration
 
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
-from .page import Page, visit
-from .rendering import Pages
+from .pages import Page
+from .requests import visit
 
 ALL = "all"
 """The value of the option that exports for each integration."""
@@ -69,20 +68,18 @@ _SURFACES = {surface.value: surface for surface in Surface}
 class ContentView(Page):
     """`/console/o/{organization_id}/content`."""
 
-    core: Core
-    pages: Pages
     _long_exports: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
         self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Show the content for the chosen ESP or for each integration, and its preview."""
         inputs, targets = _Inputs.of(visit(req).form), self._targets(req)
         chosen = _chosen(targets, inputs.target)
@@ -106,8 +103,8 @@ class ContentView(Page):
 
     def _export(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         inputs: _Inputs,
         targets: Mapping[str, _Target],
         chosen: Sequence[_Target],
@@ -131,15 +128,15 @@ class ContentView(Page):
             return
         self._show(req, resp, inputs, targets, exports=exports, preview=preview)
 
-    def _targets(self, req: falcon.Request) -> Mapping[str, _Target]:
+    def _targets(self, req: Request) -> Mapping[str, _Target]:
         """Return the targets by the values of their options."""
         integrations = self.core.integrations.list_integrations(visit(req).organization.id)
         return {target.value: target for target in _targets(integrations)}
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         inputs: _Inputs,
         targets: Mapping[str, _Target],
         *,

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import MissingGroup
 from recipient_fields.domain import (
@@ -32,7 +33,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     VersionConflict,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
     EspRefused,
     EspUnavailable,
@@ -41,8 +42,8 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 
-from .page import visit
-from .rendering import Pages
+from .pages import Pages
+from .requests import visit
 from .submitted_forms import SessionEnded, SubmittedBefore
 
 STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
@@ -128,7 +129,7 @@ class ErrorPages:
 
     pages: Pages
 
-    def add_to(self, app: falcon.App[falcon.Request, falcon.Response]) -> None:
+    def add_to(self, app: falcon.App[Request, Response]) -> None:
         """Handle all errors of the application."""
         app.add_error_handler(Exception, self._handle_unexpected)
         app.add_error_handler(falcon.HTTPError, self._handle_http_error)
@@ -139,8 +140,8 @@ class ErrorPages:
 
     def _handle_core_error(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         error: RecipientFieldsError,
         _params: object,
     ) -> None:
@@ -156,8 +157,8 @@ class ErrorPages:
 
     def _handle_http_error(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         error: falcon.HTTPError,
         _params: object,
     ) -> None:
@@ -165,12 +166,12 @@ class ErrorPages:
         self._send(req, resp, HTTPStatus(error.status_code), error.description)
 
     def _handle_repetition(
-        self, req: falcon.Request, resp: falcon.Response, error: SubmittedBefore, _params: object
+        self, req: Request, resp: Response, error: SubmittedBefore, _params: object
     ) -> None:
         self.pages.redirect(req, resp, error.path, error.flash)
 
     def _handle_ended_session(
-        self, req: falcon.Request, resp: falcon.Response, ended: SessionEnded, _params: object
+        self, req: Request, resp: Response, ended: SessionEnded, _params: object
     ) -> None:
         if visit(req).session is None:
             self.pages.send(
@@ -195,14 +196,12 @@ class ErrorPages:
             )
 
     def _handle_unexpected(
-        self, req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
+        self, req: Request, resp: Response, error: Exception, _params: object
     ) -> None:
         _log.error("request %s failed", req.context.get("request_id"), exc_info=error)
         self._send(req, resp, HTTPStatus.INTERNAL_SERVER_ERROR, None)
 
-    def _send(
-        self, req: falcon.Request, resp: falcon.Response, status: HTTPStatus, message: str | None
-    ) -> None:
+    def _send(self, req: Request, resp: Response, status: HTTPStatus, message: str | None) -> None:
         title, text = _PAGES.get(status, (status.phrase, "Go back and try again."))
         self.pages.send(
             req, resp, "error.html", status=status, title=title, message=message or text

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import falcon
 from attrs import evolve, field, frozen
+from falcon import Request
 from falcon.media.multipart import MultipartFormHandler
 
 from recipient_fields.application.fields.texts import is_id
@@ -74,7 +75,7 @@ class Form:
         return urlencode(self.inputs, doseq=True)
 
 
-def read_form(req: falcon.Request, max_size: int) -> Form:
+def read_form(req: Request, max_size: int) -> Form:
     """Return the form in the body of the request, with line feeds as line breaks.
 
     Raises: a falcon.HTTPError if the body is not a form, or is larger than `max_size` bytes.
@@ -115,7 +116,7 @@ def field_ids(form: Form, name: str) -> list[FieldId]:
     return [FieldId(int(each)) for each in ids]
 
 
-def _read_multipart(req: falcon.Request, max_size: int) -> Form:
+def _read_multipart(req: Request, max_size: int) -> Form:
     handler = MultipartFormHandler()
     handler.parse_options.max_body_part_buffer_size = max_size
     pairs: list[tuple[str, str]] = []

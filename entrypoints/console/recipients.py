@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager
 from time import thread_time
 from typing import BinaryIO, TypeAlias
 
-import falcon
 from attrs import evolve, field, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.ports.recipients import (
     FileFormat,
     FileOptions,
@@ -20,13 +19,14 @@ from recipient_fields.application.ports.recipients import (
 )
 from recipient_fields.application.recipients.lists import CheckReport, ListOptions, RecipientList
 from recipient_fields.domain import InvalidInput, RecipientFieldsError, TextFormats
-from recipient_fields.domain.esp import PROFILES, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES
+from recipient_fields.domain.integrations import EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime, UploadedFile
-from .page import Page, visit
-from .rendering import Pages
+from .pages import Page
+from .requests import visit
 
 OpenRecipients: TypeAlias = Callable[
     [BinaryIO, str, FileOptions], AbstractContextManager[RecipientReader]
@@ -55,8 +55,6 @@ class ListNotChecked(RecipientFieldsError):
 class RecipientListCheck(Page):
     """`/console/o/{organization_id}/fields/check`."""
 
-    core: Core
-    pages: Pages
     open_recipients: OpenRecipients
     max_seconds: float = 15.0
     """CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
@@ -66,16 +64,16 @@ class RecipientListCheck(Page):
     is_for_viewers = True
     max_body_size = MAX_FORM_SIZE
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         self._send(req, resp)
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the options of an ended session, and ask for the file."""
         errors = FormErrors((FormError("list", "List", "The file was not kept. Choose it again."),))
         self._send(req, resp, errors=errors)
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Show the report of the uploaded list, or send its rejects as a file."""
         form = visit(req).form
         with_rejects = form.text("action") == "rejects"
@@ -90,7 +88,7 @@ class RecipientListCheck(Page):
         else:
             self._send(req, resp, result=result)
 
-    def _check(self, req: falcon.Request, form: Form, *, with_rejects: bool) -> _Result:
+    def _check(self, req: Request, form: Form, *, with_rejects: bool) -> _Result:
         file = form.file("list")
         if not file.content:
             raise ListNotChecked("Choose a file that is not empty.")
@@ -134,13 +132,13 @@ class RecipientListCheck(Page):
                 )
         return _Result(name, report, rejects.getvalue())
 
-    def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
+    def _integrations(self, req: Request) -> Sequence[Integration]:
         return self.core.integrations.list_integrations(visit(req).organization.id)
 
     def _send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         *,
         result: _Result | None = None,
         errors: FormErrors = NO_ERRORS,
@@ -216,7 +214,7 @@ def _title(integration: Integration) -> str:
     return f"{PROFILES[integration.esp].title} names of {integration.name}"
 
 
-def _send_rejects(resp: falcon.Response, result: _Result) -> None:
+def _send_rejects(resp: Response, result: _Result) -> None:
     is_json_lines = FileFormat.of(result.name) is FileFormat.JSON_LINES
     kind, suffix = ("application/jsonl", "jsonl") if is_json_lines else ("text/csv", "csv")
     resp.content_type = f"{kind}; charset=utf-8"

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import falcon
+from falcon import Request
 
 from recipient_fields.application import Core
 from recipient_fields.domain import Administrator, RecipientFieldsError, StorageUnavailable
 
 from .forms import MAX_BODY_SIZE, Form, decode_form, read_form
-from .page import Page, visit
-from .rendering import Flash
+from .pages import Flash, Page
+from .requests import visit
 
 _ALREADY_SUBMITTED = Flash("This form was submitted already, so nothing was changed this time.")
 
@@ -38,7 +39,7 @@ class SubmittedBefore(Exception):
 
 @contextmanager
 def claimed_form(
-    req: falcon.Request, core: Core, path: str, flash: Flash = _ALREADY_SUBMITTED
+    req: Request, core: Core, path: str, flash: Flash = _ALREADY_SUBMITTED
 ) -> Iterator[None]:
     """Claim the request's form for the effect of the block.
 
@@ -92,7 +93,7 @@ class SessionEnded(Exception):
         super().__init__(message)
 
     @classmethod
-    def of_request(cls, req: falcon.Request, page: Page) -> SessionEnded:
+    def of_request(cls, req: Request, page: Page) -> SessionEnded:
         """Return the error for the form in the body of a request without a session.
 
         A browser that is not signed in uploads no more than the sign-in page accepts.
@@ -103,7 +104,7 @@ class SessionEnded(Exception):
             return cls(page.form_path(req), _TOO_LARGE)
 
     @classmethod
-    def of_form(cls, form: Form, req: falcon.Request, page: Page) -> SessionEnded:
+    def of_form(cls, form: Form, req: Request, page: Page) -> SessionEnded:
         """Return the error for a form of the page."""
         kept = entered_form(form).without(_TOKENS).encode() if page.keeps_inputs else ""
         message = CONTINUE if kept else _REPEAT

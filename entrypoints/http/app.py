@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 import falcon
+from falcon import Request, Response
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import ContentService, Core, KeyValidator
@@ -21,17 +22,8 @@ from recipient_fields.domain import (
 
 from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes
 from .esp import IntegrationCollection
-from .fields.resources import (
-    BatchCollection,
-    FieldCollection,
-    FieldHistory,
-    FieldItem,
-    FieldRestoration,
-    History,
-    Liveness,
-    Readiness,
-)
-from .headers import JSON
+from .fields.history import FieldHistory, History
+from .fields.resources import BatchCollection, FieldCollection, FieldItem, FieldRestoration
 from .heavy_requests import HeavyRequests
 from .openapi.reference_page import (
     REFERENCE_PATH,
@@ -48,12 +40,12 @@ from .problems import (
     problem_of,
     render_error,
 )
-from .readiness import CheckWithDeadline
+from .readiness import CheckWithDeadline, Liveness, Readiness
 from .recipients import RecipientChecks, RecipientSchemaItem
-from .request_context import credential, logged_request_id, request_id
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
-from .resource import Resource
+from .requests import credential, logged_request_id, request_id
+from .resource import JSON, Resource
 from .responses import ResponseCache
 from .unread_responses import LargeResponses, UnreadResponses
 
@@ -63,7 +55,7 @@ DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-class Api(falcon.App[falcon.Request, falcon.Response]):
+class Api(falcon.App[Request, Response]):
     """An application that knows its routes: the OpenAPI document describes them."""
 
     __slots__ = ("routes",)
@@ -153,7 +145,7 @@ def create_app_without_routes(
 
 
 def _handle_core_error(
-    req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
+    req: Request, resp: Response, error: RecipientFieldsError, _params: object
 ) -> None:
     req.context.error = error
     response = problem_of(error)
@@ -164,14 +156,14 @@ def _handle_core_error(
 
 def _explaining_taken_keys(
     content: ContentService, heavy: HeavyRequests
-) -> Callable[[falcon.Request, falcon.Response, KeyTaken, object], None]:
+) -> Callable[[Request, Response, KeyTaken, object], None]:
     """Return the handler that names a synced field whose key a new field would have.
 
     It reads the catalog, so it requires a slot as other reads do. If none is free, the message is
     that of the error.
     """
 
-    def handle(req: falcon.Request, resp: falcon.Response, taken: KeyTaken, params: object) -> None:
+    def handle(req: Request, resp: Response, taken: KeyTaken, params: object) -> None:
         if taken.is_synced:
             with (
                 suppress(RequestRejected),
@@ -192,13 +184,13 @@ def _is_logged(error: BaseException | None) -> bool:
 
 
 def _handle_rejected_request(
-    req: falcon.Request, resp: falcon.Response, error: RequestRejected, _params: object
+    req: Request, resp: Response, error: RequestRejected, _params: object
 ) -> None:
     _send(req, resp, error.problem)
 
 
 def _handle_falcon_error(
-    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: object
+    req: Request, resp: Response, error: falcon.HTTPError, _params: object
 ) -> None:
     """Report what Falcon rejects: a path without a route, or malformed HTTP."""
     code = "not_found" if isinstance(error, falcon.HTTPNotFound) else "malformed_request"
@@ -206,13 +198,13 @@ def _handle_falcon_error(
 
 
 def _handle_unexpected_error(
-    req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
+    req: Request, resp: Response, error: Exception, _params: object
 ) -> None:
     _log.error("request %s failed", logged_request_id(req), exc_info=error)
     _send(req, resp, problem("internal_error"))
 
 
-def _send(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+def _send(req: Request, resp: Response, problem: Problem) -> None:
     resp.status = problem.status
     resp.set_headers(problem.headers)
     resp.content_type = JSON

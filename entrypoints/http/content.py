@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
 from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
@@ -31,13 +31,13 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, IntegrationNotFound, NotExpressible
+from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound
 
-from .bodies import parse_body, read_body, read_json
 from .fields.resources import ID_OR_KEY
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from .problems import FailureDocument, failure_document
-from .request_context import credential
+from .requests import credential, parse_body, read_body, read_json
 from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
 from .responses import ReadResponse, ResponseCache, in_slot, send
 
@@ -176,7 +176,7 @@ class FieldCodes(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
         """List the codes of a field.
 
         What the field is called at each integration of the organization, and its codes there. Then
@@ -237,7 +237,7 @@ class ConditionCompilations(Resource):
         ),
         errors=(NotExpressible,),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Compile a condition.
 
         The body has at most 64 KiB. If the ESP can't express the condition, or if its code has
@@ -331,7 +331,7 @@ class ContentExports(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Export content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A
@@ -395,7 +395,7 @@ class ContentPreviews(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Preview content.
 
         The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. A

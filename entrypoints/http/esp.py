@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.esp.documents import IntegrationListDocument, render_integrations
 from recipient_fields.domain.esp import Esp
 
-from .request_context import credential
+from .requests import credential
 from .resource import Resource, Result, Tag, operation
 from .responses import digest_response, send
 
@@ -47,7 +47,7 @@ class IntegrationCollection(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the integrations.
 
         Other requests have their ids as `integration_id`.

@@ -12,8 +12,8 @@ from platform import python_version
 from time import time
 from typing import ClassVar, NamedTuple, Protocol
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import KeyValidator, Pooled
 from recipient_fields.application.extras import requires_extra
@@ -29,8 +29,8 @@ from recipient_fields.domain import (
 )
 
 from .app import Api, create_app_without_routes
-from .fields.resources import Liveness, Readiness
 from .heavy_requests import HeavyRequests
+from .readiness import Liveness, Readiness
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog, method_of, route_of
 from .resource import Resource
 from .unread_responses import UnreadResponses
@@ -113,7 +113,7 @@ class Metrics:
         self._request_children: dict[tuple[str, str, int], Counter] = {}
         self._seconds_children: dict[str, Histogram] = {}
 
-    def record_response(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
+    def record_response(self, req: Request, resp: Response, seconds: float) -> None:
         """Count a response. Labelled metrics are cached, because looking them up is slow."""
         route, method, status = route_of(req), method_of(req), resp.status_code
         requests = self._request_children.get((route, method, status))
@@ -230,7 +230,7 @@ class MetricsPage(Resource):
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
-    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, _req: Request, resp: Response) -> None:
         """Send all metrics in Prometheus' text format."""
         resp.content_type = CONTENT_TYPE_PLAIN_0_0_4
         resp.data = generate_latest(self._metrics.registry)

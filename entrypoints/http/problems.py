@@ -48,7 +48,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
@@ -376,11 +377,6 @@ def failure_document(error: RecipientFieldsError) -> FailureDocument:
     )
 
 
-def entity_tag(version_tag: str) -> str:
-    """Return the strong entity tag of a version."""
-    return f'"{version_tag}"'
-
-
 def _kind_of(error: RecipientFieldsError) -> type[RecipientFieldsError]:
     """Return the class of the error that has a code: its own class or a base class."""
     return next(kind for kind in type(error).__mro__ if kind in CODES)
@@ -464,7 +460,7 @@ def _limits_of(error: RecipientFieldsError) -> dict[str, int]:
 
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
     if isinstance(error, VersionConflict | CatalogChanged) and error.current is not None:
-        return {"ETag": entity_tag(error.current)}
+        return {"ETag": f'"{error.current}"'}
     return {}
 
 

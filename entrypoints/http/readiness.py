@@ -1,4 +1,4 @@
-"""Readiness: the service is not shutting down, and its storage responds in time."""
+"""Health: the process runs, it is not shutting down, and its storage responds in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from attrs import field, frozen
+from falcon import Request, Response
+
+from recipient_fields.application.documents.schemas import described, render_document
+from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import StorageUnavailable
+
+from .resource import Resource, Result, Tag, operation
 
 CHECK_TIMEOUT = 0.5
 """Seconds. Probes of orchestrators usually time out after one second."""
@@ -109,3 +116,55 @@ class PeriodicCheck:
                 self._failure = failure
             if self._ended.wait(self._interval):
                 return
+
+
+SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
+
+
+@frozen
+class HealthDocument:
+    """The state of the service."""
+
+    status: str = field(metadata=described(enum=["ok", "ready"]))
+
+
+class Liveness(Resource):
+    """`/healthz`: the process runs. The storage is not checked."""
+
+    @operation(
+        "get_healthz",
+        SERVICE_TAG,
+        Result(
+            description="The process runs.",
+            document=HealthDocument,
+            examples={"up": {"status": "ok"}},
+        ),
+    )
+    def on_get(self, _req: Request, resp: Response) -> None:
+        """Liveness."""
+        resp.data = render_json(render_document(HealthDocument("ok")))
+
+    on_head = on_get
+
+
+@frozen
+class Readiness(Resource):
+    """`/readyz`: the storage responds in time, and its schema is current."""
+
+    check: Callable[[], None]
+
+    @operation(
+        "get_readyz",
+        SERVICE_TAG,
+        Result(
+            description="The storage responds, and its schema is current.",
+            document=HealthDocument,
+            examples={"ready": {"status": "ready"}},
+        ),
+    )
+    def on_get(self, _req: Request, resp: Response) -> None:
+        """Readiness."""
+        self.check()
+        resp.data = render_json(render_document(HealthDocument("ready")))
+
+    on_head = on_get

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import ContentService
 from recipient_fields.application.documents.schemas import render_document
@@ -21,12 +21,20 @@ from recipient_fields.application.recipients.documents import (
 )
 from recipient_fields.domain import RecipientSchema
 
-from .bodies import parse_body, read_body
-from .headers import JSON, JSON_SCHEMA, PROBLEM
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
-from .parameters import Parameter, parse_members, truth_value
-from .request_context import credential, parameters
-from .resource import Body, Resource, Result, Tag, operation
+from .requests import credential, parameters, parse_body, parse_members, read_body
+from .resource import (
+    JSON,
+    JSON_SCHEMA,
+    PROBLEM,
+    Body,
+    Parameter,
+    Resource,
+    Result,
+    Tag,
+    operation,
+    truth_value,
+)
 from .responses import ReadResponse, ResponseCache, in_slot, send
 
 _MAX_SUGGESTIONS = 50
@@ -64,7 +72,7 @@ class RecipientSchemaItem(Resource):
         ),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Read the JSON Schema of recipients.
 
         The values that a recipient of the organization may have, by the keys of fields.
@@ -128,7 +136,7 @@ class RecipientChecks(Resource):
             },
         ),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Check recipients.
 
         Checks the values of up to 1,000 recipients against the fields. Read-only API keys can send

@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator
 from recipient_fields.domain import Credential, Rejection, RejectionReason, format_instant
 
-from .bodies import require_size
-from .headers import parse_precondition, require_acceptable, require_json
-from .parameters import parse_parameters
 from .problems import RequestRejected
-from .request_context import credential, request_id
+from .requests import (
+    credential,
+    parse_parameters,
+    parse_precondition,
+    request_id,
+    require_acceptable,
+    require_json,
+    require_size,
+)
 from .resource import MAX_BODY_SIZE, PROTECTED_PREFIX, READS, Resource
 
 _REALM = 'Bearer realm="recipient-fields"'
@@ -42,7 +47,7 @@ class RequestGuard:
     router: CompiledRouter
     """Finds the route that the log shows for a request without a valid key."""
 
-    def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
+    def process_request(self, req: Request, _resp: Response) -> None:
         """Check the size and the API key, and reject ambiguous paths.
 
         A client without a key must not learn which route has a smaller limit.
@@ -55,8 +60,8 @@ class RequestGuard:
 
     def process_resource(
         self,
-        req: falcon.Request,
-        _resp: falcon.Response,
+        req: Request,
+        _resp: Response,
         resource: Resource,
         _params: dict[str, str],
     ) -> None:
@@ -76,7 +81,7 @@ class RequestGuard:
         if operation is None or operation.is_conditional:
             req.context.precondition = precondition
 
-    def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:
+    def _authenticate(self, req: Request, validator: KeyValidator) -> None:
         header = req.get_header("Authorization")
         result = _validate(header, validator)
         if isinstance(result, Credential):
@@ -100,8 +105,8 @@ class ResponseHeaders:
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
@@ -132,12 +137,12 @@ def _validate(header: str | None, validator: KeyValidator) -> Credential | Rejec
     return Rejection(RejectionReason.MALFORMED) if bearer is None else validator.validate(bearer[1])
 
 
-def _is_unambiguous_path(req: falcon.Request) -> bool:
+def _is_unambiguous_path(req: Request) -> bool:
     """Return whether the path can be split in one way only, and has no trailing slash."""
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
     ambiguous = _AMBIGUOUS_PATH.match(sent.partition("?")[0]) is not None
     return not ambiguous and not _ends_with_slash(req)
 
 
-def _ends_with_slash(req: falcon.Request) -> bool:
+def _ends_with_slash(req: Request) -> bool:
     return req.path != "/" and req.path.endswith("/")

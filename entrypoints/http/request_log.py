@@ -8,16 +8,16 @@ from threading import Lock
 from time import perf_counter
 from typing import TypeAlias
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.domain import Credential, Rejection
 
 from .client_addresses import ClientAddresses, Sender
-from .request_context import logged_request_id
+from .requests import logged_request_id
 from .resource import METHODS
 
-OnResponse: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]
+OnResponse: TypeAlias = Callable[[Request, Response, float], None]
 """A hook that is called after a response, with the duration in seconds."""
 
 Log: TypeAlias = Callable[[str, int, str, Mapping[str, object]], None]
@@ -45,14 +45,14 @@ class ResponseHooks:
 
     hooks: tuple[OnResponse, ...]
 
-    def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
+    def process_request(self, req: Request, _resp: Response) -> None:
         """Record when the request arrived."""
         req.context.started_at = perf_counter()
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
@@ -74,7 +74,7 @@ class RequestLog:
     client_addresses: ClientAddresses | None = None
     """Finds the client's address. If it is None, the lines have no address."""
 
-    def __call__(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
+    def __call__(self, req: Request, resp: Response, seconds: float) -> None:
         """Log one line."""
         route = route_of(req)
         is_passed_probe = route in _PROBES and resp.status_code < _BAD_REQUEST
@@ -115,7 +115,7 @@ class UntrustedProxyWarning:
     client_addresses: ClientAddresses
     _first: Lock = field(factory=Lock, init=False)
 
-    def __call__(self, req: falcon.Request, _resp: falcon.Response, _seconds: float) -> None:
+    def __call__(self, req: Request, _resp: Response, _seconds: float) -> None:
         """Log the warning for the first such request."""
         sender = sender_of(req)
         ignores = self.client_addresses.ignores_headers_of(sender)
@@ -132,12 +132,12 @@ DEFAULT_REQUEST_LOG = RequestLog()
 """Logs through `logging`, without the addresses of clients."""
 
 
-def route_of(req: falcon.Request) -> str:
+def route_of(req: Request) -> str:
     """Return the template of the request's route. It has few values, for any input."""
     return req.uri_template or UNROUTED
 
 
-def method_of(req: falcon.Request) -> str:
+def method_of(req: Request) -> str:
     """Return the request's method, or `other`. It has few values, for any input."""
     return _known(req.method)
 
@@ -156,7 +156,7 @@ def _facts(
     }
 
 
-def sender_of(req: falcon.Request) -> Sender:
+def sender_of(req: Request) -> Sender:
     """Return the peer of the request's connection, and the headers of proxies."""
     peer: str | None = req.env.get("REMOTE_ADDR")
     return Sender(peer, req.get_header("X-Forwarded-For"), req.get_header("Forwarded"))

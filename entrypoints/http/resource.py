@@ -1,24 +1,35 @@
-"""The base class of all resources, and the declarations of what their methods do."""
+"""The base class of all resources, and the declarations of their methods and parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
 import falcon
 from attrs import Factory, frozen
+from falcon import Request, Response
 
 from recipient_fields.application.documents.schemas import Schema, docstring
-from recipient_fields.domain import RecipientFieldsError
-
-from .headers import JSON, PROBLEM
-from .parameters import Parameter
+from recipient_fields.application.documents.value_schemas import NEW_KEY
+from recipient_fields.application.fields.texts import is_id
+from recipient_fields.domain import FieldKey, RecipientFieldsError, Source
 
 M = TypeVar("M", bound=Callable[..., None])
 
+JSON = "application/json"
+JSON_SCHEMA = "application/schema+json"
+HTML = "text/html"
+MERGE_PATCH = "application/merge-patch+json"
+PROBLEM = "application/problem+json"
+"""A client that accepts only this type gets JSON, too: its library expects errors in RFC 9457."""
+
 EXAMPLE_REQUEST_ID = "7f6c1f0e5b0d4d0c8a54f1e6c0a4b1d2"
 """The request id of every example."""
+MAX_PAGE_SIZE = 1_000
+ID_PARAMETER: Schema = {"type": "integer", "minimum": 1, "maximum": 10**16 - 1}
+"""The schema of an id in a URL: `is_id` permits 16 digits."""
 
 
 @frozen
@@ -37,6 +48,22 @@ class PathParameter:
     description: str
     schema: object
     examples: Mapping[str, object] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class Parameter:
+    """A query parameter.
+
+    `parse` returns members of a query, or raises ValueError or InvalidField if the value is
+    invalid. It is None if the resource reads the value itself. `rule` describes the valid values in
+    error messages. A parameter that `is_multiple` has several values, and can be repeated.
+    """
+
+    description: str
+    schema: object
+    parse: Callable[[str], Mapping[str, object]] | None = None
+    rule: str = ""
+    is_multiple: bool = False
 
 
 @frozen(kw_only=True)
@@ -172,7 +199,7 @@ class Resource:
         """Return whether a request with this method requires an API key with write access."""
         return self.requires_write and method in WRITES and path.startswith(PROTECTED_PREFIX)
 
-    def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
+    def on_options(self, _req: Request, resp: Response, **_path: str) -> None:
         """Send 204 with the methods of this resource."""
         resp.status = falcon.HTTP_204
         resp.set_header("Allow", self.allowed)
@@ -181,3 +208,63 @@ class Resource:
     def allowed(self) -> str:
         """The value of the `Allow` header."""
         return ", ".join(self.methods)
+
+
+def alternatives(
+    member: str, parse: Callable[[str], object], rule: str, *, description: str, schema: object
+) -> Parameter:
+    """Return a parameter that has several values. `schema` is the one of each value."""
+    several = "Separate several values by commas, or repeat the parameter."
+    return Parameter(
+        description=f"{description} {several}",
+        schema={"type": "array", "minItems": 1, "items": schema},
+        parse=lambda text: {member: frozenset(parse(one) for one in text.split(","))},
+        rule=f"{rule}. {several}",
+        is_multiple=True,
+    )
+
+
+def truth_value(member: str, description: str) -> Parameter:
+    """Return a parameter that is `true` or `false`, in any case."""
+
+    def parse(text: str) -> Mapping[str, object]:
+        if text.lower() not in {"true", "false"}:
+            raise ValueError(text)
+        return {member: text.lower() == "true"}
+
+    rule = "use `true` or `false`."
+    return Parameter(description=description, schema=bool, parse=parse, rule=rule)
+
+
+def one_of(kind: type[Enum]) -> str:
+    """Return the values of the enum, as part of a sentence."""
+    *names, last = (f"`{member.value}`" for member in kind)
+    return f"{', '.join(names)} or {last}"
+
+
+def _limit(text: str) -> Mapping[str, object]:
+    if not is_id(text) or int(text) > MAX_PAGE_SIZE:
+        raise ValueError(text)
+    return {"limit": int(text)}
+
+
+def key_filter(description: str) -> Parameter:
+    """Return the parameter with the keys of fields."""
+    rule = "use the key of a field, such as `loyalty_tier`"
+    return alternatives("keys", FieldKey, rule, description=description, schema=NEW_KEY)
+
+
+def source_filter(description: str) -> Parameter:
+    """Return the parameter with the sources of fields."""
+    rule = f"use {one_of(Source)}"
+    return alternatives("sources", Source, rule, description=description, schema=Source)
+
+
+def page_size(description: str) -> Parameter:
+    """Return the parameter with the number of items on a page."""
+    return Parameter(
+        description=description,
+        schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE},
+        parse=_limit,
+        rule=f"use a number from 1 to {MAX_PAGE_SIZE}.",
+    )

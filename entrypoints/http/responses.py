@@ -9,12 +9,12 @@ from threading import Lock
 
 import falcon
 from attrs import Factory, define, field, frozen
+from falcon import Request, Response
 
 from recipient_fields.domain import Credential, OrganizationId
 
 from .heavy_requests import HEAVY_SIZE, HeavyRequests
-from .problems import entity_tag
-from .request_context import precondition
+from .requests import precondition
 from .resource import READS
 
 _NO_HEADERS: Mapping[str, str] = {}
@@ -48,9 +48,9 @@ def in_slot(
     return create_in_slot
 
 
-def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:
+def send(req: Request, resp: Response, response: ReadResponse) -> None:
     """Send 200 with the response, or 304 if the client already has this version."""
-    resp.set_header("ETag", entity_tag(response.version_tag))
+    resp.etag = response.version_tag
     resp.set_headers(response.headers)
     if req.method in READS and precondition(req).excludes(response.version_tag):
         resp.status = falcon.HTTP_304

@@ -8,8 +8,8 @@ from threading import Lock
 from typing import Final
 from weakref import finalize
 
-import falcon
 from attrs import define, field, frozen
+from falcon import Request, Response
 
 from recipient_fields.domain import OrganizationId
 
@@ -40,8 +40,8 @@ class LargeResponses:
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
@@ -71,7 +71,7 @@ class LargeResponses:
         resp.data = None
 
 
-def reads_files(req: falcon.Request) -> bool:
+def reads_files(req: Request) -> bool:
     """Return whether the host reads large responses as files."""
     return "wsgi.file_wrapper" in req.env
 

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     )
     from .domain.conditions import InvalidRecipient
     from .domain.content import InvalidContent, parse_content, preview_content
-    from .domain.esp import Esp, ExportOptions, FieldCodes, check_content, export_content
+    from .domain.esp import Esp, ExportOptions, check_content, export_content
+    from .domain.integrations import FieldCodes
     from .entrypoints.service.selection import open_storage
 
     __version__: str
@@ -88,7 +89,7 @@ _MODULES = {
     "Core": "application",
     "Esp": "domain.esp",
     "ExportOptions": "domain.esp",
-    "FieldCodes": "domain.esp",
+    "FieldCodes": "domain.integrations",
     "InvalidContent": "domain.content",
     "InvalidRecipient": "domain.conditions",
     "MemoryStorage": "adapters.memory",

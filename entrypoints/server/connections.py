@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from enum import Enum, auto
 from time import monotonic, time
 from typing import Any
 
@@ -20,6 +21,16 @@ _SPELLINGS = (
 )
 """Names of headers as Waitress spells them, and as clients and our documentation do."""
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Kind(Enum):
+    """What a request may do while it has a thread."""
+
+    READ = auto()
+    WRITE = auto()
+    """Change something, and so wait for a lock of the storage."""
+    COMPUTATION = auto()
+    """Compute for long, and change nothing."""
 
 
 class _ResponseTask(Task):
@@ -103,8 +114,8 @@ class Connection(HTTPChannel):
 
     queued_at: float = 0.0
     """The time at which the first request began to wait for a thread."""
-    occupies_write: bool = False
-    """Whether the first request counts as one of the writes in progress."""
+    counted_as: Kind | None = None
+    """The kind as which the first request counts while it is in progress, or None."""
     waits_for_client: bool = False
     """Whether the first request waits until the client has received the responses before it."""
 
@@ -115,10 +126,12 @@ class Connection(HTTPChannel):
     _lingered = 0
 
     @property
-    def writes(self) -> bool:
-        """Whether the first request may change something."""
+    def kind(self) -> Kind:
+        """What the first request may do."""
         request = self.requests[0]
-        return not request.error and may_write(request.command)
+        if request.error or request.command in _READS:
+            return Kind.READ
+        return Kind.COMPUTATION if request.path in self.server.computations else Kind.WRITE
 
     @property
     def is_last_response(self) -> bool:
@@ -181,13 +194,13 @@ class Connection(HTTPChannel):
             request.error = Rejection("overloaded")
         self._response_due = None
         self._sent_in_turn = 0
-        occupied_write, self.occupies_write = self.occupies_write, False
+        counted_as, self.counted_as = self.counted_as, None
         try:
             super().service()
         finally:
             self._responded_at = monotonic()
-            if occupied_write:
-                self.server.task_dispatcher.end_write()
+            if counted_as is not None:
+                self.server.task_dispatcher.end(counted_as)
         self.server.poller.watch(self)
 
     def write_soon(self, data: Any) -> int:
@@ -280,8 +293,3 @@ class Connection(HTTPChannel):
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:
                 self.handle_close()
-
-
-def may_write(method: str) -> bool:
-    """Return whether a request with this method may change something, and so wait for a lock."""
-    return method not in _READS

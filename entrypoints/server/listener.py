@@ -6,7 +6,7 @@ import select
 import socket
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from time import monotonic, time
@@ -105,7 +105,10 @@ class Listener(TcpWSGIServer):
         max_body_size: int,
         threads: int,
         connections: int,
+        computations: Collection[str] = (),
     ) -> None:
+        self.computations: Collection[str] = computations
+        """The paths to which a POST only computes."""
         self._sockets: dict[int, Any] = {}
         self._reject = reject
         self._max_connections = connections

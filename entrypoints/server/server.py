@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Thread
 from types import FrameType, TracebackType
 from typing import Self
@@ -46,14 +46,16 @@ class Server:
         max_body_size: int,
         threads: int,
         connections: int = MAX_CONNECTIONS,
+        computations: Collection[str] = (),
         shared: bool = False,
         on_drain: Callable[[signal.Signals, int], None] = lambda _by, _in_flight: None,
     ) -> None:
         """Bind the address.
 
-        `max_body_size` is the limit of a request body, in bytes. `on_drain` is called with the
-        signal and the number of requests in flight, before anything closes. A signal can interrupt
-        any code, so `on_drain` must not wait for a lock.
+        `max_body_size` is the limit of a request body, in bytes. A POST to one of the paths
+        `computations` changes nothing; one of four threads responds to these. `on_drain` is called
+        with the signal and the number of requests in flight, before anything closes. A signal can
+        interrupt any code, so `on_drain` must not wait for a lock.
 
         Raises: OSError if the address can't be bound; TooFewFiles if the limit of open files is
         lower than `connections` can need.
@@ -68,6 +70,7 @@ class Server:
             max_body_size=max_body_size,
             threads=threads,
             connections=connections,
+            computations=computations,
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -68,6 +68,8 @@ class Service:
     """Renders and logs the rejection of a request that does not reach the application."""
     max_body_size: int
     """The size of the largest body that the application accepts, in bytes."""
+    computations: Collection[str]
+    """The paths to which a POST changes nothing, and can take long."""
     admin: Admin | None
     traces: Traces | None
     """None if requests are not traced. Otherwise, `traces.close` exports the last spans."""
@@ -148,6 +150,9 @@ def create_service(
         readiness=readiness,
         reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
         max_body_size=MAX_FORM_SIZE if settings.console else MAX_BODY_SIZE,
+        computations=frozenset(
+            path for path, resource in api.routes.items() if not resource.requires_write
+        ),
         admin=admin,
         traces=traces,
     )

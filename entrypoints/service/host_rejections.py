@@ -7,10 +7,10 @@ from html import escape
 from attrs import frozen
 
 from ..http.client_addresses import Sender
-from ..http.headers import HTML, JSON, admits_html
 from ..http.problems import Problem, problem, render_error
-from ..http.request_context import HIDDEN_KEY, choose_request_id, redacted_request_id
 from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..http.requests import HIDDEN_KEY, admits_html, choose_request_id, redacted_request_id
+from ..http.resource import HTML, JSON
 from ..server.rejections import RejectedRequest, RejectionResponse
 
 _HTML = f"{HTML}; charset=utf-8"

@@ -61,6 +61,7 @@ def create_server(
             max_body_size=service.max_body_size,
             threads=settings.threads,
             connections=settings.connections,
+            computations=service.computations,
             shared=settings.reuse_port,
             on_drain=on_drain,
         )

@@ -21,15 +21,15 @@ from types import SimpleNamespace
 from typing import ParamSpec, TypeVar, cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-import falcon
+from falcon import Request, Response
 
 from recipient_fields.application import FieldCreator, Storage
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.ports.storage import repository_ports
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
-from ..http.request_context import logged_request_id
 from ..http.request_log import UNROUTED, route_of
+from ..http.requests import logged_request_id
 from ..http.resource import METHODS
 from .settings import InvalidSettings
 
@@ -111,7 +111,7 @@ class Traces:
 
         return traced
 
-    def record_response(self, req: falcon.Request, resp: falcon.Response, _seconds: float) -> None:
+    def record_response(self, req: Request, resp: Response, _seconds: float) -> None:
         """Add the route and the status to the span of the request."""
         span, route, status = get_current_span(), route_of(req), resp.status_code
         span.update_name(_span_name(req.method, route))

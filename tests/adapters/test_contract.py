@@ -33,7 +33,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     epoch_milliseconds,
 )
-from recipient_fields.domain.esp import SyncPlan
+from recipient_fields.domain.integrations import SyncPlan
 from recipient_fields.testing import (
     READS,
     WRITES,

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
 )
-from recipient_fields.domain.esp import SetName
+from recipient_fields.domain.integrations import SetName
 from recipient_fields.testing import StorageContract, machine_for
 from recipient_fields.testing.catalog_changes import change_everything
 from recipient_fields.testing.examples import (

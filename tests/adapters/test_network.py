@@ -17,7 +17,7 @@ from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
 from recipient_fields.adapters.esp import Limits, MailchimpFieldSource
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator, Issuer, basic
 from recipient_fields.domain import FieldKey, OrganizationId
-from recipient_fields.domain.esp import EspRefused, EspUnavailable
+from recipient_fields.domain.integrations import EspRefused, EspUnavailable
 
 from ..support.http_server import RESET, Reply, StubResponse, StubServer, always, stub_server
 from ..support.network import free_port

@@ -23,7 +23,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import InvalidContent, parse_content
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ..support.growth import count_calls
 

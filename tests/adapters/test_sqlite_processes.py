@@ -213,7 +213,7 @@ from itertools import count
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import *
-from recipient_fields.domain.esp import EspField
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.testing.field_changes import *
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 AUTHOR = Author(API)

@@ -29,7 +29,8 @@ from recipient_fields.domain import (
     RejectionReason,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp, EspField, IntegrationNotFound
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, IntegrationNotFound
 
 from ..support.catalog_storage import CatalogStorage, UnrecordedStorage
 from .conftest import StandingClock

@@ -26,7 +26,8 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, SetName
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_storage
 from recipient_fields.testing.examples import grant
 

@@ -30,7 +30,8 @@ from recipient_fields.domain import (
     Organization,
     Role,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.service.selection import migrate_storage, open_core
 from recipient_fields.testing.examples import grant
 

@@ -17,7 +17,8 @@ from recipient_fields.domain import (
     OrganizationId,
     ValueExpression,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ..support.command_line import CommandLine, Run
 from ..support.growth import count_calls

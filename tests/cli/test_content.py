@@ -20,7 +20,8 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, SetName
 
 from ..support.command_line import CommandLine, Run, Script
 

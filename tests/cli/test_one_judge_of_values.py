@@ -19,7 +19,8 @@ from recipient_fields.domain import (
     RecipientSchema,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ..support.command_line import CommandLine, Run
 

@@ -23,7 +23,8 @@ from recipient_fields.domain import (
     RecipientField,
     Role,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.service.selection import (
     open_field_source,

@@ -11,7 +11,8 @@ import pytest
 from falcon.media.multipart import MultipartParseOptions
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
 
 from ..support.waiting import eventually

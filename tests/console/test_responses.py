@@ -14,7 +14,7 @@ from attrs import evolve
 
 from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.console.app import create_console
-from recipient_fields.entrypoints.console.rendering import StaticFiles
+from recipient_fields.entrypoints.console.pages import StaticFiles
 from recipient_fields.entrypoints.http.request_log import DEFAULT_REQUEST_LOG, ResponseHooks
 from recipient_fields.entrypoints.service.composition import create_service
 from recipient_fields.entrypoints.service.log import BufferedHandler, json_formatter

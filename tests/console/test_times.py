@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recipient_fields.entrypoints.console.rendering import format_ago, format_until
+from recipient_fields.entrypoints.console.pages import format_ago, format_until
 
 NOW = datetime(2026, 11, 22, 10, 40, tzinfo=UTC)
 

@@ -49,8 +49,8 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     plan_creation,
 )
-from recipient_fields.domain.esp import (
-    EspName,
+from recipient_fields.domain.esp import EspName
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,

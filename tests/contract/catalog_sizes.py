@@ -42,7 +42,7 @@ from recipient_fields.domain import (
     list_size,
     plan_restoration,
 )
-from recipient_fields.domain.esp import EspField, Integration, SyncPlan, SyncRun
+from recipient_fields.domain.integrations import EspField, Integration, SyncPlan, SyncRun
 
 from .catalog_views import look
 from .concurrency import race

@@ -20,8 +20,8 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     EspField,
     Integration,
     IntegrationNotFound,
@@ -32,7 +32,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     plan_restorations,
 )
-from recipient_fields.domain.esp.names.setting import set_names
+from recipient_fields.domain.integrations.setting import set_names
 
 from .assertions import attempt, exact
 from .concurrency import ConcurrentCall, ConcurrentLoad, race

@@ -49,8 +49,8 @@ from recipient_fields.domain import (
     grant_key,
     sync_channel,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     EspField,
     Integration,
     IntegrationDraft,

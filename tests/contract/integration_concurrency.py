@@ -34,7 +34,12 @@ from recipient_fields.domain import (
     PlainKey,
     RecipientField,
 )
-from recipient_fields.domain.esp import EspField, Integration, IntegrationNotFound, SyncPlan
+from recipient_fields.domain.integrations import (
+    EspField,
+    Integration,
+    IntegrationNotFound,
+    SyncPlan,
+)
 
 from .assertions import assert_found, attempt, retry_slow_call
 from .concurrency import (

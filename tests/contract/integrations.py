@@ -19,8 +19,8 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,

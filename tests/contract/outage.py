@@ -35,7 +35,7 @@ from recipient_fields.domain import (
     SessionId,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import NamesQuery, SetName
+from recipient_fields.domain.integrations import NamesQuery, SetName
 
 from .examples import (
     AUTHOR,

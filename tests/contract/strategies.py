@@ -52,7 +52,8 @@ from recipient_fields.domain import (
     sync_channel,
     whole_milliseconds,
 )
-from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, IntegrationDraft
 
 from .examples import MAX_INTEGRATION_ID, reporting
 

@@ -33,7 +33,8 @@ from recipient_fields.domain import (
     ValueExpression,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, plan_restorations
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration, SyncPlan, plan_restorations
 
 from .assertions import exact
 from .examples import (

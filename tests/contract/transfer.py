@@ -36,7 +36,7 @@ from recipient_fields.domain import (
     StorageNotEmpty,
     sync_channel,
 )
-from recipient_fields.domain.esp import RefusedField
+from recipient_fields.domain.integrations import RefusedField
 
 from .assertions import assert_found, exact
 from .concurrency import race

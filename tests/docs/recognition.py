@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from recipient_fields.domain.esp import PROFILES, Esp, RecognizedTag, TagRole, recognize
-from recipient_fields.domain.esp.recognition.judging import judge
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
@@ -79,7 +78,7 @@ def _quality(roles: Sequence[tuple[str, str]], role: str) -> str:
 
 
 def _judge(esp: Esp, code: str) -> list[Any]:
-    judged = (judge(tag, esp) for tag in find_text_tags(code, esp))
+    judged = (tag.judge(esp) for tag in find_text_tags(code, esp))
     return [finding for finding in judged if finding is not None]
 
 

@@ -57,8 +57,6 @@ from recipient_fields.domain.esp import (
     BUILT_IN,
     PROFILES,
     Esp,
-    FieldCodes,
-    IntegrationDraft,
     NotExpressible,
     NotInsertable,
     compile_condition,
@@ -66,6 +64,7 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.filtered_codes import filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.commands import STORAGE, commands_of
 from recipient_fields.entrypoints.cli.options import EnvironmentOption

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from recipient_fields import application, domain
-from recipient_fields.domain import conditions, content, esp
+from recipient_fields.domain import conditions, content, esp, integrations
 from recipient_fields.domain.esp import conditions as esp_conditions
 from recipient_fields.domain.esp import content as esp_content
 
@@ -21,14 +21,16 @@ MAY_IMPORT = {
     conditions: {"attrs"},
     content: {"attrs"},
     esp: {"attrs"},
+    integrations: {"attrs"},
     application: {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
         *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
+        "recipient_fields.domain.integrations",
         *("recipient_fields.domain.arguments", "recipient_fields.domain.lazy_names"),
         *("recipient_fields.domain.conditions.tree", "recipient_fields.domain.content.tree"),
         *(
-            f"recipient_fields.domain.esp.names.{each}"
+            f"recipient_fields.domain.integrations.{each}"
             for each in ("plans", "selection", "setting")
         ),
     },
@@ -41,18 +43,15 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.esp.names.{each}" for each in ("plans", "proposals", "selection", "warnings")),
-    *(f"domain.esp.{each}" for each in ("preludes", "tags")),
+    *(f"domain.integrations.{each}" for each in ("plans", "proposals", "selection")),
+    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes", "tags")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",
     # What the check of content for foreign code shares with the recognition of tags.
-    *(f"domain.esp.recognition.{each}" for each in ("judging", "roles", "tags", "words")),
+    *(f"domain.esp.recognition.{each}" for each in ("judging", "tags", "words")),
     # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
-    *(
-        f"domain.esp.languages.{each}"
-        for each in ("blocks", "django", "expressions", "handlebars", "liquid", "tree")
-    ),
+    *(f"domain.esp.languages.{each}" for each in ("blocks", "expressions", "liquid", "tree")),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.

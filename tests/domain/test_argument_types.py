@@ -49,21 +49,15 @@ from recipient_fields.domain import (
     conditions,
     content,
     esp,
+    integrations,
     view_of,
 )
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
-from recipient_fields.domain.esp import (
-    PROFILES,
-    Esp,
-    ExportOptions,
-    FieldCodes,
-    IntegrationDraft,
-    NameProposal,
-    SyncPlan,
-)
+from recipient_fields.domain.esp import PROFILES, Esp, ExportOptions, NameProposal
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SyncPlan
 
-PACKAGES = (domain, conditions, content, esp)
+PACKAGES = (domain, conditions, content, esp, integrations)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ONE = OrganizationId(1)
 DRAFT = FieldDraft(name="Tier", data_type=DataType.TEXT)
@@ -110,7 +104,7 @@ SAMPLES: Mapping[str, object] = {
     "EspNames": CODES.names,
     "ExportOptions": ExportOptions(),
     "FieldChanges": FieldChanges(),
-    "FieldCodes": CODES,
+    "CodeSource": CODES,
     "FieldDefinition": FIELD,
     "FieldDraft": DRAFT,
     "FieldKey": FieldKey("tier"),
@@ -128,6 +122,7 @@ SAMPLES: Mapping[str, object] = {
     "Origin": FIELD.origin,
     "PlainKey": PlainKey.generate(),
     "Profile": BRAZE,
+    "Field": FIELD,
     "RecipientField": FIELD,
     "RecipientSchema": SCHEMA,
     "RecipientTexts": RecipientTexts(SCHEMA),
@@ -225,7 +220,7 @@ def sample(name: str, parameter: inspect.Parameter) -> object:
         return OTHER_SAMPLES[f"{name}.{parameter.name}"]
     annotation = annotation_of(parameter)
     word = first_word(annotation)
-    if re.fullmatch(r"(Iterable|Collection)\[RecipientField\]", annotation):
+    if re.fullmatch(r"(Iterable|Collection)\[(Recipient)?Field\]", annotation):
         return (FIELD,)
     if word == "Callable":
         return lambda *_: False

@@ -12,6 +12,7 @@ import recipient_fields.application
 import recipient_fields.domain.conditions
 import recipient_fields.domain.content
 import recipient_fields.domain.esp
+import recipient_fields.domain.integrations
 from recipient_fields.application.fields.inputs import parse_replacement
 from recipient_fields.domain import (
     API,
@@ -47,14 +48,12 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp, NotExpressible, NotInsertable
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
     IntegrationDraft,
     IntegrationRequired,
     NoFieldSource,
-    NotExpressible,
-    NotInsertable,
     RemovalsNotConfirmed,
     SyncPlanChanged,
     SyncRun,
@@ -67,8 +66,11 @@ LONG = INVALID_TEXT * 2_000
 CORE = ("recipient_fields.domain", "recipient_fields.application")
 CORE_S_ERRORS = (
     "recipient_fields.domain.errors",
-    *(f"recipient_fields.domain.{room}.errors" for room in ("accounts", "esp", "fields")),
-    "recipient_fields.domain.esp.sync",
+    *(
+        f"recipient_fields.domain.{room}.errors"
+        for room in ("accounts", "esp", "fields", "integrations")
+    ),
+    "recipient_fields.domain.integrations.sync",
 )
 CONTRACT_S_CODES = (
     "required type unknown_value out_of_range blank too_long format reserved immutable read_only "
@@ -110,6 +112,7 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
         recipient_fields.domain.conditions,
         recipient_fields.domain.content,
         recipient_fields.domain.esp,
+        recipient_fields.domain.integrations,
         recipient_fields.application,
     )
     exported = {name: getattr(package, name) for package in packages for name in package.__all__}

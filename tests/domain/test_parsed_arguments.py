@@ -6,13 +6,8 @@ import pytest
 
 from recipient_fields.domain.conditions import check_condition, evaluate, parse_condition
 from recipient_fields.domain.content import parse_content, preview_content
-from recipient_fields.domain.esp import (
-    Esp,
-    FieldCodes,
-    check_content,
-    compile_condition,
-    export_content,
-)
+from recipient_fields.domain.esp import Esp, check_content, compile_condition, export_content
+from recipient_fields.domain.integrations import FieldCodes
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ from recipient_fields.domain.conditions import (
     Value,
 )
 from recipient_fields.domain.content.preview import format_value
-from recipient_fields.domain.esp import Esp, FieldCodes, IntegrationDraft, derive_codes
+from recipient_fields.domain.esp import Esp, derive_codes
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
 
 DATA_TYPES = {
     "tier": DataType.TEXT,

@@ -48,7 +48,8 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import NoSafeForm, NotInsertable
+from recipient_fields.domain.integrations import (
     EmptyReport,
     EspFieldTaken,
     EspRefused,
@@ -57,8 +58,6 @@ from recipient_fields.domain.esp import (
     InvalidIntegration,
     InvalidNames,
     NoFieldSource,
-    NoSafeForm,
-    NotInsertable,
     RemovalsNotConfirmed,
     SyncOvertaken,
     SyncPlanChanged,

@@ -23,7 +23,8 @@ from recipient_fields.domain import (
     OrganizationId,
     Rejection,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HEAVY_SIZE, HeavyRequests
 from recipient_fields.testing.examples import a_definition
 from recipient_fields.testing.field_changes import add_field

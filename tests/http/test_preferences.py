@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from falcon.testing import create_req
 
-from recipient_fields.entrypoints.http.headers import prefers_minimal
+from recipient_fields.entrypoints.http.requests import prefers_minimal
 
 from ..support.growth import assert_grows_linearly
 

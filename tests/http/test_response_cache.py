@@ -21,7 +21,8 @@ from recipient_fields.domain import (
     Rejection,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCache
 
 from .api import FIELDS, Api

@@ -230,8 +230,8 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
     """Return the tests that should detect a mutant of the file, the most specific first."""
     sets: tuple[tuple[str, ...], ...]
     match path.parts[1:-1]:
-        case ("domain", "esp", *_):
-            sets = ("tests/domain/esp",), ("tests/application",)
+        case ("domain", "esp" | "integrations" as topic, *_):
+            sets = (f"tests/domain/{topic}",), ("tests/domain/integrations", "tests/application")
         case ("domain", "conditions" | "content" as topic):
             sets = (f"tests/domain/{topic}",), ("tests/domain/esp", "tests/application")
         case ("domain",):

@@ -21,7 +21,8 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import SetName
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
 from recipient_fields.entrypoints.service.selection import open_storage

@@ -12,9 +12,15 @@ from recipient_fields.application.documents.schemas import described, render_doc
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import FieldLimitReached, FieldNotFound
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.parameters import Parameter, page_size, parse_members
-from recipient_fields.entrypoints.http.request_context import parameters
-from recipient_fields.entrypoints.http.resource import Resource, Result, Tag, operation
+from recipient_fields.entrypoints.http.requests import parameters, parse_members
+from recipient_fields.entrypoints.http.resource import (
+    Parameter,
+    Resource,
+    Result,
+    Tag,
+    operation,
+    page_size,
+)
 
 from .conftest import ApiClient, Service
 

@@ -80,14 +80,13 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.domain.content import Content, parse_content, preview_content
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp, export_content
+from recipient_fields.domain.integrations import (
     EspField,
     FieldCodes,
     Integration,
     ReportedField,
     SyncPlan,
-    export_content,
 )
 
 

@@ -25,6 +25,7 @@ PACKAGES = (
     "recipient_fields.domain.conditions",
     "recipient_fields.domain.content",
     "recipient_fields.domain.esp",
+    "recipient_fields.domain.integrations",
     "recipient_fields.application",
     "recipient_fields.adapters.client",
     "recipient_fields.adapters.esp",

@@ -18,7 +18,14 @@ from .environments import TIMEOUT, Environment
 pytestmark = pytest.mark.slow
 
 CORE = (
-    *("domain", "domain.conditions", "domain.content", "domain.esp", "application"),
+    *(
+        "domain",
+        "domain.conditions",
+        "domain.content",
+        "domain.esp",
+        "domain.integrations",
+        "application",
+    ),
     *("adapters.memory", "adapters.sqlite"),
 )
 NEEDS = {

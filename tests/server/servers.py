@@ -109,6 +109,7 @@ class RunningServer:
             max_body_size=MAX_BODY_SIZE,
             threads=threads,
             connections=connections,
+            computations={"/wait/compute"},
         )
         self._clients: list[Client] = []
         self._thread = Thread(target=self.listener.run)

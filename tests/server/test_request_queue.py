@@ -8,7 +8,7 @@ import pytest
 from attrs import Factory, define
 
 from recipient_fields.entrypoints.server import limits
-from recipient_fields.entrypoints.server.connections import may_write
+from recipient_fields.entrypoints.server.connections import Kind
 from recipient_fields.entrypoints.server.dispatcher import RequestQueue
 
 from ..support.waiting import eventually
@@ -17,28 +17,26 @@ from .servers import RunningServer, running_server
 _moments = count(1)
 
 
+READ, WRITE, COMPUTATION = Kind
+
+
 @define(eq=False)
 class Request:
-    writes: bool
+    kind: Kind
     queued_at: float = Factory(lambda: float(next(_moments)))
-    occupies_write: bool = False
+    counted_as: Kind | None = None
 
 
-def filled(max_writes: int, *requests: Request) -> RequestQueue:
-    queue = RequestQueue(max_writes)
+def filled(max_others: int, *requests: Request, max_computations: int = 1) -> RequestQueue:
+    queue = RequestQueue(max_others, max_computations)
     for request in requests:
         queue.append(request)
     return queue
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "WRITE"])
-def test_every_method_except_get_head_and_options_may_write(method: str) -> None:
-    assert may_write(method)
-    assert not any(map(may_write, ("GET", "HEAD", "OPTIONS")))
-
-
 def test_requests_leave_the_queue_in_the_order_of_arrival() -> None:
-    requests = [Request(writes) for writes in (True, False, False, True, False, True)]
+    kinds = (WRITE, READ, COMPUTATION, READ, WRITE, READ)
+    requests = [Request(kind) for kind in kinds]
     queue = filled(3, *requests)
     assert len(queue) == 6
     assert [queue.popleft() for _ in requests] == requests
@@ -46,26 +44,79 @@ def test_requests_leave_the_queue_in_the_order_of_arrival() -> None:
 
 
 def test_reads_overtake_a_write_above_the_limit() -> None:
-    first, second, read = Request(True), Request(True), Request(False)
+    first, second, read = Request(WRITE), Request(WRITE), Request(READ)
     queue = filled(1, first, second, read)
     assert queue.popleft() is first
-    assert first.occupies_write
+    assert first.counted_as is WRITE
     assert queue.popleft() is read
     assert len(queue) == 1
     assert not queue
-    queue.end_write()
+    queue.end(WRITE)
     assert queue
     assert queue.popleft() is second
 
 
+def test_reads_and_writes_overtake_a_computation_above_the_limit() -> None:
+    first, second, write, read = map(Request, (COMPUTATION, COMPUTATION, WRITE, READ))
+    queue = filled(3, first, second, write, read)
+    assert [queue.popleft() for _ in range(3)] == [first, write, read]
+    assert not queue
+    queue.end(WRITE)
+    assert not queue
+    queue.end(COMPUTATION)
+    assert queue.popleft() is second
+
+
+def test_writes_and_computations_together_leave_threads_to_reads() -> None:
+    write, computation, late, read = map(Request, (WRITE, COMPUTATION, WRITE, READ))
+    queue = filled(2, write, computation, late, read)
+    assert [queue.popleft() for _ in range(3)] == [write, computation, read]
+    assert not queue
+    queue.end(COMPUTATION)
+    assert queue.popleft() is late
+
+
 def test_overdue_writes_are_removed_without_being_counted() -> None:
-    first, second, read, late = Request(True), Request(True), Request(False), Request(True)
+    first, second, read, late = map(Request, (WRITE, WRITE, READ, WRITE))
     queue = filled(1, first, second, read, late)
     assert queue.popleft() is first
     assert sorted(queue.take_older(late.queued_at), key=lambda r: r.queued_at) == [second, read]
-    assert not second.occupies_write
-    queue.end_write()
+    assert second.counted_as is None
+    queue.end(WRITE)
     assert queue.popleft() is late
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "begun"),
+    [
+        *((method, "/wait", 3) for method in ("POST", "PUT", "PATCH", "DELETE", "WRITE")),
+        ("POST", "/wait/compute", 1),
+        ("POST", "/wait/%63ompute", 1),
+        *((method, "/wait/compute", 4) for method in ("GET", "HEAD", "OPTIONS")),
+    ],
+)
+def test_methods_and_paths_say_how_many_requests_are_in_progress(
+    method: str, path: str, begun: int
+) -> None:
+    with running_server(threads=4) as server:
+        for _ in range(5):
+            server.connect().send_request(path, method)
+        eventually(lambda: server.begun == begun)
+        eventually(lambda: server.listener.task_dispatcher.in_flight == 5)
+        assert server.begun == begun
+
+
+def test_another_client_writes_while_computations_wait() -> None:
+    with running_server(threads=4) as server:
+        computing = [server.connect() for _ in range(5)]
+        for client in computing:
+            client.send_request("/wait/compute", "POST")
+        eventually(lambda: server.begun == 1)
+        writer = server.connect()
+        assert [writer.get("/", "PUT").status for _ in range(20)] == [200] * 20
+        assert server.begun == 21
+        server.release.set()
+        assert [client.response().status for client in computing] == [200] * 5
 
 
 def send_writes(server: RunningServer, begun: int) -> None:

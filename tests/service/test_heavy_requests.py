@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
@@ -53,31 +53,56 @@ def story(start: Callable[..., Service], core: Core, request: pytest.FixtureRequ
     )
 
 
-@pytest.mark.parametrize("story", [("--cache", "0")], indirect=True)
-def test_a_flood_of_heavy_requests_leaves_threads_for_others(story: Story) -> None:
-    ended = Event()
+@contextmanager
+def flooding(request: Callable[[], Response]) -> Iterator[list[Response]]:
+    """Let eight clients repeat a request during the block, which receives the responses so far."""
+    ended, responses = Event(), list[Response]()
 
-    def flood() -> list[Response]:
-        responses = []
+    def flood() -> None:
         while not ended.is_set():
-            responses.append(story.large("GET", SCHEMA))
-        return responses
+            responses.append(request())
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        floods = [pool.submit(flood) for _ in range(CLIENTS)]
+        clients = [pool.submit(flood) for _ in range(CLIENTS)]
         try:
-            for number in range(20):
-                assert story.service.anonymous("GET", "/healthz").status == 200
-                assert len(story.other.fields()) == number + 1
-                assert story.other.create(name=f"Field {number}").status == 201
-                assert story.large("GET", f"{FIELDS}/f_1").status == 200
+            yield responses
         finally:
             ended.set()
-    responses = [response for flood in floods for response in flood.result()]
+        for client in clients:
+            client.result()
+
+
+@pytest.mark.parametrize("story", [("--cache", "0")], indirect=True)
+def test_a_flood_of_heavy_requests_leaves_threads_for_others(story: Story) -> None:
+    with flooding(lambda: story.large("GET", SCHEMA)) as responses:
+        for number in range(20):
+            assert story.service.anonymous("GET", "/healthz").status == 200
+            assert len(story.other.fields()) == number + 1
+            assert story.other.create(name=f"Field {number}").status == 201
+            assert story.large("GET", f"{FIELDS}/f_1").status == 200
     rejected = [response for response in responses if response.status != 200]
     assert 0 < len(rejected) < len(responses)
     assert {response.code for response in rejected} == {"overloaded"}
     assert {response.headers["Retry-After"] for response in rejected} == {"1"}
+
+
+def test_writes_overtake_content_that_takes_long(story: Story, core: Core) -> None:
+    reader = core.administration.create_organization("Reader").id
+    issued = core.administration.issue_key(reader, name="T", access=Access.READ_ONLY)
+    client = story.service.client(issued.plain.reveal())
+    content = ("{{" + " x.y" * 2_390 + "}}") * 6
+    export = {"content": content, "esp": "mailchimp", "strict": False}
+    with flooding(lambda: client("POST", "/api/v1/content_exports", export)) as responses:
+        eventually(lambda: responses)
+        before = len(responses)
+        for number in range(20):
+            assert story.other.create(name=f"Field {number}").status == 201
+        during = len(responses) - before
+    assert responses[0].status == 200
+    # A client that waits too long for its turn receives 503. Each creation would wait for at least
+    # one export.
+    assert {response.status for response in responses} <= {200, 503}
+    assert during < 10
 
 
 def test_clients_that_do_not_read_a_list_share_it(story: Story) -> None:

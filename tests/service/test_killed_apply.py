@@ -25,8 +25,9 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldKey,
 )
-from recipient_fields.domain.esp import Esp, SetName
-from recipient_fields.domain.esp.names.plans import DefinedNames
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import SetName
+from recipient_fields.domain.integrations.plans import DefinedNames
 from recipient_fields.entrypoints.service.selection import open_core
 from recipient_fields.testing.concurrency import race
 

@@ -71,9 +71,9 @@ def get_request(key: str, path: str) -> bytes:
 
 
 def create_large_list(client: Client) -> None:
-    """Create 24 fields of 250 kB, so that the list exceeds the socket buffers."""
-    values = [f"{n:0>250}" for n in range(1_000)]
-    for number in range(24):
+    """Create 96 fields of 63 kB, so that the list exceeds the socket buffers."""
+    values = [f"{n:0>250}" for n in range(250)]
+    for number in range(96):
         assert client.create(name=f"Field {number}", allowed_values=values).status == 201
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from recipient_fields.domain import PlainKey, SecretToken
-from recipient_fields.entrypoints.console.cookies import csrf_token
+from recipient_fields.entrypoints.console.requests import csrf_token
 
 from .redaction import SECRET, SecretDetector, log_lines_with_secrets
 

@@ -13,11 +13,11 @@ from ...conditions.tree import comparisons, require_condition
 from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
 from ...content.warning_codes import require_strict
 from ..errors import NotExpressible
+from ..field_codes import CodeSource, FieldCode
 from ..languages.conditions.code_parts import Caveat
 from ..languages.conditions.formulas import Atom, atoms
-from ..names.codes import FieldCode, FieldCodes
-from ..names.esp_names import Target
-from ..names.warnings import name_warnings
+from ..name_warnings import name_warnings
+from ..names import Target
 from ..profiles.profile import Profile
 from .operands import Operand, find_codes, find_readings
 from .translation import Translation
@@ -58,7 +58,7 @@ class ConditionCode:
 
 def compile_condition(
     condition: Condition,
-    codes: FieldCodes,
+    codes: CodeSource,
     target: Target | str,
     *,
     then: str,
@@ -76,7 +76,7 @@ def compile_condition(
     integrations with the ESP, IntegrationNotFound if there is no such integration; TypeError if the
     condition is not parsed; ValueError if the target is the text of no ESP.
     """
-    require_type(FieldCodes, codes=codes)
+    require_type(CodeSource, codes=codes)
     require_type(str, then=then, otherwise=otherwise)
     require_condition(condition)
     require_strict(strict)
@@ -92,12 +92,12 @@ def compile_condition(
     return evolve(code, warnings=warnings)
 
 
-def check_condition_for(condition: Condition, codes: FieldCodes, target: Target | str) -> None:
+def check_condition_for(condition: Condition, codes: CodeSource, target: Target | str) -> None:
     """Check that the condition fits the fields that its keys mean at the target.
 
     Raises: InvalidCondition, as `check_condition` does; the other errors of `compile_condition`.
     """
-    require_type(FieldCodes, codes=codes)
+    require_type(CodeSource, codes=codes)
     target = codes.names.resolve_target(target)
     find_readings(condition, find_codes(condition, codes, target), codes.names.by_key)
 

@@ -9,10 +9,10 @@ from attrs import frozen
 from ...conditions import Condition, InvalidCondition
 from ...conditions.checks import check_with_keys
 from ...conditions.tree import condition_keys
-from ...fields.field import RecipientField
+from ...fields.protocol import Field
 from ...fields.values import DataType
-from ..names.codes import FieldCode, FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource, FieldCode
+from ..names import Target
 
 
 @frozen
@@ -23,7 +23,7 @@ class Operand:
     data_type: DataType
 
 
-def find_codes(condition: Condition, codes: FieldCodes, target: Target) -> Mapping[str, FieldCode]:
+def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mapping[str, FieldCode]:
     """Return the codes at the target, by the keys in the condition that mean a field there."""
     found = {key: codes.find(key, target) for key in dict.fromkeys(condition_keys(condition))}
     return {key: code for key, code in found.items() if code is not None}
@@ -32,7 +32,7 @@ def find_codes(condition: Condition, codes: FieldCodes, target: Target) -> Mappi
 def find_readings(
     condition: Condition,
     codes: Mapping[str, FieldCode],
-    others: Mapping[str, RecipientField] | None = None,
+    others: Mapping[str, Field] | None = None,
 ) -> Sequence[Mapping[str, Operand]]:
     """Return the operands by key, for each way to read the condition. The first one is preferred.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from attrs import frozen
 
@@ -11,9 +11,7 @@ from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict
 from ...content.checks import find_violations
 from ...content.resolution import FieldResolver
 from ...content.warning_codes import require_strict
-from ...fields.field import RecipientField
-from ..integrations import Integration
-from ..names.esp_names import EspNames
+from ...fields.protocol import Field
 from .foreign_code import ContentTags
 from .options import to_texts
 from .report import Report
@@ -33,17 +31,17 @@ class CheckedContent:
 
 def check_content(
     content: Content,
-    fields: Iterable[RecipientField],
-    integrations: Iterable[Integration] = (),
+    fields: Iterable[Field],
     *,
+    explain_key: Callable[[str], str | None] = lambda _: None,
     strict: Strict = DEFAULT_STRICT,
     literals: Collection[str] = (),
 ) -> CheckedContent:
     """Check that the content can be shown to recipients who have these fields, at any ESP.
 
-    Code of an ESP is a mistake, because other ESPs do not read it. The message about a key that no
-    field has says at which of the integrations it has a meaning. `strict` and `literals` are as in
-    ExportOptions.
+    Code of an ESP is a mistake, because other ESPs do not read it. `explain_key` returns a sentence
+    for the message about a key that no field has, such as `EspNames.explain_key`. `strict` and
+    `literals` are as in ExportOptions.
 
     Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
     condition does not fit the fields, or if the content has violations; also if there are mistakes,
@@ -52,10 +50,10 @@ def check_content(
     """
     require_type(Iterable, fields=fields)
     require_strict(strict)
-    names = EspNames(fields, integrations)
-    resolver = FieldResolver(names.by_key, explain_key=names.explain_key)
+    by_key = {str(each.key): each for each in fields}
+    resolver = FieldResolver(by_key, explain_key=explain_key)
     violations = find_violations(content, resolver)
     report = Report(content.lines, strict, violations)
     ContentTags(content, to_texts(literals)).warn(None, resolver, report)
     warnings, used = report.finish(), content.keys()
-    return CheckedContent(keys=tuple(key for key in used if key in names.by_key), warnings=warnings)
+    return CheckedContent(keys=tuple(key for key in used if key in by_key), warnings=warnings)

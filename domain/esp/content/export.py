@@ -10,8 +10,8 @@ from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.tree import require_content
-from ..names.codes import FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource
+from ..names import Target
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
@@ -43,7 +43,7 @@ class ExportedContent:
 
 def export_content(
     content: Content,
-    codes: FieldCodes,
+    codes: CodeSource,
     target: Target | str,
     options: ExportOptions = ExportOptions(),  # noqa: B008 (it is immutable)
 ) -> ExportedContent:
@@ -75,9 +75,9 @@ class ContentExporter:
         self._tags = ContentTags(content, options.literals)
         self._markup = Markup(content.masked)
 
-    def export(self, codes: FieldCodes, target: Target | str) -> ExportedContent:
+    def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does."""
-        require_type(FieldCodes, codes=codes)
+        require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile, resolver = codes.names.get_profile(target), CodeResolver(codes, target)

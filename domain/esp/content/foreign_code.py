@@ -23,10 +23,15 @@ from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
 from ..profiles import PROFILES
 from ..profiles.profile import SystemCode
-from ..recognition.judging import Finding, Reason, judge
-from ..recognition.roles import Reading, read_tag
-from ..recognition.tags import Start, TextTag, find_text_tags, read_starts
-from ..recognition.words import Words
+from ..recognition.judging import Finding, Reading, Reason, TextTag
+from ..recognition.tags import (
+    Start,
+    find_text_tags,
+    join_starts,
+    leave_out,
+    read_own_starts,
+    read_starts,
+)
 from ..tags import titles
 from .report import Report
 
@@ -74,6 +79,28 @@ class _Examined:
     tags: tuple[tuple[TextTag, Finding | None], ...]
     local_names: Collection[str]
     blocks: tuple[Unread, ...]
+    end: int | None
+    """The first place that is not examined, if there is one."""
+
+
+@frozen
+class _Starts:
+    """The places at which tags begin, and the first one that is not examined, or None."""
+
+    starts: tuple[Start, ...]
+    end: int | None
+
+    @classmethod
+    def of(cls, starts: Iterable[Start]) -> _Starts:
+        """Return the first ones, up to the limits."""
+        found: list[Start] = []
+        characters = 0
+        for start in starts:
+            if len(found) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+                return cls(tuple(found), start.offset)
+            found.append(start)
+            characters += start.length
+        return cls(tuple(found), None)
 
 
 class ContentTags:
@@ -88,10 +115,9 @@ class ContentTags:
         self._too_long = tuple(_find_too_long(self._kept))
         for start, end in self._too_long:
             self._kept = self._kept[:start] + " " * (end - start) + self._kept[end:]
-        self._starts, self._rest = _read(self._kept)
         self._literal_places = find_literal_places(content.masked)
         self._examined: dict[Esp | None, _Examined] = {}
-        self._foreign: dict[int, Finding | None] = {}
+        self._read: dict[str, _Starts] = {}
         self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
 
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
@@ -111,14 +137,14 @@ class ContentTags:
         examined = self._examined[esp]
         for offset, _ in self._too_long:
             report.refuse(offset, _TOO_LONG, rule=Rule.TOO_LONG)
-        if self._rest is not None:
-            report.warn(self._rest, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
-        is_complete = not self._too_long and self._rest is None
+        if examined.end is not None:
+            report.warn(examined.end, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+        is_complete = not self._too_long and examined.end is None
         for tag, finding in examined.tags:
             found = self._find_warning(esp, tag, finding, examined.local_names, resolver)
             is_mistake = found is not None and found[0].kind is WarningKind.MISTAKE
             own = None if esp is None else tag.readings.get(esp)
-            is_unread = own is not None and own.unread is not None
+            is_unread = own is not None and own.tag.unread is not None
             if tag.start in lookalikes or is_mistake or is_unread:
                 is_complete = False
             if found is not None and tag.start not in lookalikes:
@@ -129,17 +155,35 @@ class ContentTags:
                 report.warn(each.start, *self._warning(esp, each.start, finding))
 
     def _examine(self, esp: Esp | None) -> _Examined:
-        """Return the tags with what is wrong with them at the ESP."""
-        tags = tuple(find_text_tags(self._kept, esp, self._starts))
-        if esp is None:
-            found = tuple((tag, self._judge(None, tag, ())) for tag in tags)
-            return _Examined(tags=found, local_names=(), blocks=())
-        own = [tag.readings[esp] for tag in tags if esp in tag.readings]
-        local_names = {name for tag in tags for name in _names_set_by(tag, esp)}
+        """Return the tags with what is wrong with them at the ESP.
+
+        Its languages read them. The others read only the rest, which several ESPs can share.
+        """
+        text = self._kept[: _find_end(self._kept)]
+        own = _Starts.of(() if esp is None else read_own_starts(text, PROFILES[esp]))
+        rest = leave_out(text[: own.end], own.starts)
+        if rest not in self._read:
+            self._read[rest] = _Starts.of(read_starts(rest))
+        starts = _Starts.of(join_starts(own.starts, self._read[rest].starts))
+        ends = (own.end, self._read[rest].end, starts.end, len(text))
+        end = min(each for each in ends if each is not None)
+        until = (each for each in starts.starts if each.offset < end)
+        tags = tuple(find_text_tags(self._kept, esp, until))
+        own_tags = [tag for tag in tags if esp in tag.readings]
+        local_names = {
+            name for tag in own_tags for each in _setters(tag, esp) for name in each.words.sets
+        }
+        nodes = build_tree(
+            each.tag
+            for tag in own_tags
+            for each in tag.readings.values()
+            if each.profile.esp is esp
+        )
         return _Examined(
             tags=tuple((tag, self._judge(esp, tag, local_names)) for tag in tags),
             local_names=local_names,
-            blocks=tuple(each for each in find_unread(build_tree(own)) if each.is_alone),
+            blocks=tuple(each for each in find_unread(nodes) if each.is_alone),
+            end=end if end < len(self._kept) else None,
         )
 
     def _find_warning(
@@ -171,16 +215,12 @@ class ContentTags:
         return code, message
 
     def _judge(self, esp: Esp | None, tag: TextTag, local_names: Collection[str]) -> Finding | None:
-        if esp is None or esp not in tag.readings:
-            if tag.start not in self._foreign:
-                self._foreign[tag.start] = judge(tag, None)
-            return self._foreign[tag.start]
-        own = tag.readings[esp]
-        place = slice(own.start, own.end)
-        has_reference = self._content.source[place] != self._content.masked[place]
-        if has_reference and own.unread is not None:
-            return None  # A tag with a reference is code of both languages.
-        return judge(tag, esp, local_names)
+        own = None if esp is None else tag.readings.get(esp)
+        if own is not None and own.tag.unread is not None:
+            place = slice(own.tag.start, own.tag.end)
+            if self._content.source[place] != self._content.masked[place]:
+                return None  # A tag with a reference is code of both languages.
+        return tag.judge(esp, local_names)
 
     def _own_form(self, tag: TextTag, finding: Finding, resolver: FieldResolver) -> str:
         """Return how content refers to what the tag shows, or an empty text."""
@@ -208,11 +248,18 @@ def _without_literals(text: str, literals: Collection[str]) -> str:
     return text
 
 
-def _names_set_by(tag: TextTag, esp: Esp) -> Iterator[str]:
-    """Yield the names that a tag of the ESP, or a statement that it may not know, sets."""
-    for reader, reading in tag.readings.items() if esp in tag.readings else ():
-        if reader is esp or tag.text.startswith("{%"):
-            yield from Words.of(reading, PROFILES[reader].vocabulary).sets
+def _setters(tag: TextTag, esp: Esp | None) -> Iterator[Reading]:
+    """Yield the readings in which a tag of the ESP sets names.
+
+    A statement that the ESP does not have, or does not read, is read as others do.
+    """
+    is_statement = tag.text.startswith("{%")
+    for reading in tag.readings.values():
+        if reading.profile.esp is esp or is_statement:
+            yield reading
+        if reading.profile.esp is esp and is_statement and reading.finding is not None:
+            others = (tag.read_as(PROFILES[each]) for each in reading.finding.dialects)
+            yield from (each for each in others if each is not None)
 
 
 def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
@@ -229,21 +276,12 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), offset
 
 
-def _read(text: str) -> tuple[tuple[Start, ...], int | None]:
-    """Return the places at which tags begin, and the first one that is not examined, or None."""
+def _find_end(text: str) -> int | None:
+    """Return the first place in the text that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)
     block = _LONG_BLOCK.search(text[:end])
-    end = end if block is None else block.start()
-    starts: list[Start] = []
-    characters = 0
-    for start in read_starts(text[:end]):
-        if len(starts) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
-            return tuple(starts), start.offset
-        starts.append(start)
-        ends = (each.end for each in start.readings.values())
-        characters += min(ends, default=start.offset) - start.offset
-    return tuple(starts), end
+    return end if block is None else block.start()
 
 
 def _code(finding: Finding) -> WarningCode:
@@ -303,7 +341,7 @@ def _describe(esp: Esp | None, finding: Finding) -> str:
 def _only_name(tag: TextTag) -> str | None:
     """Return the name if the tag is only a name in braces or brackets, such as `{{tier}}`."""
     for reading in tag.readings.values() if tag.text.startswith(("{{", "[[")) else ():
-        match reading.parts:
+        match reading.tag.parts:
             case [Output(value=Path([str() as name] | ["[[]]", str() as name]))]:
                 return None if tag.text.startswith("{{[") else name
     return None
@@ -311,24 +349,22 @@ def _only_name(tag: TextTag) -> str | None:
 
 def _find_meaning(tag: TextTag, dialects: Iterable[Esp]) -> _Meaning:
     """Return what the tag shows in these dialects."""
-    found = {esp: tag.readings[esp] for esp in dialects if esp in tag.readings}
-    words = [Words.of(each, PROFILES[esp].vocabulary) for esp, each in found.items()]
-    readings = {esp: read_tag(each, PROFILES[esp].vocabulary) for esp, each in found.items()}
+    found = {esp: reading for esp in dialects if (reading := tag.read_as(PROFILES[esp]))}
     keys: dict[str, None] = {}
-    for esp, reading in readings.items():
+    for esp, reading in found.items():
         # The address of the recipient is a system name of Salesforce.
-        names = reading.names[:_MAX_NAMES]
-        for name in (*names, *reading.system_names[:_MAX_NAMES]):
+        names = reading.shown.names[:_MAX_NAMES]
+        for name in (*names, *reading.shown.system_names[:_MAX_NAMES]):
             standard = _standard_keys(esp).get(name.casefold())
             if standard is not None:
                 keys[standard] = None
         keys.update(dict.fromkeys(names))
-    is_output = any(isinstance(part, Output) for each in found.values() for part in each.parts)
+    is_output = any(isinstance(part, Output) for each in found.values() for part in each.tag.parts)
     return _Meaning(
-        value=_find_system_value(found, readings),
+        value=_find_system_value(found),
         keys=tuple(keys),
-        has_field=any(reading.names for reading in readings.values()),
-        is_condition=any(each.is_condition for each in words),
+        has_field=any(each.shown.names for each in found.values()),
+        is_condition=any(each.words.is_condition for each in found.values()),
         is_output=is_output,
     )
 
@@ -339,15 +375,13 @@ def _standard_keys(esp: Esp) -> Mapping[str, str]:
     return {name.casefold(): key for key, name in PROFILES[esp].names.standard_fields.items()}
 
 
-def _find_system_value(
-    tags: Mapping[Esp, Tag], readings: Mapping[Esp, Reading]
-) -> SystemValue | None:
+def _find_system_value(readings: Mapping[Esp, Reading]) -> SystemValue | None:
     """Return what the tag shows by itself in one of the dialects, or None."""
-    for esp, tag in tags.items():
+    for esp, reading in readings.items():
         names: tuple[str, ...] = ()
-        match tag.parts:
+        match reading.tag.parts:
             case [Output()]:
-                names = readings[esp].system_names
+                names = reading.shown.system_names
             case [Opaque(name=name)]:
                 names = (name,)
         values = _values_by_name(esp)
@@ -366,8 +400,8 @@ def _values_by_name(esp: Esp) -> Mapping[str, SystemValue]:
         if isinstance(code, SystemCode):
             # `{{ local_dt|format_datetime('yyyy') }}` shows only a part of what the name means.
             tags = (each for each in profile.find_tags(code.code) if not _has_filter(each))
-            readings = (read_tag(tag, profile.vocabulary) for tag in tags)
-            names = (name for each in readings for name in each.system_names)
+            shown = (Reading(profile, tag).shown for tag in tags)
+            names = (name for each in shown for name in each.system_names)
             for name in (*names, *code.also):
                 values.setdefault(name.casefold(), value)
     return values

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from ...content import Content, Surface, find_surface
 from ...fields.values import DataType
-from ..names.codes import FieldCode
+from ..field_codes import FieldCode
 from ..profiles.profile import Profile, ValueForm
 from .options import ExportOptions
 

@@ -12,10 +12,10 @@ from ...content import FilterName, Reference, WarningCode
 from ...content.filters import Filter
 from ...fields.values import DataType
 from ..errors import NotInsertable
-from ..names.codes import FieldCode
-from ..names.esp_names import NameFrom
+from ..field_codes import FieldCode
+from ..names import NameFrom
 from ..profiles.profile import ValueForm
-from ..recognition.codes import is_foreign
+from ..recognition.tags import is_foreign
 from .html_in_values import HtmlInValues
 
 Note: TypeAlias = tuple[WarningCode, str]

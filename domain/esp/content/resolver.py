@@ -8,26 +8,26 @@ from ...conditions import Comparison, Condition
 from ...conditions.tree import comparisons, condition_keys
 from ...content.resolution import EMAIL_KEY, FieldResolver
 from ...fields.errors import FieldNotFound
-from ...fields.field import RecipientField
+from ...fields.protocol import Field
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
 from ..errors import NotExpressible
-from ..names.codes import FieldCode, FieldCodes
-from ..names.esp_names import Target
+from ..field_codes import CodeSource, FieldCode
+from ..names import Target
 from ..profiles.profile import Profile
 
 
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once."""
 
-    def __init__(self, codes: FieldCodes, target: Target) -> None:
+    def __init__(self, codes: CodeSource, target: Target) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 
-    def find(self, key: str) -> RecipientField | None:
+    def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
         code = self.find_code(key)
         return None if code is None else code.field

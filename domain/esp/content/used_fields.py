@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ...content import Content
 from ..conditions.compilation import shared_variable
-from ..names.codes import FieldCode
-from ..names.warnings import name_warnings
+from ..field_codes import FieldCode
+from ..name_warnings import name_warnings
 from ..preludes import assigned_variables
 from ..profiles.profile import Profile
 from .report import Report

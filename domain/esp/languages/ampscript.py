@@ -111,11 +111,11 @@ class _Reader:
             reason = f"This tag ends with `{match['end']}`, not `{closing}`."
             parts = (Unread(start, offset, reason),)
         elif closing == "=%%":
-            parts = (_output(start, offset, Tokens(tokens)),)
+            parts = (_output(start, offset, Tokens(iter(tokens))),)
         elif not tokens:
             parts = (Comment(start, offset),)
         else:
-            parts = tuple(_Statements(Tokens(tokens), places).parts())
+            parts = tuple(_Statements(Tokens(iter(tokens)), places).parts())
         return Tag(start, offset, parts)
 
     def _end(self, closing: str, offset: int) -> int:

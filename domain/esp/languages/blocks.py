@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeAlias
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -80,8 +83,6 @@ class Tag:
     end: int
     parts: tuple[Statement, ...]
     certainty: Certainty = Certainty.CODE
-    derived: dict[object, Any] = field(factory=dict, init=False, eq=False, repr=False)
-    """What is derived from the tag, such as its words: several rules ask for it."""
 
     @property
     def is_code(self) -> bool:
@@ -99,6 +100,9 @@ class Tag:
 
 Part: TypeAlias = Statement | Tag
 """What a language reads a text as. The parts that are no `Text` are tags."""
+
+Language: TypeAlias = Callable[[str], Iterator[Part]]
+"""Reads a text once, from left to right: yields its parts, in order."""
 
 Builder: TypeAlias = Callable[[int, int, Sequence[Branch]], Node]
 """Returns the node of a block from its place and its branches. The first one has no test."""
@@ -146,6 +150,23 @@ def find_tags(parts: Iterable[Part]) -> Iterator[Tag]:
                 pass
             case _:
                 yield Tag(part.start, part.end, (part,))
+
+
+def find_places(
+    text: str, languages: Iterable[Language]
+) -> Iterator[tuple[int, Mapping[Language, Tag]]]:
+    """Yield the places at which tags begin, in order, with the tags that the languages read there.
+
+    Each language reads the text once.
+    """
+
+    def read(language: Language) -> Iterator[tuple[int, Language, Tag]]:
+        for tag in find_tags(language(text)):
+            yield tag.start, language, tag
+
+    found = merge(*map(read, languages), key=itemgetter(0))
+    for start, group in groupby(found, itemgetter(0)):
+        yield start, {language: tag for _, language, tag in group}
 
 
 def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:

@@ -55,16 +55,9 @@ _VARIABLE_SEPARATOR = re.compile(r" *, *")
 _ARGUMENT = re.compile(r"(?:(?P<name>\w+)=)?(?P<value>.+)", re.DOTALL)
 
 
-@frozen(kw_only=True)
-class DjangoWords:
-    """The tags that an ESP adds: `blocks` are those that have an end."""
-
-    blocks: frozenset[str] = frozenset()
-
-
-def read_django(text: str, words: DjangoWords = DjangoWords()) -> Iterator[Part]:
+def read_django(text: str) -> Iterator[Part]:
     """Yield the parts of the text, in order."""
-    return _Reader(text, words).parts()
+    return _Reader(text).parts()
 
 
 @frozen
@@ -81,7 +74,6 @@ class _Tag:
 @define
 class _Reader:
     _text: str
-    _words: DjangoWords
     _open_until: dict[str, int] = field(factory=dict)
     """By the end of a tag, the end of the line that does not have it."""
 
@@ -141,8 +133,6 @@ class _Reader:
             return self._verbatim(tag)
         if word == "comment":
             return self._comment(tag)
-        if word in self._words.blocks:
-            return opaque_block(start, end, word, _values(tag))
         return _TAGS.get(word, _opaque)(tag)
 
     def _verbatim(self, tag: _Tag) -> Node:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from attrs import define, frozen
+from attrs import define, field
 
 MAX_DEPTH = 30
 """Parts of an expression in one another, such as parentheses. Readers are recursive."""
@@ -17,8 +18,7 @@ class NotRead(Exception):
     """An expression, or a tag, is not in the language. The message is a sentence."""
 
 
-@frozen
-class Token:
+class Token(NamedTuple):
     """A part of an expression. `kind` is the name of its group in the pattern of the language."""
 
     kind: str
@@ -51,9 +51,10 @@ def _unexpected(character: str) -> str:
 
 @define
 class Tokens:
-    """The tokens of an expression that are not read yet."""
+    """The tokens of an expression that are not read yet. Each is found when it is needed."""
 
-    _all: Sequence[Token]
+    _rest: Iterator[Token]
+    _found: list[Token] = field(factory=list, init=False)
     _next: int = 0
     _depth: int = 0
     _operators: int = 0
@@ -66,7 +67,12 @@ class Tokens:
     def peek(self, ahead: int = 0) -> Token:
         """Return the next token, or one after it, or `END`."""
         index = self._next + ahead
-        return self._all[index] if index < len(self._all) else END
+        while index >= len(self._found):
+            token = next(self._rest, None)
+            if token is None:
+                return END
+            self._found.append(token)
+        return self._found[index]
 
     def take(self, kind: str, *texts: str) -> Token:
         """Read the next token, which must be of this kind, and one of the texts, if there are any.
@@ -76,7 +82,7 @@ class Tokens:
         found = self.accept(kind, *texts)
         if found is None:
             wanted = " or ".join(f"`{each}`" for each in texts) or f"a {kind}"
-            raise NotRead(f"{self._found()} where {wanted} is expected.")
+            raise NotRead(f"{self._describe()} where {wanted} is expected.")
         return found
 
     def accept(self, kind: str, *texts: str) -> Token | None:
@@ -98,11 +104,11 @@ class Tokens:
     def require_end(self) -> None:
         """Require that there are no more tokens. Raises: NotRead if there are."""
         if self.peek() is not END:
-            raise NotRead(f"{self._found()} after the expression.")
+            raise NotRead(f"{self._describe()} after the expression.")
 
     def refuse(self) -> NotRead:
         """Return the error about the next token."""
-        return NotRead(f"{self._found()} where a value is expected.")
+        return NotRead(f"{self._describe()} where a value is expected.")
 
     def enter(self) -> None:
         """Begin a part in another one, such as one in parentheses.
@@ -123,6 +129,6 @@ class Tokens:
         if self._operators > MAX_OPERATORS:
             raise NotRead(f"The expression has more than {MAX_OPERATORS} operators.")
 
-    def _found(self) -> str:
+    def _describe(self) -> str:
         token = self.peek()
         return "The code ends" if token is END else f"There is `{token.text}`"

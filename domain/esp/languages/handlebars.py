@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 from attrs import define, field, frozen
 
@@ -42,28 +41,31 @@ from .tree import (
     Unread,
 )
 
-_OTHER = re.compile(
-    r"""(?P<feed>\[\[(?!\d)(?>(?:
+_FEED = re.compile(
+    r"""\[\[(?!\d)(?>(?:
         [\#/^]?(?:[\w@$.\x20]|\{\{[^{}\n]{0,100}+\}\}|\[[^\[\]\n]{0,100}+\]){1,300})
-        |\{[^\[\]{}\n]{1,300}+\})\]\])
-    | (?P<substitution><%=?\s{0,9}+(?P<asm>asm_\w{1,60}+)\s{0,9}+%>
-        |\[%(?P<value>[A-Za-z_]\w{0,99}+)(?:\s{0,9}+\|[^%\]\n]{0,100}+)?%\]
-        |\[(?P<link>(?i:unsubscribe(?:_preferences)?|weblink|sender_[a-z]{3,7}))\](?![(:\[]))
+        |\{[^\[\]{}\n]{1,300}+\})\]\]
     """,
     re.VERBOSE | re.ASCII,
 )
-"""A tag in other delimiters than braces."""
+_SUBSTITUTION = re.compile(
+    r"""<%=?\s{0,9}+(?P<asm>asm_\w{1,60}+)\s{0,9}+%>
+      | \[%(?P<value>[A-Za-z_]\w{0,99}+)(?:\s{0,9}+\|[^%\]\n]{0,100}+)?%\]
+      | \[(?P<link>(?i:unsubscribe(?:_preferences)?|weblink|sender_[a-z]{3,7}))\](?![(:\[])
+      | \{\{\s{0,9}+(?P<name>[\w.]{1,100}+)\s{0,9}+\|\s{0,9}+(?P<text>[^{}|"'\n]{0,300}+)\}\}
+    """,
+    re.VERBOSE | re.ASCII,
+)
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
 _ELSE = re.compile(r"\s*else(?![\w$-])")
 _END_OF_COMMENT = re.compile(r"--~?\}\}")
-_END = re.compile(r"\s*(?P<end>\}\}\}\}|\}~?\}\}|~?\}\})")
 _ID = r"""[^\s!"#%-,./;->@\[-^`{-~]+(?=[=~}\s/.)\]|])"""
-_FALLBACK = re.compile(r"\{\{\s*(?P<name>[\w.]+)\s*\|\s*(?P<text>[^{}|\"']*?)\s*\}\}")
 _TOKEN = re.compile(
     rf"""\s*(?:
-      (?P<text>"(?>(?:\\"|[^"])*)"|'(?>(?:\\'|[^'])*)')
+      (?P<end>\}}\}}\}}\}}|\}}~?\}}\}}|~?\}}\}})
+    | (?P<text>"(?>(?:\\"|[^"])*)"|'(?>(?:\\'|[^'])*)')
     | (?P<literal>(?:true|false|undefined|null|-?[0-9]+(?:\.[0-9]+)?)(?=[~}}\s)]))
     | (?P<self>\.\.|\.(?=[=~}}\s/.)\]|]))
     | (?P<mark>as\s+\||[().|/=@])
@@ -72,6 +74,9 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_BEGINNINGS = {"feed", "literal", "name", "self", "text"}
+"""The tokens that can begin a value."""
+_EQUALS = Token("mark", "=")
 _LITERALS: Mapping[str, bool | None] = {
     "true": True,
     "false": False,
@@ -80,31 +85,36 @@ _LITERALS: Mapping[str, bool | None] = {
 }
 
 
-@frozen(kw_only=True, slots=False)
-class HandlebarsWords:
-    """What an ESP adds to Handlebars: `tests` are helpers of blocks, such as `ifEq`.
+def read_handlebars(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order. `[[name]]` in a tag is a path that begins with `[[]]`.
 
-    `has_feeds` is whether `[[name]]` is a value, as in Iterable, and `has_substitutions` whether
-    SendGrid's older tags are read: `{{name | text}}`, `[%name | text%]`, `[Unsubscribe]` and
-    `<%asm_…%>`.
+    Only Iterable has such values. The words of the other ESPs do not contain the name `[[]]`.
     """
-
-    tests: frozenset[str] = frozenset()
-    has_feeds: bool = False
-    has_substitutions: bool = False
-
-    @cached_property
-    def opening(self) -> re.Pattern[str]:
-        """The pattern of the beginning of a tag."""
-        return re.compile(r"\{\{" + r"|\[\[" * self.has_feeds + r"|<%|\[" * self.has_substitutions)
+    return _Reader(text).parts()
 
 
-def read_handlebars(
-    text: str,
-    words: HandlebarsWords = HandlebarsWords(),
-) -> Iterator[Part]:
-    """Yield the parts of the text, in order."""
-    return _Reader(text, words).parts()
+def read_feeds(text: str) -> Iterator[Part]:
+    """Yield the tags `[[name]]` of Iterable, in order."""
+    for tag in _FEED.finditer(text):
+        value = Path(("[[]]", *tag[0].strip("[]{} ").split(".")))
+        yield Output(*tag.span(), value)
+
+
+def read_substitutions(text: str) -> Iterator[Part]:
+    """Yield the older tags of SendGrid, in order.
+
+    These are `{{name | text}}`, `[%name | text%]`, `[Unsubscribe]` and `<%asm_…%>`.
+    """
+    for tag in _SUBSTITUTION.finditer(text):
+        start, end = tag.span()
+        if tag["name"]:
+            default = Filter("default", (Literal(tag["text"].strip()),))
+            value = Filtered(Path(tuple(tag["name"].split("."))), (default,))
+            yield Output(start, end, value)
+        else:
+            certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
+            output = Output(start, end, Path((tag["asm"] or tag["value"] or tag["link"],)))
+            yield Tag(start, end, (output,), certainty)
 
 
 @frozen
@@ -120,35 +130,24 @@ class _Tag:
 @define
 class _Reader:
     _text: str
-    _words: HandlebarsWords
     _unclosed: set[str] = field(factory=set)
     """Ends that the rest of the text does not have."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the text, in order."""
         text, offset, shown = self._text, 0, 0
-        while (opening := self._words.opening.search(text, offset)) is not None:
-            start = opening.start()
-            part = self._find(opening)
-            if part is None:
-                offset = opening.end()
+        while (start := text.find("{{", offset)) >= 0:
+            backslashes = text[max(0, start - 2) : start]
+            if backslashes.endswith("\\") and backslashes != "\\\\":
+                offset = start + 2  # One backslash before a tag makes it text.
                 continue
             if start > shown:
                 yield Text(shown, start)
+            part = self._part(start)
             yield part
             offset = shown = part.end
         if shown < len(text):
             yield Text(shown, len(text))
-
-    def _find(self, opening: re.Match[str]) -> Part | None:
-        """Return what begins here, or None: one backslash before a tag makes it text."""
-        start = opening.start()
-        if opening[0] == "{{":
-            backslashes = self._text[max(0, start - 2) : start]
-            is_text = backslashes.endswith("\\") and backslashes != "\\\\"
-            return None if is_text else self._part(start)
-        tag = _OTHER.match(self._text, start)
-        return None if tag is None or (opening[0] == "[[") is not bool(tag["feed"]) else _other(tag)
 
     def _part(self, start: int) -> Part:
         tag = _TAG.match(self._text, start)
@@ -195,23 +194,15 @@ class _Reader:
     def _read(self, start: int, offset: int) -> tuple[_Expressions, int, str] | Unread:
         """Return what reads the tag, and the end of the tag with its delimiter."""
         tokens: list[Token] = []
-        while (end := _END.match(self._text, offset)) is None:
-            match = _TOKEN.match(self._text, offset)
-            if match is None:
-                return Unread(
-                    start, max(offset, start + 2), _unread(self._text[offset : offset + 40])
-                )
+        while (match := _TOKEN.match(self._text, offset)) is not None:
             offset, kind = match.end(), match.lastgroup or ""
+            if kind == "end":
+                closing = match[kind].replace("~", "")
+                return _Expressions(Tokens(iter(tokens))), offset, closing
             tokens.append(Token(kind, match[kind]))
-        tokens_of_tag = _Expressions(Tokens(tokens), has_feeds=self._words.has_feeds)
-        return tokens_of_tag, end.end(), end["end"].replace("~", "")
+        return Unread(start, max(offset, start + 2), _unread(self._text[offset : offset + 40]))
 
     def _tag(self, start: int, form: str, offset: int) -> Part:
-        fallback = _FALLBACK.match(self._text, start) if self._words.has_substitutions else None
-        if fallback is not None:
-            value = Path(tuple(fallback["name"].split(".")))
-            default = Filter("default", (Literal(fallback["text"]),))
-            return Output(start, fallback.end(), Filtered(value, (default,)))
         read = self._read(start, offset)
         if isinstance(read, Unread):
             return read
@@ -253,8 +244,6 @@ class _Reader:
                 build = loop_builder(variables, items)
             case Call("if" | "unless", (_,)):
                 build = as_condition(self._test(expression))
-            case Call(helper) if helper in self._words.tests:
-                build = as_condition(expression)
             case _:
                 build = _opaque_builder(expression)
         dividers = frozenset({"else", "else …"})
@@ -273,17 +262,6 @@ class _Reader:
             case Call("unless", (test,)):
                 return Operation("not", (test,))
         return expression
-
-
-def _other(tag: re.Match[str]) -> Tag:
-    """Return a tag that has no braces."""
-    start, end = tag.span()
-    if tag["feed"]:
-        value = Path(("[[]]", *tag[0].strip("[]{} ").split(".")))
-        return Tag(start, end, (Output(start, end, value),))
-    certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
-    value = Path((tag["asm"] or tag["value"] or tag["link"],))
-    return Tag(start, end, (Output(start, end, value),), certainty)
 
 
 def _opaque_builder(expression: Expression) -> Builder:
@@ -321,7 +299,6 @@ class _Expressions:
     """Reads the expressions in a tag."""
 
     tokens: Tokens
-    _has_feeds: bool = field(kw_only=True)
 
     def only(self) -> Expression:
         """Return the value, or the call of a helper, which is all of the tag."""
@@ -373,18 +350,15 @@ class _Expressions:
         arguments: list[Expression] = []
         named: list[tuple[str, Expression]] = []
         while True:
-            if self.tokens.peek(1) == Token("mark", "="):
+            token = self.tokens.peek()
+            if token.kind in _BEGINNINGS and self.tokens.peek(1) == _EQUALS:
                 name = self.tokens.take("name").text
                 self.tokens.skip()
                 named.append((name, self._argument()))
-            elif named or not self._begins_value():
+            elif named or not (token.kind in _BEGINNINGS or token.text in {"(", "@"}):
                 return tuple(arguments), tuple(named)
             else:
                 arguments.append(self._argument())
-
-    def _begins_value(self) -> bool:
-        token = self.tokens.peek()
-        return token.kind in {"feed", "literal", "name", "self", "text"} or token.text in {"(", "@"}
 
     def _argument(self) -> Expression:
         if not self.tokens.accept("mark", "("):
@@ -397,16 +371,20 @@ class _Expressions:
         return Call(_original(value), arguments, named)
 
     def _value(self) -> Expression:
-        tokens = self.tokens
-        if text := tokens.accept("text"):
-            quote = text.text[0]
-            return Literal(text.text[1:-1].replace(f"\\{quote}", quote))
-        if literal := tokens.accept("literal"):
-            return Literal(_literal(literal.text))
-        if self._has_feeds and (feed := tokens.accept("feed")):
-            return Path(("[[]]", feed.text[2:-2].strip()))
-        is_data = tokens.accept("mark", "@") is not None
-        return Path(("@", *self._path()) if is_data else self._path())
+        kind, text = self.tokens.peek()
+        if kind in {"name", "self"}:
+            return Path(self._path())
+        if kind == "end" or (kind == "mark" and text != "@"):
+            raise self.tokens.refuse()
+        self.tokens.skip()
+        match kind:
+            case "text":
+                return Literal(text[1:-1].replace(f"\\{text[0]}", text[0]))
+            case "literal":
+                return Literal(_literal(text))
+            case "feed":
+                return Path(("[[]]", text[2:-2].strip()))
+        return Path(("@", *self._path()))
 
     def _path(self) -> tuple[str, ...]:
         parts: list[str] = []

@@ -68,9 +68,9 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _Arguments: TypeAlias = tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]
 
 
-def read_hubl(text: str, blocks: frozenset[str] = frozenset()) -> Iterator[Part]:
-    """Yield the parts of the text, in order. `blocks` are tags of HubSpot that have an end."""
-    return _Reader(text, blocks).parts()
+def read_hubl(text: str) -> Iterator[Part]:
+    """Yield the parts of the text, in order."""
+    return _Reader(text).parts()
 
 
 @frozen
@@ -86,7 +86,6 @@ class _Tag:
 @define
 class _Reader:
     _text: str
-    _blocks: frozenset[str]
     _unclosed: set[str] = field(factory=set)
     """Ends that the rest of the text does not have."""
 
@@ -148,13 +147,13 @@ class _Reader:
             offset = match.end()
         if not end["end"].endswith(closing):
             return Unread(start, end.end(), f"This tag must end with `{closing}`.")
-        expressions = _Expressions(Tokens(tokens))
+        expressions = _Expressions(Tokens(iter(tokens)))
         try:
             if closing == "}}":
                 return Output(start, end.end(), expressions.only())
             word = expressions.tokens.take("name").text
             tag = _Tag(start, end.end(), word, expressions)
-            return (_block if word in self._blocks else _TAGS.get(word, _opaque))(tag)
+            return _TAGS.get(word, _opaque)(tag)
         except NotRead as error:
             return Unread(start, end.end(), str(error))
 

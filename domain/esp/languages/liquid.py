@@ -83,12 +83,11 @@ T = TypeVar("T")
 
 @frozen(kw_only=True)
 class LiquidWords:
-    """What an ESP adds to Liquid: `blocks` are tags that have an end.
+    """What an ESP adds to Liquid.
 
     The arguments of `free_text` are no expressions, but `:save NAME` in them sets a name.
     """
 
-    blocks: frozenset[str] = frozenset()
     free_text: frozenset[str] = frozenset()
     has_interpolation: bool = False
     """Whether `${name}` is a value, also in braces in a tag, as in Braze."""
@@ -196,8 +195,6 @@ class _Reader:
 
 def _read_tag(tag: _Tag) -> Part:
     """Return what the tag is. Raises: NotRead if it is not in the language."""
-    if tag.word in tag.words.blocks:
-        return _opaque_block(tag)
     if tag.word.startswith("end"):
         return Closing(tag.start, tag.end, tag.word)
     return _TAGS.get(tag.word, _opaque)(tag)
@@ -330,7 +327,7 @@ class _Expressions:
 
     @classmethod
     def of(cls, code: str, words: LiquidWords) -> _Expressions:
-        return cls(Tokens(list(tokenize(code, _TOKEN))), words.has_interpolation)
+        return cls(Tokens(tokenize(code, _TOKEN)), words.has_interpolation)
 
     def filtered(self) -> Expression:
         """Return the value with its filters, which are all of the code, or an empty text."""

@@ -77,7 +77,7 @@ def read_percent_tags(text: str) -> Iterator[Part]:
 def _part(tag: re.Match[str]) -> Part:
     start, end = tag.span()
     if tag["condition"] is not None:
-        test = _Test(Tokens(list(tokenize(tag["test"], _TOKEN)))).read()
+        test = _Test(Tokens(tokenize(tag["test"], _TOKEN))).read()
         if tag["condition"] != "IF":
             return Divider(start, end, "ELSEIF", test)
         dividers = frozenset({"ELSEIF", "ELSE"})

@@ -122,7 +122,7 @@ class _Reader:
             return Unread(start, max(offset, start + 2), _unread(self._text[offset : offset + 1]))
         if not match[0].endswith(closing):
             return Unread(start, offset, f"This tag ends with `{match['end']}`, not `{closing}`.")
-        expressions = _Expressions(Tokens(tokens))
+        expressions = _Expressions(Tokens(iter(tokens)))
         try:
             if closing == "}}":
                 return Output(start, offset, expressions.only())

@@ -57,13 +57,15 @@ _TAGS = (
 PROFILE = Profile(
     esp=Esp.BRAZE,
     title="Braze",
-    read=partial(
-        read_liquid,
-        words=LiquidWords(
-            has_interpolation=True,
-            free_text=words(
-                "abort_message catalog_items catalog_selection_items connected_content liquid"
-                " message_extras multi_language promotion shopping_cart translation"
+    languages=(
+        partial(
+            read_liquid,
+            words=LiquidWords(
+                has_interpolation=True,
+                free_text=words(
+                    "abort_message catalog_items catalog_selection_items connected_content liquid"
+                    " message_extras multi_language promotion shopping_cart translation"
+                ),
             ),
         ),
     ),

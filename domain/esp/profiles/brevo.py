@@ -58,7 +58,7 @@ _SENDER = "github.com/analytiq-hub/docrouter.github.io"
 PROFILE = Profile(
     esp=Esp.BREVO,
     title="Brevo",
-    read=read_pongo2,
+    languages=(read_pongo2,),
     engines={
         Engine.PONGO2: "A guide of a third party, Mailtrap, names this engine.",
         Engine.DJANGO: "Brevo documents tags and filters of Django's template language.",

@@ -55,7 +55,7 @@ _IF_SET = '{% if EXPRESSION != nil and EXPRESSION != "" %}'
 PROFILE = Profile(
     esp=Esp.CUSTOMER_IO,
     title="Customer.io",
-    read=read_liquid,
+    languages=(read_liquid,),
     engines={
         Engine.RUBY_LIQUID: "Accounts from before 28 November 2023 can use legacy Liquid.",
         Engine.LIQUIDJS: "Other accounts, and messages of Design Studio.",

@@ -41,7 +41,7 @@ _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
 PROFILE = Profile(
     esp=Esp.HUBSPOT,
     title="HubSpot",
-    read=read_hubl,
+    languages=(read_hubl,),
     engines={
         Engine.JINJAVA: "HubSpot publishes it. It runs on Java, so the tests have a stand-in."
     },

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from attrs import evolve
 
 from ...conditions import Operator
@@ -13,7 +11,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Reading
 from ..languages.conditions.formulas import Atom
-from ..languages.handlebars import HandlebarsWords, read_handlebars
+from ..languages.handlebars import read_feeds, read_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
@@ -73,7 +71,7 @@ _GUIDE = f"{shared.SKILLS}/iterable-handlebars/references"
 PROFILE = Profile(
     esp=Esp.ITERABLE,
     title="Iterable",
-    read=partial(read_handlebars, words=HandlebarsWords(has_feeds=True)),
+    languages=(read_handlebars, read_feeds),
     engines={Engine.HANDLEBARS: "Iterable documents Handlebars.java, which has the same language."},
     names=Names(
         source=f"{shared.SKILLS}/iterable-handlebars/references/helpers.md",
@@ -226,7 +224,7 @@ PROFILE = Profile(
         has_field_paths=True,
         fields=words("profile"),
         events=words("dataFields shoppingCartItems updatedShoppingCartItems"),
-        nested=words("liveData rssFeed"),
+        nested=words("liveData rssFeed [[]]"),
         system=words(
             "brandName campaignId campaignName campaignSeason channelId clientTemplateId"
             " companyName hostedUnsubscribeUrl messageTypeId messagingInitiative physicalAddress"

@@ -22,7 +22,7 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.blocks import Part, Tag, find_tags
+from ..languages.blocks import Language, Tag, find_places
 from ..languages.conditions.code_parts import ConditionLanguage
 
 __all__ = [
@@ -46,8 +46,8 @@ __all__ = [
 class Profile:
     """All facts about one ESP, except how its API is called.
 
-    `read` yields the parts of a text in the language of the ESP. For the reasons in
-    `unestablished`, it is not established that the ESP refuses the code, as its language does.
+    A text is read in each of the `languages`. For the reasons in `unestablished`, it is not
+    established that the ESP refuses the code, as its language does.
     `engines` contains the engines that the ESP is known or suspected to run, with the source of
     that knowledge. Derived code is right on all of them, or has a caveat. It is empty if nothing is
     known: then the code follows the documentation of the ESP.
@@ -63,7 +63,7 @@ class Profile:
 
     esp: Esp
     title: str
-    read: Callable[[str], Iterator[Part]]
+    languages: tuple[Language, ...]
     unestablished: frozenset[str] = frozenset()
     engines: Mapping[Engine, str] = {}
     names: Names
@@ -83,8 +83,18 @@ class Profile:
         return f"Profile({self.title!r})"
 
     def find_tags(self, text: str) -> Iterator[Tag]:
-        """Yield the tags of a text in the language of the ESP."""
-        return find_tags(self.read(text))
+        """Yield the tags of a text in the languages of the ESP, without those in another tag."""
+        offset = 0
+        for start, tags in find_places(text, self.languages):
+            tag = self.choose(tags) if start >= offset else None
+            if tag is not None:
+                offset = tag.end
+                yield tag
+
+    def choose(self, tags: Mapping[Language, Tag]) -> Tag | None:
+        """Return the tag that the ESP reads at a place: that of the first language that can."""
+        found = [tags[each] for each in self.languages if each in tags]
+        return next((tag for tag in found if tag.unread is None), next(iter(found), None))
 
     def find_system_code(self, value: SystemValue) -> SystemCode | str:
         """Return the code of the value, or the reason why there is none, and what to do."""

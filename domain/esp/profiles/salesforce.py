@@ -67,7 +67,7 @@ _DATA = f"{shared.SKILLS}/sfmc-ampscript/references/data-sources.md"
 PROFILE = Profile(
     esp=Esp.SALESFORCE,
     title="Salesforce Marketing Cloud",
-    read=read_ampscript,
+    languages=(read_ampscript,),
     names=Names(
         source="help.salesforce.com/apex/HTViewHelpDoc?id=mktg.mc_es_subscriber_attribute_properties.htm",
         strength=Strength.VENDOR,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from attrs import evolve
 
 from ...conditions import Operator
@@ -13,7 +11,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Reading
 from ..languages.conditions.formulas import Atom
-from ..languages.handlebars import HandlebarsWords, read_handlebars
+from ..languages.handlebars import read_handlebars, read_substitutions
 from . import handlebars, shared
 from .profile import (
     Creation,
@@ -60,7 +58,7 @@ def _in_transactional(code: str) -> str:
 PROFILE = Profile(
     esp=Esp.SENDGRID,
     title="SendGrid",
-    read=partial(read_handlebars, words=HandlebarsWords(has_substitutions=True)),
+    languages=(read_handlebars, read_substitutions),
     engines={Engine.HANDLEBARS: "SendGrid documents Handlebars."},
     names=Names(
         source="github.com/sendgrid/docs/blob/develop/content/docs/ui/managing-contacts/custom-fields.md",

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ..esps import Esp
-from ..profiles import PROFILES
-from .judging import WITH_BRACES
-from .recognizing import recognize_dialects
-
-_VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
-
-
 _ENDS = {
     r"\{\{[^{}]*\$\{": r"\}[^{}]*\}\}",  # The name in `{{${name}}}` has its own end.
     r"%%\[": r"\]%%",
@@ -36,24 +28,3 @@ def find_unclosed(code: str) -> str | None:
             return opening[0]
         offset = closing.end()
     return None
-
-
-def is_foreign(esp: Esp, code: str) -> bool:
-    """Return whether the code can be written in other dialects, but not in that of the ESP."""
-    dialects = recognize_dialects(code)
-    return bool(dialects) and esp not in dialects
-
-
-def is_certainly_foreign(esp: Esp, code: str) -> bool:
-    """Return whether the code is foreign, and is not a variable that the dialect could have.
-
-    Most dialects write variables as `{{name}}`.
-    """
-    if not is_foreign(esp, code):
-        return False
-    variable = _VARIABLE.fullmatch(code.strip()) if PROFILES[esp] in WITH_BRACES else None
-    if variable is None:
-        return True
-    return variable["path"] is not None and not all(
-        PROFILES[each].vocabulary.any_name for each in recognize_dialects(code)
-    )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator
-from enum import Enum
-from functools import cache
+from collections.abc import Callable, Container, Iterator, Mapping
+from enum import Enum, IntEnum
+from functools import cache, cached_property
 
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 from ..esps import Esp
 from ..languages.blocks import Certainty, Tag
 from ..profiles import BUILT_IN, PROFILES
 from ..profiles.profile import Profile, Syntax, Vocabulary
-from .roles import NAMED_BY_USERS, Reading, TagRole, read_tag
-from .tags import TextTag
-from .words import Path, Words
+from .words import NAMED_BY_USERS, Path, Shown, TagRole, Words, find_shown
 
 
 class Reason(Enum):
@@ -53,103 +51,173 @@ _LINK = re.compile(
 """Names that mean a link to leave the list, or to show the email, in any dialect."""
 
 
-_MEANINGFUL = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
+_MEANINGFUL = (TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED)
 
 
-def judge(tag: TextTag, esp: Esp | None, local_names: Container[str] = ()) -> Finding | None:
-    """Return what is most certainly wrong with a tag in content for the ESP, or None.
+class Fit(IntEnum):
+    """How well a tag fits into the dialect of an ESP."""
 
-    Without an ESP, no tag is right. `local_names` are the names that other tags of the content set.
-    """
-    own = None if esp is None else tag.readings.get(esp)
-    if esp is None or own is None:
-        return _judge_foreign(tag)
-    finding = judge_tag(PROFILES[esp], own, local_names)
-    if finding is None or finding.reason is not Reason.SYNTAX or not finding.is_mistake:
-        return finding
-    dialects = (
-        other
-        for other, reading in tag.readings.items()
-        if other is not esp and has_sign(PROFILES[other], reading)
-    )
-    return evolve(finding, dialects=tuple(dialects))
+    NONE = 0
+    """The ESP does not read it, or not as it is meant."""
+    POSSIBLE = 1
+    """It may be code of another dialect, or use a name that the ESP does not have."""
+    CODE = 2
+    """It is code of the ESP, and can be code of others."""
+    SIGN = 3
+    """It has a word of the dialect, and none that is rather of another one."""
 
 
-def judge_tag(profile: Profile, tag: Tag, local_names: Container[str] = ()) -> Finding | None:
-    """Return what is most certainly wrong with a tag of the ESP's language, or None."""
-    first = None
-    if tag.unread is not None:
-        is_mistake = tag.unread.reason not in profile.unestablished
-        first = Finding(Reason.SYNTAX, tag.unread.reason, is_mistake=is_mistake)
-        if is_mistake:
+@define(eq=False)
+class Reading:
+    """A tag as one ESP reads it. What is wrong with it is found when it is needed, once."""
+
+    profile: Profile
+    tag: Tag
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the tag."""
+        return Words.of(self.tag, self.profile.vocabulary)
+
+    @cached_property
+    def shown(self) -> Shown:
+        """What the tag shows."""
+        return find_shown(self.words)
+
+    @cached_property
+    def is_read(self) -> bool:
+        """Whether the language of the ESP reads the tag, or could only mean one thing with it."""
+        return self.tag.unread is None or self.tag.unread.meant is not None
+
+    @cached_property
+    def finding(self) -> Finding | None:
+        """What is most certainly wrong with the tag, if no other tag sets a name."""
+        return self.judge()
+
+    def judge(self, local_names: Container[str] = ()) -> Finding | None:
+        """Return what is most certainly wrong with the tag, or None.
+
+        `local_names` are the names that other tags of the text set.
+        """
+        first, unread = None, self.tag.unread
+        if unread is not None:
+            is_mistake = unread.reason not in self.profile.unestablished
+            first = Finding(Reason.SYNTAX, unread.reason, is_mistake=is_mistake)
+            if is_mistake:
+                return first
+        if self.profile not in WITH_BRACES or self.tag.certainty is not Certainty.CODE:
             return first
-    if profile not in WITH_BRACES or tag.certainty is not Certainty.CODE:
+        for finding in _Judge(self.profile, self.words, local_names).findings():
+            if finding.is_mistake:
+                return finding
+            first = first or finding
         return first
-    for finding in _Judge(profile, Words.of(tag, profile.vocabulary), local_names).findings():
-        if finding.is_mistake:
+
+    @property
+    def may_be_foreign(self) -> bool:
+        """Whether a word of the tag is rather one of other dialects."""
+        return self.finding is not None and self.finding.reason is Reason.POSSIBLY_FOREIGN
+
+    @cached_property
+    def fit(self) -> Fit:
+        """How well the tag fits into the dialect."""
+        finding = self.finding
+        if finding is not None and finding.is_mistake:
+            return Fit.NONE
+        permitted = {Reason.UNKNOWN}
+        if self.profile.vocabulary.has_field_paths:
+            permitted.add(Reason.POSSIBLY_FOREIGN)
+        if self.is_read and (finding is None or finding.reason in permitted) and self._has_sign():
+            return Fit.SIGN
+        return Fit.CODE if finding is None else Fit.POSSIBLE
+
+    def _has_sign(self) -> bool:
+        vocabulary = self.profile.vocabulary
+        if vocabulary.syntax in NAMED_BY_USERS:
+            return True
+        words, role = self.words, self.shown.role
+        if vocabulary.syntax is Syntax.HANDLEBARS:
+            helpers = {each.removeprefix("/") for each in (*words.tags, *words.functions)}
+            if helpers or words.is_block:
+                return vocabulary.tags.issuperset(helpers)
+            is_one_value = len(words.paths) <= 1 and not words.filters
+            is_path = role is TagRole.NESTED
+            return (
+                is_one_value and role in _MEANINGFUL and (vocabulary.has_field_paths or not is_path)
+            )
+        return role in _MEANINGFUL or any(
+            not any(
+                word in other.vocabulary.tags for other in BUILT_IN if other is not self.profile
+            )
+            for word in words.tags
+        )
+
+
+@define(eq=False)
+class TextTag:
+    """What looks like a tag in a text, from `start` to `end`.
+
+    `readings` are those of the ESPs that read a tag from there on, the most likely first. If there
+    are none, this looks like a tag of another sender.
+    """
+
+    start: int
+    end: int
+    text: str
+    readings: Mapping[Esp, Reading]
+
+    @cached_property
+    def dialects(self) -> tuple[Esp, ...]:
+        """The ESPs that can read the tag, those first of whose dialect it has a sign."""
+        likely = sorted(self.readings, key=lambda esp: -self.readings[esp].fit)
+        code = tuple(esp for esp in likely if self.readings[esp].fit >= Fit.CODE)
+        return code or tuple(esp for esp in likely if self.readings[esp].fit > Fit.NONE)
+
+    def judge(self, esp: Esp | None, local_names: Container[str] = ()) -> Finding | None:
+        """Return what is most certainly wrong with the tag in content for the ESP, or None.
+
+        Without an ESP, no tag is right. `local_names` are the names that other tags set.
+        """
+        own = None if esp is None else self.readings.get(esp)
+        if own is None:
+            return self._foreign
+        finding = own.judge(local_names) if local_names else own.finding
+        if finding is None or finding.reason is not Reason.SYNTAX or not finding.is_mistake:
             return finding
-        first = first or finding
-    return first
+        signed = (each for each, reading in self.readings.items() if reading.fit is Fit.SIGN)
+        return evolve(finding, dialects=tuple(signed))
 
+    def read_as(self, profile: Profile) -> Reading | None:
+        """Return how this ESP reads the tag, also if it is code of the ESP of the content."""
+        if profile.esp in self.readings:
+            return self.readings[profile.esp]
+        tag = next(profile.find_tags(self.text), None)
+        return None if tag is None else Reading(profile, tag)
 
-def has_sign(profile: Profile, tag: Tag) -> bool:
-    """Return whether the tag has a word of the dialect, and none that is rather of another one."""
-    if tag.unread is not None and tag.unread.meant is None:
-        return False
-    vocabulary = profile.vocabulary
-    finding = judge_tag(profile, tag)
-    permitted = {Reason.UNKNOWN}
-    if vocabulary.has_field_paths:
-        permitted.add(Reason.POSSIBLY_FOREIGN)
-    if finding is not None and (finding.is_mistake or finding.reason not in permitted):
-        return False
-    if vocabulary.syntax in NAMED_BY_USERS:
-        return True
-    words, reading = Words.of(tag, vocabulary), read_tag(tag, vocabulary)
-    is_meaningful = reading.role in _MEANINGFUL
-    if vocabulary.syntax is Syntax.HANDLEBARS:
-        helpers = {each.removeprefix("/") for each in (*words.tags, *words.functions)}
-        if helpers or words.is_block:
-            return vocabulary.tags.issuperset(helpers)
-        is_one_value = len(words.paths) <= 1 and not words.filters
-        is_path = reading.role is TagRole.NESTED
-        return is_one_value and is_meaningful and (vocabulary.has_field_paths or not is_path)
-    return is_meaningful or any(
-        not any(word in other.vocabulary.tags for other in BUILT_IN if other is not profile)
-        for word in words.tags
-    )
+    @cached_property
+    def _foreign(self) -> Finding | None:
+        """What is wrong with a tag that the ESP does not have, or None if it is rather text."""
+        if not self.readings:
+            return Finding(Reason.POSSIBLY_FOREIGN, self.text)
+        readings = [self.readings[each] for each in self.dialects]
+        certain = [each for each in readings if not each.may_be_foreign] or readings
+        dialects = tuple(each.profile.esp for each in certain)
+        if certain and certain[0].tag.certainty is Certainty.POSSIBLE:
+            return Finding(Reason.POSSIBLY_FOREIGN, self.text, dialects)
+        if certain and certain[0].tag.certainty is Certainty.IF_KNOWN:
+            return self._judge_name(certain[0])
+        word = f"{self.text[:2]}…{self.text[-2:]}"
+        return Finding(Reason.DELIMITER, word, dialects, is_mistake=True)
 
-
-def _judge_foreign(tag: TextTag) -> Finding | None:
-    """Return what is wrong with a tag that the ESP does not have, or None if it is rather text."""
-    if not tag.readings:
-        return Finding(Reason.POSSIBLY_FOREIGN, tag.text)
-    dialects = tuple(
-        each.esp
-        for each in BUILT_IN
-        if each.esp in tag.readings and _can_be_read(judge_tag(each, tag.readings[each.esp]))
-    )
-    if dialects:
-        reading, vocabulary = tag.readings[dialects[0]], PROFILES[dialects[0]].vocabulary
-        if reading.certainty is Certainty.POSSIBLE:
-            return Finding(Reason.POSSIBLY_FOREIGN, tag.text, dialects)
-        if reading.certainty is Certainty.IF_KNOWN:
-            return _judge_name(tag, read_tag(reading, vocabulary), vocabulary)
-    return Finding(Reason.DELIMITER, f"{tag.text[:2]}…{tag.text[-2:]}", dialects, is_mistake=True)
-
-
-def _judge_name(tag: TextTag, reading: Reading, vocabulary: Vocabulary) -> Finding | None:
-    """Judge `%NAME%`, which is code if the ESP has the name. `%Y%` is a date."""
-    if any(len(name) == 1 for name in reading.names):
-        return None
-    is_own = not vocabulary.bare_fields.isdisjoint(reading.names)
-    is_known = is_own or reading.role is TagRole.SYSTEM
-    reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
-    return Finding(reason, tag.text, tuple(tag.readings), is_mistake=is_known)
-
-
-def _can_be_read(finding: Finding | None) -> bool:
-    return finding is None or not (finding.is_mistake or finding.reason is Reason.POSSIBLY_FOREIGN)
+    def _judge_name(self, reading: Reading) -> Finding | None:
+        """Judge `%NAME%`, which is code if the ESP has the name. `%Y%` is a date."""
+        shown = reading.shown
+        if any(len(name) == 1 for name in shown.names):
+            return None
+        is_own = not reading.profile.vocabulary.bare_fields.isdisjoint(shown.names)
+        is_known = is_own or shown.role is TagRole.SYSTEM
+        reason = Reason.DELIMITER if is_known else Reason.POSSIBLY_FOREIGN
+        return Finding(reason, self.text, tuple(self.readings), is_mistake=is_known)
 
 
 def _names(vocabulary: Vocabulary, root: str, *, is_member: bool) -> bool:
@@ -166,6 +234,12 @@ def _roots() -> tuple[frozenset[str], tuple[str, ...]]:
     words = {word for each in vocabularies for word in each.roots | each.system | each.local}
     roots = {word.partition(".")[0] for word in words}
     return frozenset(roots), tuple(each[:-1] for each in roots if each.endswith("*"))
+
+
+@cache
+def _filters() -> frozenset[str]:
+    """Return the filters of all dialects."""
+    return frozenset().union(*(each.vocabulary.filters for each in WITH_BRACES))
 
 
 def _is_word_of_any(root: str) -> bool:
@@ -235,7 +309,8 @@ class _Judge:
             yield Finding(reason, f"{name}()", owners, is_mistake=bool(owners))
 
     def _filter(self, name: str) -> Iterator[Finding]:
-        owners = self._owners(lambda each: name in each.filters)
+        is_known = name in _filters()
+        owners = self._owners(lambda each: name in each.filters) if is_known else ()
         reason = Reason.WORD if owners else Reason.UNKNOWN
         yield Finding(reason, f"|{name}", owners, is_mistake=bool(owners))
 
@@ -262,7 +337,7 @@ class _Judge:
                 self._owners(lambda each: each.is_system(name)),
             ),
             (
-                not vocabulary.any_name,
+                not vocabulary.any_name or not _WORD.match(root),
                 root,
                 self._owners(lambda each: _names(each, root, is_member=is_member)),
             ),

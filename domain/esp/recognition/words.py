@@ -1,11 +1,14 @@
-"""The words of a tag: the paths, filters, functions and tags in its tree."""
+"""The words of a tag: the paths, filters, functions and tags in its tree, and what they show."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from enum import Enum
 from itertools import takewhile
 from typing import TypeAlias, TypeGuard
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from ..languages import tree
 from ..languages.blocks import Closing, Divider, Opening, Statement, Tag
@@ -25,6 +28,8 @@ from ..languages.tree import (
 )
 from ..profiles.profile import Syntax, Vocabulary
 
+__all__ = ["TagRole"]
+
 Path: TypeAlias = tuple[str, ...]
 """The parts of a path: `a["b"].c` has three. The first one is its root."""
 
@@ -33,6 +38,12 @@ _ENDS_OF_LOOPS = {"/each", "NEXT", "endfor", "endtablerow"}
 _BEFORE_FIRST_NAME = {"decrement", "increment", "tablerow"}
 _BEFORE_NAMES = {"from", "import", "macro"}
 """Tags whose first argument, or all, are names that they set: `{% from 'x' import NAME %}`."""
+
+_LOOP_STATES = {"forloop", "loop", "tablerowloop"}
+_INTERPOLATION = re.compile(r"(?<![^.])\$\.")
+"""The mark of `${…}` in a path."""
+NAMED_BY_USERS = {Syntax.AMPSCRIPT, Syntax.MERGE_TAGS, Syntax.PERCENT_TAGS}
+"""The languages in which each name that is not one of the ESP is that of a field."""
 
 
 def _is_path(parts: tuple[object, ...]) -> TypeGuard[Path]:
@@ -70,14 +81,11 @@ class Words:
 
     @classmethod
     def of(cls, tag: Tag, vocabulary: Vocabulary) -> Words:
-        """Return the words of a tag, which is read once."""
-        if cls not in tag.derived:
-            words = cls(vocabulary)
-            for part in tag.parts:
-                words._read(part)
-            tag.derived[cls] = words
-        found: Words = tag.derived[cls]
-        return found
+        """Return the words of a tag, as an ESP with this vocabulary reads it."""
+        words = cls(vocabulary)
+        for part in tag.parts:
+            words._read(part)
+        return words
 
     def _read(self, part: Statement) -> None:
         match part:
@@ -186,3 +194,95 @@ class Words:
                 self.paths.append(tuple(text.split(".")))
         self._add(*call.arguments, *(value for _, value in call.named))
         self.in_calls.update(self.paths[first:])
+
+
+class TagRole(Enum):
+    """What a tag shows."""
+
+    FIELD = "field"
+    """A field of the recipient."""
+    SYSTEM = "system"
+    """A link, or data of the sender, the account or the message."""
+    EVENT = "event"
+    """Data of the event or message that caused the send."""
+    NESTED = "nested"
+    """A member of an object or list."""
+    ASSIGNED = "assigned"
+    """A local variable, or its assignment."""
+    LOOP = "loop"
+    """The begin or end of a loop, or its state."""
+    NONE = "none"
+    """No value."""
+
+
+_BY_IMPORTANCE = (
+    *(TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED),
+    *(TagRole.LOOP, TagRole.ASSIGNED, TagRole.NONE),
+)
+
+
+@frozen
+class Shown:
+    """What a tag shows for one dialect, and the names of fields and of system values in it."""
+
+    role: TagRole
+    names: tuple[str, ...] = ()
+    system_names: tuple[str, ...] = ()
+
+
+def find_shown(words: Words) -> Shown:
+    """Return what the tag with these words shows. Fields come first, then system values."""
+    found = list(_values(words))
+    roles = [role for role, _ in found]
+    if words.sets:
+        roles.append(TagRole.ASSIGNED)
+    role = min(roles, key=_BY_IMPORTANCE.index, default=TagRole.NONE)
+    names, system_names = (
+        tuple(dict.fromkeys(name for role, name in found if role is wanted))
+        for wanted in (TagRole.FIELD, TagRole.SYSTEM)
+    )
+    return Shown(TagRole.LOOP if words.is_loop else role, names, system_names)
+
+
+def _values(words: Words) -> Iterator[tuple[TagRole, str]]:
+    vocabulary = words.vocabulary
+    for path in dict.fromkeys((*words.paths, *words.arguments)):
+        if path[0] not in words.sets:
+            role, name = role_of(path, vocabulary)
+            is_argument = vocabulary.syntax is Syntax.AMPSCRIPT and path in words.in_calls
+            if not (role is TagRole.SYSTEM and is_argument):
+                yield role, name
+    for tag in words.tags:
+        if tag in vocabulary.system_tags:
+            yield TagRole.SYSTEM, tag
+
+
+def role_of(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
+    """Return what the value with this path is for the ESP, and its name."""
+    root, name = path[0], _INTERPOLATION.sub("", ".".join(path))
+    if root in _LOOP_STATES & vocabulary.local:
+        return TagRole.LOOP, name
+    if root in vocabulary.local or not root:
+        return TagRole.NONE, name
+    if vocabulary.is_system(".".join(path)):
+        return TagRole.SYSTEM, name
+    if root in vocabulary.fields and len(path) > 1:
+        is_field = re.fullmatch(vocabulary.field_pattern, path[1]) is not None
+        role = TagRole.NESTED if len(path) > 2 else TagRole.FIELD
+        return (role if is_field else TagRole.ASSIGNED), path[1] if len(path) == 2 else name
+    if root in vocabulary.bare_fields and len(path) == 1:
+        return TagRole.FIELD, root
+    if root in vocabulary.events or (len(path) == 1 and vocabulary.is_event(root)):
+        return TagRole.EVENT, name
+    if root in vocabulary.nested:
+        return TagRole.NESTED, name
+    if root.startswith("@") and vocabulary.syntax is Syntax.AMPSCRIPT:
+        return TagRole.ASSIGNED, name
+    if vocabulary.syntax in NAMED_BY_USERS:
+        return TagRole.FIELD, name
+    if not vocabulary.any_name:
+        return TagRole.ASSIGNED, name
+    if len(path) > 1:
+        return TagRole.NESTED, name
+    is_field = re.fullmatch(vocabulary.field_pattern, root, re.ASCII) is not None
+    return (TagRole.FIELD if is_field else TagRole.NONE), name

@@ -19,11 +19,9 @@ from recipient_fields.application.esp.documents import (
 from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
-from recipient_fields.domain.esp import (
-    PROFILES,
+from recipient_fields.domain.esp import PROFILES, Esp, EspName
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
-    EspName,
     EspRefused,
     Integration,
     ReportedField,

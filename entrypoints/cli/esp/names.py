@@ -10,7 +10,8 @@ import click
 
 from recipient_fields.application.content.code_documents import render_names
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import PROFILES, FieldCode, FieldCodes, Integration, SetName
+from recipient_fields.domain.esp import PROFILES, FieldCode
+from recipient_fields.domain.integrations import FieldCodes, Integration, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice

@@ -25,7 +25,8 @@ from recipient_fields.domain import (
     RecipientField,
     Unchanged,
 )
-from recipient_fields.domain.esp import IntegrationNotFound, field_warnings
+from recipient_fields.domain.esp import field_warnings
+from recipient_fields.domain.integrations import IntegrationNotFound
 
 from ..commands import Command
 from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option

@@ -41,7 +41,7 @@ from recipient_fields.domain import (
     Rule,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import SetName
+from recipient_fields.domain.integrations import SetName
 
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command

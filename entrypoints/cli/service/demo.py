@@ -21,7 +21,8 @@ from recipient_fields.domain import (
     Role,
     SecretToken,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 ORGANIZATION = "Demonstration"
 MANUAL_KEY = "preferred_shop"

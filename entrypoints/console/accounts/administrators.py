@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from http import HTTPStatus
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, IssuedInvitation, IssuedLink
 from recipient_fields.domain import (
@@ -23,10 +23,9 @@ from recipient_fields.domain import (
 )
 
 from .. import invitation_url, link_url
-from ..cookies import own_origin
 from ..forms import NO_ERRORS, FormError, FormErrors
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, own_origin, visit
 from ..submitted_forms import claimed_form
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
@@ -43,37 +42,30 @@ _INVITED_ALREADY = Flash(
 )
 
 
-@frozen
 class AdministratorList(Page):
     """`/console/o/{organization_id}/settings/administrators`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the administrators of the organization."""
-        _send_list(self.core, self.pages, req, resp)
+        _send_list(self, req, resp)
 
 
 @frozen
 class AdministratorInvitation(Page):
     """`/console/o/{organization_id}/settings/administrators/new`."""
 
-    core: Core
-    pages: Pages
-    origin: str | None
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        _send_form(self.pages, req, resp, email="", role="")
+        _send_form(self, req, resp, email="", role="")
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         form = visit(req).form
-        _send_form(self.pages, req, resp, email=form.text("email"), role=form.text("role"))
+        _send_form(self, req, resp, email=form.text("email"), role=form.text("role"))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Invite the administrator, and show the link once."""
         email, role = visit(req).form.text("email"), visit(req).form.text("role")
         try:
@@ -84,57 +76,43 @@ class AdministratorInvitation(Page):
                 )
         except (InvalidAdministrator, LastAdministrator) as refused:
             errors = _form_errors(refused, "email")
-            _send_form(self.pages, req, resp, email=email, role=role, errors=errors)
+            _send_form(self, req, resp, email=email, role=role, errors=errors)
             return
-        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+        _send_invited(self, req, resp, invited)
 
 
 @frozen
 class InvitationRenewal(Page):
     """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/link`."""
 
-    core: Core
-    pages: Pages
-    origin: str | None
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
         invitation = _get_invitation(self.core, req, invitation_id)
         self.pages.send(req, resp, "administrators/renew.html", invitation=invitation)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Replace the invitation by one with a new link, and show the link once."""
         invitation = _get_invitation(self.core, req, invitation_id)
         with claimed_form(req, self.core, _LIST, _INVITED_ALREADY):
             invited = self.core.administrators.by(author(req)).invite(
                 visit(req).organization.id, invitation.email.text, invitation.role
             )
-        _send_invited(self.core, self.pages, req, resp, invited, self.origin)
+        _send_invited(self, req, resp, invited)
 
 
-@frozen
 class InvitationWithdrawal(Page):
     """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/withdraw`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
         invitation = _get_invitation(self.core, req, invitation_id)
         self.pages.send(req, resp, "administrators/withdraw.html", invitation=invitation)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, invitation_id: InvitationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Withdraw the invitation."""
         with claimed_form(req, self.core, _LIST):
             withdrawn = self.core.administrators.by(author(req)).withdraw_invitation(
@@ -144,22 +122,17 @@ class InvitationWithdrawal(Page):
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
-@frozen
 class RoleChange(Page):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/role`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the form."""
         administrator = _get(self.core, req, administrator_id)
         role = administrator.role_in(visit(req).organization.id)
         _send_form(
-            self.pages,
+            self,
             req,
             resp,
             email=administrator.email.text,
@@ -167,9 +140,7 @@ class RoleChange(Page):
             administrator=administrator,
         )
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Change the role."""
         administrator = _get(self.core, req, administrator_id)
         role = visit(req).form.text("role")
@@ -179,7 +150,7 @@ class RoleChange(Page):
             )
         except (InvalidAdministrator, LastAdministrator) as refused:
             _send_form(
-                self.pages,
+                self,
                 req,
                 resp,
                 email=administrator.email.text,
@@ -196,20 +167,13 @@ class RoleChange(Page):
 class PasswordReset(Page):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/reset`."""
 
-    core: Core
-    pages: Pages
-    origin: str | None
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Create a link that sets another password, and show it once."""
         administrator = _get(self.core, req, administrator_id)
         try:
@@ -220,12 +184,12 @@ class PasswordReset(Page):
         except AdministratorShared as refused:
             self._show(req, resp, administrator, str(refused))
             return
-        _send_list(self.core, self.pages, req, resp, reset, self.origin)
+        _send_list(self, req, resp, reset)
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         administrator: Administrator,
         error: str | None = None,
     ) -> None:
@@ -239,23 +203,16 @@ class PasswordReset(Page):
         )
 
 
-@frozen
 class AdministratorRevocation(Page):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/revoke`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Remove the administrator from the organization, and end all sessions of the account."""
         path = visit(req).path(_LIST)
         try:
@@ -272,8 +229,8 @@ class AdministratorRevocation(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         administrator: Administrator,
         error: str | None = None,
     ) -> None:
@@ -325,9 +282,9 @@ class _ShownLink:
 
 
 def _send_form(
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     *,
     email: str,
     role: str,
@@ -335,7 +292,7 @@ def _send_form(
     errors: FormErrors = NO_ERRORS,
 ) -> None:
     """Send the form of an invitation, or of the role of an administrator."""
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "administrators/form.html",
@@ -349,56 +306,52 @@ def _send_form(
 
 
 def _send_list(
-    core: Core,
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     issued: IssuedInvitation | IssuedLink | None = None,
-    origin: str | None = None,
 ) -> None:
     """Send the list, and show the link that was issued for a person."""
     organization_id = visit(req).organization.id
     rows = []
-    for each in core.administrators.list_administrators(organization_id):
+    for each in page.core.administrators.list_administrators(organization_id):
         role = each.role_in(organization_id)
         if role is not None:
             is_self = each.id == visit(req).administrator.id
             rows.append(_Row(administrator=each, role=ROLE_NAMES[role.value], is_self=is_self))
-    console = f"{own_origin(req, origin)}{visit(req).base}"
-    pages.send(
+    console = f"{own_origin(req, page.pages.origin)}{visit(req).base}"
+    page.pages.send(
         req,
         resp,
         "administrators/list.html",
         rows=rows,
-        invitations=core.administrators.list_invitations(organization_id),
+        invitations=page.core.administrators.list_invitations(organization_id),
         role_names=ROLE_NAMES,
-        now=core.clock(),
+        now=page.core.clock(),
         issued=None if issued is None else _ShownLink.of(issued, console),
     )
 
 
 def _send_invited(
-    core: Core,
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     invited: IssuedInvitation | Administrator,
-    origin: str | None,
 ) -> None:
     """Show the link of an invitation once, or the role of an administrator who needs none."""
     if isinstance(invited, IssuedInvitation):
-        _send_list(core, pages, req, resp, invited, origin)
+        _send_list(page, req, resp, invited)
         return
     after = " belongs to this organization already, and has this role now."
     flash = Flash("", invited.email.text, after)
-    pages.redirect(req, resp, visit(req).path(_LIST), flash)
+    page.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
-def _get(core: Core, req: falcon.Request, administrator_id: AdministratorId) -> Administrator:
+def _get(core: Core, req: Request, administrator_id: AdministratorId) -> Administrator:
     return core.administrators.get_administrator(visit(req).organization.id, administrator_id)
 
 
-def _get_invitation(core: Core, req: falcon.Request, invitation_id: InvitationId) -> Invitation:
+def _get_invitation(core: Core, req: Request, invitation_id: InvitationId) -> Invitation:
     return core.administrators.get_invitation(visit(req).organization.id, invitation_id)
 
 

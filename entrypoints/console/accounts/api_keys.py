@@ -6,8 +6,9 @@ from datetime import UTC, datetime, time, timedelta
 
 import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import OPERATOR, Core, IssuedKey
+from recipient_fields.application import OPERATOR, IssuedKey
 from recipient_fields.domain import (
     MIN_LIFETIME,
     Access,
@@ -24,8 +25,8 @@ from recipient_fields.domain import (
 )
 
 from ..forms import NO_ERRORS, Form, FormErrors
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
 EXPIRES_SOON = timedelta(days=14)
@@ -60,33 +61,28 @@ _CREATED_ALREADY = Flash(
 class ApiKeyList(Page):
     """`/console/o/{organization_id}/settings/api-keys`."""
 
-    core: Core
-    pages: Pages
     issues_keys: bool
     """Whether keys can be created. Otherwise another system issues the keys of the service."""
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List all keys of the organization."""
-        _send_list(self.core, self.pages, req, resp, issues_keys=self.issues_keys)
+        _send_list(self, req, resp, issues_keys=self.issues_keys)
 
 
-@frozen
 class ApiKeyCreation(Page):
     """`/console/o/{organization_id}/settings/api-keys/new`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         self._show(req, resp, KeyInputs())
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, KeyInputs.of_form(visit(req).form))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create a key, and show it once."""
         inputs = KeyInputs.of_form(visit(req).form)
         try:
@@ -98,12 +94,12 @@ class ApiKeyCreation(Page):
         except InvalidApiKey as invalid:
             self._show(req, resp, inputs, FormErrors.of(invalid, _LABELS))
             return
-        _send_list(self.core, self.pages, req, resp, issued=issued)
+        _send_list(self, req, resp, issued=issued)
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         inputs: KeyInputs,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
@@ -122,15 +118,12 @@ class ApiKeyCreation(Page):
         )
 
 
-@frozen
 class ApiKeyRotation(Page):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/rotate`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the form for the grace period of the old key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.clock()
@@ -147,7 +140,7 @@ class ApiKeyRotation(Page):
             default=_DEFAULT_GRACE,
         )
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_post(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Create the successor, and show it once."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         _, grace = _GRACE_PERIODS.get(visit(req).form.text("grace"), (None, None))
@@ -157,19 +150,17 @@ class ApiKeyRotation(Page):
             issued, replaced = self.core.administration.by(author(req)).rotate_key(
                 visit(req).organization.id, key.id, grace=grace
             )
-        _send_list(self.core, self.pages, req, resp, issued=issued, replaced=replaced)
+        _send_list(self, req, resp, issued=issued, replaced=replaced)
 
 
 @frozen
 class ApiKeyRevocation(Page):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/revoke`."""
 
-    core: Core
-    pages: Pages
     issues_keys: bool
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the confirmation, which contains the name of the key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.clock()
@@ -183,7 +174,7 @@ class ApiKeyRevocation(Page):
             issues_keys=self.issues_keys,
         )
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
+    def on_post(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Revoke the key. If it is revoked already, nothing changes."""
         key = self.core.administration.by(author(req)).revoke_key(
             visit(req).organization.id, key_id
@@ -265,17 +256,16 @@ class _Row:
 
 
 def _send_list(
-    core: Core,
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     *,
     issued: IssuedKey | None = None,
     replaced: ApiKey | None = None,
     issues_keys: bool = True,
 ) -> None:
     """Send the list: active keys before others, the newest first. `issued` is shown once."""
-    now = core.clock()
+    now = page.core.clock()
     new_id = None if issued is None else issued.api_key.id
     replaced_id = None if replaced is None else replaced.id
     rows = [
@@ -288,10 +278,10 @@ def _send_list(
             is_replaced=key.id == replaced_id,
             expires_soon=key.expires_at is not None and key.expires_at - now <= EXPIRES_SOON,
         )
-        for key in core.administration.list_keys(visit(req).organization.id)
+        for key in page.core.administration.list_keys(visit(req).organization.id)
     ]
     rows.sort(key=lambda row: (row.state is not KeyState.ACTIVE, -row.key.id))
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "api_keys/list.html",

@@ -9,15 +9,24 @@ from urllib.parse import urlencode
 
 import falcon
 from attrs import evolve, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
 
 from .. import ROOT
-from ..cookies import Cookie, Cookies, is_csrf_token, is_same_origin, require_same_origin
 from ..forms import read_form
-from ..page import Page, Visit, base_path, own_path
-from ..rendering import StaticFile
+from ..pages import Page, StaticFile
+from ..requests import (
+    Cookie,
+    Cookies,
+    Visit,
+    base_path,
+    is_csrf_token,
+    is_same_origin,
+    own_path,
+    require_same_origin,
+)
 from ..submitted_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 
 SIGN_IN = "/sign-in"
@@ -66,7 +75,7 @@ class SessionGuard:
     origin: str | None
     """The public origin of the console. None: that of each request's own address."""
 
-    def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
+    def process_request(self, req: Request, _resp: Response) -> None:
         """Choose the request's id, and find its session.
 
         Unlike the API, the console uses no id that a client sends.
@@ -77,8 +86,8 @@ class SessionGuard:
 
     def process_resource(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         resource: Page | StaticFile,
         params: dict[str, Any],
     ) -> None:
@@ -122,8 +131,8 @@ class SessionGuard:
 
     def process_response(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
@@ -134,7 +143,7 @@ class SessionGuard:
         if resp.get_header("Cache-Control") is None:
             resp.set_header("Cache-Control", "no-store")
 
-    def _identify(self, req: falcon.Request) -> Visit:
+    def _identify(self, req: Request) -> Visit:
         """Return the visit of the session's administrator, or of a browser without a session."""
         base = base_path(req)
         token = self.cookies.read(req, Cookie.SESSION)
@@ -148,7 +157,7 @@ class SessionGuard:
         req.context.facts = {}
         return Visit(base=base, secret=self.cookies.read(req, Cookie.FORM) or "")
 
-    def _session_ended(self, req: falcon.Request, page: Page) -> SessionEnded:
+    def _session_ended(self, req: Request, page: Page) -> SessionEnded:
         """Return the error for a form without a session.
 
         Nothing of another site's form is kept, so that it chooses no inputs for the administrator.
@@ -157,7 +166,7 @@ class SessionGuard:
             return SessionEnded.of_request(req, page)
         return SessionEnded(page.form_path(req))
 
-    def _require_csrf_token(self, req: falcon.Request, visit: Visit, page: Page) -> None:
+    def _require_csrf_token(self, req: Request, visit: Visit, page: Page) -> None:
         """Check that the form comes from a page that this browser has opened.
 
         Raises: HTTPForbidden; if the browser has signed in since the page was opened, HTTPSeeOther
@@ -189,14 +198,14 @@ class SessionGuard:
         return evolve(visit, in_organization=organization, role=role)
 
 
-def sign_in_path(req: falcon.Request) -> str:
+def sign_in_path(req: Request) -> str:
     """Return the path of the sign-in page, which leads back to the page of this request."""
     path = f"{base_path(req)}{SIGN_IN}"
     wanted = req.relative_uri
     return path if wanted == base_path(req) else f"{path}?{urlencode({'next': wanted})}"
 
 
-def next_path(req: falcon.Request, wanted: str) -> str:
+def next_path(req: Request, wanted: str) -> str:
     """Return the path to open after the sign-in: only one of this console."""
     base = base_path(req)
     is_own = wanted.startswith(base) and _PAGE.fullmatch(wanted, len(base)) is not None

@@ -7,8 +7,9 @@ from http import HTTPStatus
 
 import falcon
 from attrs import evolve, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core, SignedIn
+from recipient_fields.application import SignedIn
 from recipient_fields.domain import (
     MAX_SESSION_AGE,
     InvalidAdministrator,
@@ -23,13 +24,12 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..cookies import Cookie, Cookies
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import Cookie, author, visit
 from ..submitted_forms import CONTINUE, KEPT, claimed_form, continues, is_entered_by
 from .session_guard import SIGN_IN, next_path
 
-ClientAddress = Callable[[falcon.Request], str]
+ClientAddress = Callable[[Request], str]
 """Returns the IP address of the client that sent a request."""
 
 _LINK_NOT_VALID = Flash(
@@ -48,13 +48,10 @@ _ANOTHER_ACCOUNT = Flash(
 )
 
 
-@frozen
 class Home(Page):
     """`/console`: leads to the fields of the administrator's only or first organization."""
 
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Redirect the browser."""
         first = visit(req).administrator.memberships[0]
         has_one = len(visit(req).administrator.memberships) == 1
@@ -62,14 +59,10 @@ class Home(Page):
         self.pages.redirect(req, resp, f"{visit(req).base}{path}")
 
 
-@frozen
 class Organizations(Page):
     """`/console/organizations`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the organizations of the administrator."""
         organizations = [
             (self.core.administration.get_organization(each.organization_id), each.role)
@@ -82,20 +75,17 @@ class Organizations(Page):
 class SignIn(Page):
     """`/console/sign-in`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     client_address: ClientAddress
     is_public = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
         if visit(req).session is not None:
             self.pages.redirect(req, resp, next_path(req, req.get_param("next") or ""))
             return
         self._show(req, resp, email="", following=req.get_param("next") or "")
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Check the password, and begin a session that replaces the current one."""
         form = visit(req).form
         try:
@@ -118,7 +108,7 @@ class SignIn(Page):
                 error=error,
             )
             return
-        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        _begin_session(self, req, resp, signed_in)
         path = next_path(req, form.text("next"))
         if not continues(form):
             self.pages.redirect(req, resp, path)
@@ -130,8 +120,8 @@ class SignIn(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         *,
         email: str,
         following: str,
@@ -155,15 +145,12 @@ class SignIn(Page):
 class SignOut(Page):
     """`/console/sign-out`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     ends_session = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """End the session."""
         self.core.administrators.sign_out(visit(req).secret)
-        self.cookies.delete(resp, Cookie.SESSION)
+        self.pages.cookies.delete(resp, Cookie.SESSION)
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")
 
 
@@ -171,13 +158,10 @@ class SignOut(Page):
 class _TokenPage(Page):
     """A page with a one-time token. Only a POST uses it: programs that preview links send GET."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     client_address: ClientAddress
     is_public = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_get(self, req: Request, resp: Response, token: str) -> None:
         """Show what the token does. If it is used already, a session continues in the console."""
         try:
             self._show(req, resp, token)
@@ -188,8 +172,8 @@ class _TokenPage(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -197,14 +181,13 @@ class _TokenPage(Page):
         raise NotImplementedError
 
 
-@frozen
 class InvitationPage(_TokenPage):
     """`/console/invitations/{token}`: the organization, the role, and the password.
 
     The page is the same whether or not the email address has an account.
     """
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_post(self, req: Request, resp: Response, token: str) -> None:
         """Accept the invitation, and begin a session."""
         try:
             invitation = self.core.administrators.find_invitation(token)
@@ -219,16 +202,16 @@ class InvitationPage(_TokenPage):
         except SignInFailed:
             self._show(req, resp, token, (_OTHER_PASSWORD,))
         except LinkNotValid:  # After a double click, for example.
-            _refuse_link(self.pages, req, resp)
+            _refuse_link(self, req, resp)
         else:
-            _begin_session(self.core, self.cookies, req, resp, signed_in)
+            _begin_session(self, req, resp, signed_in)
             path = f"{visit(req).base}/o/{invitation.organization_id}/fields"
             self.pages.redirect(req, resp, path, Flash("You have accepted the invitation."))
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -244,18 +227,17 @@ class InvitationPage(_TokenPage):
         )
 
 
-@frozen
 class LinkPage(_TokenPage):
     """`/console/links/{token}`: it sets a password, or signs in."""
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def on_post(self, req: Request, resp: Response, token: str) -> None:
         """Set the password if the link does that, and begin a session."""
         try:
             self._use(req, resp, token)
         except LinkNotValid:  # After a double click, for example.
-            _refuse_link(self.pages, req, resp)
+            _refuse_link(self, req, resp)
 
-    def _use(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+    def _use(self, req: Request, resp: Response, token: str) -> None:
         administrators, user_agent = self.core.administrators, req.user_agent or ""
         link = administrators.find_link(token)
         if link.purpose is LinkPurpose.SIGN_IN:
@@ -271,13 +253,13 @@ class LinkPage(_TokenPage):
                 self._show(req, resp, token, invalid.violations)
                 return
             flash = Flash("Your password was set.")
-        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        _begin_session(self, req, resp, signed_in)
         self.pages.redirect(req, resp, visit(req).base, flash)
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         token: str,
         errors: tuple[Violation, ...] = (),
     ) -> None:
@@ -303,25 +285,19 @@ _STATUSES: dict[type[Exception], HTTPStatus] = {
 }
 
 
-def _refuse_link(pages: Pages, req: falcon.Request, resp: falcon.Response) -> None:
+def _refuse_link(page: Page, req: Request, resp: Response) -> None:
     """Redirect a form of a link that does not work any more."""
     flash = _LINK_NOT_VALID if visit(req).session is None else _SIGNED_IN_ALREADY
-    pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
+    page.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
 
 
-def _begin_session(
-    core: Core,
-    cookies: Cookies,
-    req: falcon.Request,
-    resp: falcon.Response,
-    signed_in: SignedIn,
-) -> None:
+def _begin_session(page: Page, req: Request, resp: Response, signed_in: SignedIn) -> None:
     """Set the cookie of the new session, and end the previous session of this browser."""
     if visit(req).session is not None:
-        core.administrators.sign_out(visit(req).secret)
+        page.core.administrators.sign_out(visit(req).secret)
     token = signed_in.token.reveal()
-    cookies.set(resp, Cookie.SESSION, token)
-    cookies.delete(resp, Cookie.FORM)
+    page.pages.cookies.set(resp, Cookie.SESSION, token)
+    page.pages.cookies.delete(resp, Cookie.FORM)
     req.context.visit = evolve(visit(req), secret=token)
 
 
@@ -350,15 +326,12 @@ _SYSTEMS = {
 }
 
 
-@frozen
 class SessionList(Page):
     """`/console/o/{organization_id}/settings/sessions`."""
 
-    core: Core
-    pages: Pages
     is_for_viewers = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the active sessions, the one in use first."""
         current = visit(req).session
         sessions = self.core.administrators.list_sessions(visit(req).administrator.id)
@@ -367,15 +340,12 @@ class SessionList(Page):
         self.pages.send(req, resp, "sessions.html", rows=rows, now=self.core.clock())
 
 
-@frozen
 class SessionEnd(Page):
     """`/console/o/{organization_id}/settings/sessions/{session_id}/end`."""
 
-    core: Core
-    pages: Pages
     is_for_viewers = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, session_id: SessionId) -> None:
+    def on_post(self, req: Request, resp: Response, session_id: SessionId) -> None:
         """End one of the administrator's sessions."""
         path = visit(req).path(_LIST)
         with claimed_form(req, self.core, _LIST):
@@ -388,16 +358,13 @@ class SessionEnd(Page):
 class AllSessionsEnd(Page):
     """`/console/o/{organization_id}/settings/sessions/end-all`."""
 
-    core: Core
-    pages: Pages
-    cookies: Cookies
     is_for_viewers = True
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """End all sessions of the administrator, also the one in use."""
         administrator = visit(req).administrator
         self.core.administrators.by(author(req)).end_all_sessions(administrator.id)
-        self.cookies.delete(resp, Cookie.SESSION)
+        self.pages.cookies.delete(resp, Cookie.SESSION)
         resp.set_header("Clear-Site-Data", '"cache"')
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")
 

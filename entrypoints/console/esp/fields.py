@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     CatalogTooLarge,
@@ -20,14 +19,12 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
 )
-from recipient_fields.domain.esp import (
-    PROFILES,
+from recipient_fields.domain.esp import PROFILES, EspName, NameFrom
+from recipient_fields.domain.integrations import (
     EspFieldTaken,
-    EspName,
     EspNames,
     Integration,
     InvalidNames,
-    NameFrom,
     SetName,
 )
 
@@ -35,36 +32,26 @@ from .. import SHOWN_FIELDS
 from ..error_pages import STATUSES
 from ..fields.codes import ShownState, shown_state
 from ..forms import NO_ERRORS, FormError, FormErrors, field_ids
-from ..page import Page, author, own_path, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, own_path, visit
 from ..submitted_forms import claimed_form
 
 SHOWN_NAMES = 500
 """Rows of the table. The page shows the number of the others."""
 
 
-@frozen
 class IntegrationNames(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/names`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List what the fields are called at the integration, and show the form for a name."""
         self._send(req, resp, integration_id, _Entered.proposed(req))
 
-    def on_continue(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the inputs of an ended session."""
         self._send(req, resp, integration_id, _Entered.of(req))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Set or remove the name of a field."""
         entered = _Entered.of(req)
         try:
@@ -80,8 +67,8 @@ class IntegrationNames(Page):
 
     def _send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         entered: _Entered,
         errors: FormErrors = NO_ERRORS,
@@ -116,7 +103,7 @@ class _Entered:
     """Whether the form sets the name, and does not remove it."""
 
     @classmethod
-    def of(cls, req: falcon.Request) -> _Entered:
+    def of(cls, req: Request) -> _Entered:
         """Return what the form of the request contains."""
         form = visit(req).form
         return cls(
@@ -127,7 +114,7 @@ class _Entered:
         )
 
     @classmethod
-    def proposed(cls, req: falcon.Request) -> _Entered:
+    def proposed(cls, req: Request) -> _Entered:
         """Return what the link to the form proposes."""
         return cls(key=req.get_param("key") or "", name=req.get_param("name") or "")
 
@@ -184,22 +171,14 @@ def _errors(invalid: InvalidNames) -> FormErrors:
     return FormErrors(tuple(errors))
 
 
-@frozen
 class RemovedFields(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/removed`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """List the removed fields by the sync that removed them, the newest first."""
         self._send(req, resp, integration_id)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Restore all fields that the form names, or show why that is not possible."""
         path = own_path(req).removesuffix("/removed")
         integrations = self.core.integrations.by(author(req))
@@ -225,8 +204,8 @@ class RemovedFields(Page):
 
     def _send(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         error: RecipientFieldsError | None = None,
     ) -> None:

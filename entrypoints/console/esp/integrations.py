@@ -9,8 +9,8 @@ from http import HTTPStatus
 from threading import Lock
 from typing import TypeAlias
 
-import falcon
 from attrs import field, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import (
     Core,
@@ -36,11 +36,9 @@ from recipient_fields.domain import (
     Rule,
     Violation,
 )
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    PROFILES,
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
     EspRefused,
     EspUnavailable,
     FieldCaveat,
@@ -62,8 +60,8 @@ from recipient_fields.domain.text import normalize_nfc
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
 from ..forms import NO_ERRORS, Form, FormError, FormErrors, field_ids
-from ..page import Page, author, own_path, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, own_path, visit
 from ..submitted_forms import claimed_form
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
@@ -101,36 +99,93 @@ _SYNCED_ALREADY = Flash(
 
 
 @frozen
-class IntegrationList(Page):
-    """`/console/o/{organization_id}/settings/integrations`."""
+class _IntegrationPage(Page):
+    """A page with integrations, and whether the server can read their ESPs."""
 
-    core: Core
-    pages: Pages
     open_source: OpenFieldSource
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def send_list(self, req: Request, resp: Response, *, result: _Result | None = None) -> None:
+        """Send the list, below the result of a sync run if there is one."""
+        organization_id = visit(req).organization.id
+        counts = self.core.integrations.count_fields(organization_id)
+        rows = [
+            _Row(
+                integration=each,
+                esp=PROFILES[each.esp].title,
+                fields=counts.get(each.id, 0),
+                obstacle=self._obstacle(each),
+            )
+            for each in self.core.integrations.list_integrations(organization_id)
+        ]
+        unconfirmed = None if result is None else result.unconfirmed
+        self.pages.send(
+            req,
+            resp,
+            "integrations/list.html",
+            status=HTTPStatus.OK if unconfirmed is None else unconfirmed.status,
+            rows=rows,
+            result=result,
+            has_history=self.core.has_history,
+        )
+
+    def send_integration(
+        self,
+        req: Request,
+        resp: Response,
+        integration: Integration,
+        *,
+        failure: _Failure | None = None,
+    ) -> None:
+        """Send the page of the integration, with the failure of a sync run if there is one."""
+        if failure is not None and failure.status is HTTPStatus.SERVICE_UNAVAILABLE:
+            resp.set_header("Retry-After", "60")
+        counts = self.core.integrations.count_fields(integration.organization_id)
+        self.pages.send(
+            req,
+            resp,
+            "integrations/show.html",
+            status=HTTPStatus.OK if failure is None else failure.status,
+            integration=integration,
+            esp=PROFILES[integration.esp].title,
+            fields=counts.get(integration.id, 0),
+            obstacle=self._obstacle(integration),
+            removes_missing=not PROFILES[integration.esp].names.lists_fields_in_use_only,
+            has_history=self.core.has_history,
+            failure=failure,
+        )
+
+    def _obstacle(self, integration: Integration) -> str | None:
+        """Return the reason why the server can't read the ESP, or None if it can."""
+        try:
+            self.open_source(integration.organization_id, integration.esp)
+        except _NO_SOURCE as error:
+            return str(error)
+        return None
+
+
+class IntegrationList(_IntegrationPage):
+    """`/console/o/{organization_id}/settings/integrations`."""
+
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the integrations."""
-        _send_list(self.core, self.pages, self.open_source, req, resp)
+        self.send_list(req, resp)
 
 
-@frozen
 class IntegrationCreation(Page):
     """`/console/o/{organization_id}/settings/integrations/new`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        _send_form(self.pages, req, resp, name="", esp="")
+        _send_form(self, req, resp, name="", esp="")
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         form = visit(req).form
-        _send_form(self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
+        _send_form(self, req, resp, name=form.text("name"), esp=form.text("esp"))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create the integration."""
         form = visit(req).form
         try:
@@ -141,7 +196,7 @@ class IntegrationCreation(Page):
                 )
         except InvalidIntegration as invalid:
             _send_form(
-                self.pages,
+                self,
                 req,
                 resp,
                 name=form.text("name"),
@@ -154,48 +209,32 @@ class IntegrationCreation(Page):
         self.pages.redirect(req, resp, path, flash)
 
 
-@frozen
-class IntegrationView(Page):
+class IntegrationView(_IntegrationPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}`."""
 
-    core: Core
-    pages: Pages
-    open_source: OpenFieldSource
-
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the integration, and the forms that sync it."""
         integration = self.core.integrations.get_integration(
             visit(req).organization.id, integration_id
         )
-        _send_integration(self.core, self.pages, self.open_source, req, resp, integration)
+        self.send_integration(req, resp, integration)
 
 
-@frozen
 class IntegrationRenaming(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/edit`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name of the integration."""
         integration = self._get(req, integration_id)
         self._show(req, resp, integration, integration.name)
 
-    def on_continue(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name that was entered in an ended session."""
         self._show(req, resp, self._get(req, integration_id), visit(req).form.text("name"))
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Rename the integration."""
         integration, name = self._get(req, integration_id), visit(req).form.text("name")
         try:
@@ -209,19 +248,19 @@ class IntegrationRenaming(Page):
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
-    def _get(self, req: falcon.Request, integration_id: IntegrationId) -> Integration:
+    def _get(self, req: Request, integration_id: IntegrationId) -> Integration:
         return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration: Integration,
         name: str,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
         _send_form(
-            self.pages,
+            self,
             req,
             resp,
             name=name,
@@ -231,23 +270,16 @@ class IntegrationRenaming(Page):
         )
 
 
-@frozen
 class IntegrationDeletion(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/delete`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the confirmation, which lists the fields of the integration."""
         self._show(req, resp, integration_id)
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
         integrations = self.core.integrations.by(author(req))
@@ -266,8 +298,8 @@ class IntegrationDeletion(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         integration_id: IntegrationId,
         *,
         has_changed: bool = False,
@@ -288,25 +320,20 @@ class IntegrationDeletion(Page):
 
 
 @frozen
-class IntegrationSync(Page):
+class IntegrationSync(_IntegrationPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/sync`.
 
     A process reads one ESP at a time, because each read occupies one of the server's threads until
     the ESP has responded.
     """
 
-    core: Core
-    pages: Pages
-    open_source: OpenFieldSource
     reading: Lock = field(factory=Lock)
 
-    def form_path(self, req: falcon.Request) -> str:
+    def form_path(self, req: Request) -> str:
         """Return the path of the integration, whose page has the forms that sync it."""
         return own_path(req).removesuffix("/sync")
 
-    def on_post(
-        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
-    ) -> None:
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Sync the integration from its ESP or from a report, or show what a sync would change."""
         organization_id, form = visit(req).organization.id, visit(req).form
         integration = self.core.integrations.get_integration(organization_id, integration_id)
@@ -320,20 +347,14 @@ class IntegrationSync(Page):
         except SyncNotConfirmed as error:
             plan, unconfirmed = error.plan, _Unconfirmed.of(error, form)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
-            _send_integration(
-                self.core,
-                self.pages,
-                self.open_source,
+            self.send_integration(
                 req,
                 resp,
                 integration,
                 failure=_Failure.of(error, integration, dry_run=dry_run),
             )
             return
-        _send_list(
-            self.core,
-            self.pages,
-            self.open_source,
+        self.send_list(
             req,
             resp,
             result=_Result.of(
@@ -346,7 +367,7 @@ class IntegrationSync(Page):
 
     def _sync(
         self,
-        req: falcon.Request,
+        req: Request,
         integration: Integration,
         report: bytes | None,
         *,
@@ -543,42 +564,10 @@ class _Result:
         )
 
 
-def _send_list(
-    core: Core,
-    pages: Pages,
-    open_source: OpenFieldSource,
-    req: falcon.Request,
-    resp: falcon.Response,
-    *,
-    result: _Result | None = None,
-) -> None:
-    organization_id = visit(req).organization.id
-    counts = core.integrations.count_fields(organization_id)
-    rows = [
-        _Row(
-            integration=each,
-            esp=PROFILES[each.esp].title,
-            fields=counts.get(each.id, 0),
-            obstacle=_obstacle(open_source, each),
-        )
-        for each in core.integrations.list_integrations(organization_id)
-    ]
-    unconfirmed = None if result is None else result.unconfirmed
-    pages.send(
-        req,
-        resp,
-        "integrations/list.html",
-        status=HTTPStatus.OK if unconfirmed is None else unconfirmed.status,
-        rows=rows,
-        result=result,
-        has_history=core.has_history,
-    )
-
-
 def _send_form(
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     *,
     name: str,
     esp: str,
@@ -586,7 +575,7 @@ def _send_form(
     errors: FormErrors = NO_ERRORS,
 ) -> None:
     """Send the form of a new integration, or of the one to rename."""
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "integrations/form.html",
@@ -597,42 +586,6 @@ def _send_form(
         esps=_ESP_NAMES,
         errors=errors,
     )
-
-
-def _send_integration(
-    core: Core,
-    pages: Pages,
-    open_source: OpenFieldSource,
-    req: falcon.Request,
-    resp: falcon.Response,
-    integration: Integration,
-    *,
-    failure: _Failure | None = None,
-) -> None:
-    if failure is not None and failure.status is HTTPStatus.SERVICE_UNAVAILABLE:
-        resp.set_header("Retry-After", "60")
-    pages.send(
-        req,
-        resp,
-        "integrations/show.html",
-        status=HTTPStatus.OK if failure is None else failure.status,
-        integration=integration,
-        esp=PROFILES[integration.esp].title,
-        fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
-        obstacle=_obstacle(open_source, integration),
-        removes_missing=not PROFILES[integration.esp].names.lists_fields_in_use_only,
-        has_history=core.has_history,
-        failure=failure,
-    )
-
-
-def _obstacle(open_source: OpenFieldSource, integration: Integration) -> str | None:
-    """Return the reason why the server can't read the ESP, or None if it can."""
-    try:
-        open_source(integration.organization_id, integration.esp)
-    except _NO_SOURCE as error:
-        return str(error)
-    return None
 
 
 def _fields_of(

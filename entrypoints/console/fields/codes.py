@@ -20,15 +20,8 @@ from recipient_fields.domain.conditions import (
     format_condition,
 )
 from recipient_fields.domain.content import WarningCode
-from recipient_fields.domain.esp import (
-    ConditionCode,
-    EspName,
-    FieldCode,
-    FieldCodes,
-    Integration,
-    NameFrom,
-    NameState,
-)
+from recipient_fields.domain.esp import ConditionCode, EspName, FieldCode, NameFrom, NameState
+from recipient_fields.domain.integrations import FieldCodes, Integration
 
 
 class ShownState(Enum):

@@ -8,16 +8,16 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-import falcon
 from attrs import asdict, evolve, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core
 from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Catalog,
     DataType,
     Denied,
+    Field,
     FieldId,
     FieldPage,
     FieldQuery,
@@ -36,10 +36,11 @@ from recipient_fields.domain import (
     format_instant,
     parse_instant,
 )
-from recipient_fields.domain.esp import PROFILES, CodeWarning, EspNames, Integration
+from recipient_fields.domain.esp import PROFILES, CodeWarning
+from recipient_fields.domain.integrations import EspNames, Integration
 
-from ..page import Page, Visit, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import Visit, author, visit
 from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .codes import OTHERWISE, THEN, code_rows, condition_examples
@@ -72,14 +73,10 @@ _PASSED_CHECKS = {
 }
 
 
-@frozen
 class FieldList(Page):
     """`/console/o/{organization_id}/fields`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the fields that match the filters."""
         organization_id = visit(req).organization.id
         integrations = {
@@ -116,14 +113,10 @@ class FieldList(Page):
         )
 
 
-@frozen
 class FieldView(Page):
     """`/console/o/{organization_id}/fields/{field_id}`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a field: its members, its checks, and how each ESP writes it."""
         organization_id = visit(req).organization.id
         codes = self.core.content.read_codes(organization_id)
@@ -165,19 +158,16 @@ class FieldView(Page):
         )
 
 
-@frozen
 class FieldDeletion(Page):
     """`/console/o/{organization_id}/fields/{field_id}/delete`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a confirmation that names the field."""
         self._show(req, resp, field_id, has_changed=False)
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Delete the field in the version that the confirmation showed."""
         organization_id, path = visit(req).organization.id, visit(req).path("/fields")
         manual = self.core.fields.by(author(req))
@@ -191,9 +181,7 @@ class FieldDeletion(Page):
             return
         self.pages.redirect(req, resp, path, Flash("The field ", field.name, " was deleted."))
 
-    def _show(
-        self, req: falcon.Request, resp: falcon.Response, field_id: FieldId, *, has_changed: bool
-    ) -> None:
+    def _show(self, req: Request, resp: Response, field_id: FieldId, *, has_changed: bool) -> None:
         field = self.core.fields.get_field(visit(req).organization.id, field_id)
         field.require_deletable(by=ADMINISTRATOR)
         self.pages.send(
@@ -220,9 +208,7 @@ class _Filters:
     """`shown` if counterparts have rows of their own."""
 
     @classmethod
-    def parse(
-        cls, req: falcon.Request, integrations: Mapping[IntegrationId, Integration]
-    ) -> _Filters:
+    def parse(cls, req: Request, integrations: Mapping[IntegrationId, Integration]) -> _Filters:
         """Return the filters of a request."""
 
         def choice(name: str, values: Iterable[str], default: str = "") -> str:
@@ -243,7 +229,7 @@ class _Filters:
         """Whether the list can omit fields."""
         return any((self.q, self.origin, self.type, self.integration))
 
-    def query(self, req: falcon.Request) -> FieldQuery:
+    def query(self, req: Request) -> FieldQuery:
         """Return the query for one page of the list."""
         integration_ids = {IntegrationId(int(self.integration))} if self.integration else None
         query = FieldQuery(
@@ -314,7 +300,7 @@ class _Filters:
         return f"No field matches{text}" + (f" with {named}" if named and self.q else "")
 
 
-def _position(req: falcon.Request, sort: SortKey) -> Position | None:
+def _position(req: Request, sort: SortKey) -> Position | None:
     """Return the position after which the page starts. One that no page links to is ignored."""
     value, field_id = req.get_param("after"), req.get_param("after_id") or ""
     if value is None or not is_id(field_id):
@@ -375,7 +361,7 @@ class _Counterpart:
     """A counterpart, and its integration."""
 
     integration: Integration
-    field: RecipientField
+    field: Field
 
     @property
     def title(self) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import falcon
 from attrs import frozen
+from falcon import Request, Response
 
-from recipient_fields.application import Core, InvalidDocument
+from recipient_fields.application import InvalidDocument
 from recipient_fields.application.fields.inputs import parse_draft, parse_replacement
 from recipient_fields.application.fields.texts import is_id, parse_value
 from recipient_fields.domain import (
@@ -33,8 +33,8 @@ from recipient_fields.domain import (
 )
 
 from ..forms import Form
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
 DATA_TYPES = {
@@ -128,23 +128,20 @@ class FieldErrors:
         return any(each.member == "allowed_values" for each in self.problems)
 
 
-@frozen
 class FieldCreation(Page):
     """`/console/o/{organization_id}/fields/new`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
         self._show(req, resp, _EMPTY)
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, _entered(req))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Change the inputs as the pressed button says, or create the field."""
         form = _entered(req)
         edited = _edited(form)
@@ -171,16 +168,15 @@ class FieldCreation(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         form: Form,
         errors: FieldErrors | None = None,
         *,
         pressed: str = "",
     ) -> None:
         _send_form(
-            self.core,
-            self.pages,
+            self,
             req,
             resp,
             form,
@@ -192,24 +188,21 @@ class FieldCreation(Page):
         )
 
 
-@frozen
 class FieldEditing(Page):
     """`/console/o/{organization_id}/fields/{field_id}/edit`."""
 
-    core: Core
-    pages: Pages
     changes = True
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a form with the stored field."""
         field = self._get(req, field_id)
         self._show(req, resp, field, _form_of(field))
 
-    def on_continue(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_continue(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the form with the inputs of an ended session."""
         self._show(req, resp, self._get(req, field_id), _entered(req))
 
-    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Change the inputs as the pressed button says, or the field in the version of the form."""
         field = self._get(req, field_id)
         form = _entered(req)
@@ -240,7 +233,7 @@ class FieldEditing(Page):
             req, resp, path, Flash("The field ", changed.name, " was changed.", path)
         )
 
-    def _get(self, req: falcon.Request, field_id: FieldId) -> RecipientField:
+    def _get(self, req: Request, field_id: FieldId) -> RecipientField:
         """Return the field. Raises: FieldNotFound; OperationForbidden if it is not manual."""
         field = self.core.fields.get_field(visit(req).organization.id, field_id)
         field.require_changeable(by=ADMINISTRATOR)
@@ -248,8 +241,8 @@ class FieldEditing(Page):
 
     def _show(
         self,
-        req: falcon.Request,
-        resp: falcon.Response,
+        req: Request,
+        resp: Response,
         field: RecipientField,
         form: Form,
         errors: FieldErrors | None = None,
@@ -258,8 +251,7 @@ class FieldEditing(Page):
         pressed: str = "",
     ) -> None:
         _send_form(
-            self.core,
-            self.pages,
+            self,
             req,
             resp,
             form,
@@ -274,10 +266,9 @@ class FieldEditing(Page):
 
 
 def _send_form(
-    core: Core,
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     form: Form,
     errors: FieldErrors | None,
     *,
@@ -287,8 +278,8 @@ def _send_form(
     **values: Any,
 ) -> None:
     status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
-    decision = core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
-    pages.send(
+    decision = page.core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
+    page.pages.send(
         req,
         resp,
         "fields/form.html",
@@ -311,7 +302,7 @@ def _position(problem: Problem) -> tuple[int, int]:
     return member, -1 if problem.index is None else problem.index
 
 
-def _entered(req: falcon.Request) -> Form:
+def _entered(req: Request) -> Form:
     """Return the form that the administrator has sent, with the name and the key trimmed."""
     form = visit(req).form
     return form.with_texts(name=[form.text("name").strip()], key=[form.text("key").strip()])

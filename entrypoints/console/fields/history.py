@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-import falcon
 from attrs import asdict, frozen
+from falcon import Request, Response
 
 from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.application.fields.texts import is_id
@@ -23,10 +23,10 @@ from recipient_fields.domain import (
     RecipientField,
     RecordedOperation,
 )
-from recipient_fields.domain.esp import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound
 
-from ..page import Page, author, visit
-from ..rendering import Flash, Pages
+from ..pages import Flash, Page
+from ..requests import author, visit
 from ..submitted_forms import claimed_form
 from .changes import changes_of
 from .fields import SOURCE_NAMES
@@ -36,14 +36,10 @@ _ORIGINS = {source.value: name for source, name in SOURCE_NAMES.items()}
 _OPERATIONS = {operation.value: operation.value.capitalize() for operation in RecordedOperation}
 
 
-@frozen
 class HistoryList(Page):
     """`/console/o/{organization_id}/history`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Show the changes that match the filters, the newest first."""
         filters = _Filters.parse(req)
         found = self.core.fields.list_changes(visit(req).organization.id, filters.query(req))
@@ -60,26 +56,18 @@ class HistoryList(Page):
         )
 
 
-@frozen
 class FieldHistory(Page):
     """`/console/o/{organization_id}/fields/{field_id}/history`."""
 
-    core: Core
-    pages: Pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the changes of a field, which may be deleted."""
-        _send_field_history(self.core, self.pages, req, resp, field_id)
+        _send_field_history(self, req, resp, field_id)
 
 
-@frozen
 class FieldRestoration(Page):
     """`/console/o/{organization_id}/fields/{field_id}/restore`."""
 
-    core: Core
-    pages: Pages
-
-    def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Restore a deleted field, or show why that is not possible."""
         path = visit(req).path(f"/fields/{field_id}")
         organization_id = visit(req).organization.id
@@ -90,7 +78,7 @@ class FieldRestoration(Page):
             if taken.existing_id == field_id:
                 self.pages.redirect(req, resp, path, Flash("The field is not deleted."))
                 return
-            _send_field_history(self.core, self.pages, req, resp, field_id, taken=taken)
+            _send_field_history(self, req, resp, field_id, taken=taken)
             return
         self.pages.redirect(req, resp, path, Flash("The field ", restored.name, " was restored."))
 
@@ -104,7 +92,7 @@ class _Filters:
     operation: str = ""
 
     @classmethod
-    def parse(cls, req: falcon.Request) -> _Filters:
+    def parse(cls, req: Request) -> _Filters:
         """Return the filters of a request."""
         return cls(
             key=req.get_param("key", default="").strip(),
@@ -117,7 +105,7 @@ class _Filters:
         """Whether the list can omit changes."""
         return any((self.key, self.origin, self.operation))
 
-    def query(self, req: falcon.Request) -> HistoryQuery:
+    def query(self, req: Request) -> HistoryQuery:
         """Return the query for one page of the list."""
         return HistoryQuery(
             keys=[self.key] if self.key else None,
@@ -130,10 +118,9 @@ class _Filters:
 
 
 def _send_field_history(
-    core: Core,
-    pages: Pages,
-    req: falcon.Request,
-    resp: falcon.Response,
+    page: Page,
+    req: Request,
+    resp: Response,
     field_id: FieldId,
     *,
     taken: KeyTaken | None = None,
@@ -143,7 +130,7 @@ def _send_field_history(
     Raises: FieldNotFound if there is neither a field with this id nor a record of one.
     """
     organization_id = visit(req).organization.id
-    service = core.fields
+    service = page.core.fields
     newest = service.list_field_changes(
         organization_id, field_id, HistoryQuery(descending=True, limit=1)
     )
@@ -151,14 +138,14 @@ def _send_field_history(
     field = service.get_field(organization_id, field_id) if deletion is None else deletion.field
     query = HistoryQuery(descending=True, limit=PAGE_SIZE, after=_position(req))
     found = service.list_field_changes(organization_id, field_id, query)
-    pages.send(
+    page.pages.send(
         req,
         resp,
         "history/field.html",
         status=HTTPStatus.OK if taken is None else HTTPStatus.CONFLICT,
         field=field,
         deletion=deletion,
-        forbidden=_restoration_obstacle(core, core.fields.by(author(req)), field),
+        forbidden=_restoration_obstacle(page.core, page.core.fields.by(author(req)), field),
         taken=taken,
         changes=changes_of(found),
         links=_links(req, visit(req).path(f"/fields/{field_id}/history"), found, {}),
@@ -189,7 +176,7 @@ def _deletion(newest: HistoryPage) -> HistoryRecord | None:
 
 
 def _links(
-    req: falcon.Request, path: str, found: HistoryPage, filters: Mapping[str, str]
+    req: Request, path: str, found: HistoryPage, filters: Mapping[str, str]
 ) -> dict[str, str | None]:
     """Return the paths of the first and the next page.
 
@@ -207,12 +194,12 @@ def _links(
     }
 
 
-def _position(req: falcon.Request) -> int | None:
+def _position(req: Request) -> int | None:
     """Return the sequence number before which the page starts."""
     text = req.get_param("before", default="")
     return int(text) if is_id(text) else None
 
 
-def _choice(req: falcon.Request, name: str, values: Collection[str]) -> str:
+def _choice(req: Request, name: str, values: Collection[str]) -> str:
     value: str = req.get_param(name, default="")
     return value if value in values else ""

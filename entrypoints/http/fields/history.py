@@ -1,41 +1,39 @@
-"""The parameters and the pages of the history."""
+"""The resources of the history: their parameters, and pages of a limited size."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import ClassVar, Final
 from urllib.parse import urlencode
 
 from attrs import evolve, frozen
+from falcon import Request, Response
 
-from recipient_fields.application import PublishedHistoryPage
-from recipient_fields.application.fields.texts import is_id
+from recipient_fields.application import PublishedHistoryPage, RecipientFieldService
+from recipient_fields.application.fields.documents import HistoryRecordListDocument
+from recipient_fields.application.fields.texts import is_id, parse_reference
 from recipient_fields.domain import MAX_SAFE_INTEGER, BeforeHistory, HistoryQuery, RecordedOperation
 
-from ..heavy_requests import HEAVY_SIZE, HeavyRequest
-from ..parameters import (
+from ..heavy_requests import HEAVY_SIZE, HeavyRequest, HeavyRequests
+from ..requests import credential, parameters, parse_members
+from ..resource import (
+    MEBIBYTE,
     Parameter,
+    PathParameter,
+    Resource,
+    Result,
+    Tag,
     alternatives,
     key_filter,
     one_of,
+    operation,
     page_size,
-    parse_members,
     source_filter,
 )
-from ..resource import MEBIBYTE
-
-
-def parse_history_query(parameters: Mapping[str, str]) -> HistoryQuery:
-    """Return the query that the parameters describe.
-
-    Raises: RequestRejected as `invalid_parameter` if a value is invalid.
-    """
-    return HistoryQuery(**parse_members(parameters, HISTORY_PARAMETERS))
-
-
-def next_history_page(parameters: Mapping[str, str], after: int | None) -> str | None:
-    """Return the query string of the next page, or None after the last page."""
-    return None if after is None else urlencode({**parameters, "after": after})
+from ..responses import digest_response, send
+from .examples import CHANGE
+from .resources import ID_OR_KEY, link_to_next
 
 
 def _after(text: str) -> Mapping[str, object]:
@@ -117,3 +115,86 @@ def read_page(
 
 def _page(records: list[bytes], after: int | None) -> RenderedPage:
     return RenderedPage(b'{"recipient_field_changes":[%b]}' % b",".join(records), after)
+
+
+def _send_page(
+    req: Request,
+    resp: Response,
+    read: Callable[[HistoryQuery], PublishedHistoryPage],
+    heavy: HeavyRequests,
+) -> None:
+    """Send the page that the parameters of the request describe, and the link to the next page."""
+    query = HistoryQuery(**parse_members(parameters(req), HISTORY_PARAMETERS))
+    with heavy.reading_unknown_size(credential(req).organization_id) as request:
+        page = read_page(read, query, request)
+    after = None if page.next is None else urlencode({**parameters(req), "after": page.next})
+    send(req, resp, digest_response(page.body, link_to_next(req, after)))
+
+
+_HISTORY_TAG = Tag("History", "The changes of these fields.")
+
+
+def _records(**examples: object) -> Result:
+    return Result(
+        description="The records, by ascending sequence number.",
+        document=HistoryRecordListDocument,
+        headers=("Link",),
+        examples=examples,
+    )
+
+
+@frozen
+class History(Resource):
+    """`/api/v1/recipient_field_changes`."""
+
+    parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
+
+    service: RecipientFieldService
+    heavy: HeavyRequests
+
+    @operation(
+        "list_recipient_field_changes",
+        _HISTORY_TAG,
+        _records(renamed={"recipient_field_changes": [CHANGE]}),
+        is_conditional=True,
+        errors=(BeforeHistory,),
+    )
+    def on_get(self, req: Request, resp: Response) -> None:
+        """List the changes of all fields.
+
+        `Link` contains the next page. To follow the changes, continue with `after` and the last
+        sequence number: this misses no record and returns none twice.
+        """
+        read = partial(self.service.publish_changes, credential(req).organization_id)
+        _send_page(req, resp, read, self.heavy)
+
+    on_head = on_get
+
+
+@frozen
+class FieldHistory(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/changes`."""
+
+    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
+    parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
+
+    service: RecipientFieldService
+    heavy: HeavyRequests
+
+    @operation(
+        "list_changes_of_recipient_field",
+        _HISTORY_TAG,
+        _records(),
+        is_conditional=True,
+        errors=(BeforeHistory,),
+    )
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
+        """List the changes of a field.
+
+        The changes of the field with this id, or of all fields that have had this key.
+        """
+        organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
+        read = partial(self.service.publish_field_changes, organization_id, reference)
+        _send_page(req, resp, read, self.heavy)
+
+    on_head = on_get

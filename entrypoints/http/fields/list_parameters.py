@@ -31,16 +31,15 @@ from recipient_fields.domain import (
     parse_instant,
 )
 
-from ..parameters import (
+from ..requests import invalid_value, parse_members
+from ..resource import (
     ID_PARAMETER,
     MAX_PAGE_SIZE,
     Parameter,
     alternatives,
-    invalid_value,
     key_filter,
     one_of,
     page_size,
-    parse_members,
     source_filter,
     truth_value,
 )

@@ -1,18 +1,19 @@
-"""The resources. Each method reads the request, calls the use case and sends the response."""
+"""The resources of fields. Each method reads the request, calls a use case and sends its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import ClassVar
 
 import falcon
-from attrs import field, frozen
+from attrs import frozen
+from falcon import Request, Response
 
-from recipient_fields.application import RecipientFieldService
-from recipient_fields.application.documents.schemas import Schema, described, render_document
+from recipient_fields.application import PublishedCatalog, RecipientFieldService
+from recipient_fields.application.documents.schemas import Schema
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.documents.value_schemas import ID_PATTERN, KEY_PATTERN
 from recipient_fields.application.fields.batch_documents import (
@@ -20,6 +21,8 @@ from recipient_fields.application.fields.batch_documents import (
     MinimalBatchResultListDocument,
     RecipientFieldBatchDocument,
     parse_batch,
+    render_batch_results,
+    render_minimal_results,
 )
 from recipient_fields.application.fields.documents import (
     CHANGE_REQUEST,
@@ -27,7 +30,8 @@ from recipient_fields.application.fields.documents import (
     REPLACEMENT_REQUEST,
     FieldEnvelopeDocument,
     FieldListDocument,
-    HistoryRecordListDocument,
+    render_field,
+    render_fields,
 )
 from recipient_fields.application.fields.inputs import (
     parse_changes,
@@ -44,25 +48,41 @@ from recipient_fields.domain import (
     FieldId,
     FieldLimitReached,
     FieldNotFound,
+    FieldPage,
+    FieldQuery,
     HistoryRemoved,
     KeyTaken,
     RecipientField,
 )
 
-from ..bodies import read_json
-from ..headers import JSON, MERGE_PATCH, prefers_minimal
 from ..heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
-from ..parameters import ID_PARAMETER, Parameter
 from ..problems import RequestRejected
-from ..request_context import author, credential, parameters, precondition
-from ..resource import Body, PathParameter, Resource, Result, Tag, operation
+from ..requests import (
+    MINIMAL,
+    author,
+    credential,
+    mount_path,
+    parameters,
+    precondition,
+    prefers_minimal,
+    read_json,
+)
+from ..resource import (
+    ID_PARAMETER,
+    JSON,
+    MERGE_PATCH,
+    Body,
+    Parameter,
+    PathParameter,
+    Resource,
+    Result,
+    Tag,
+    operation,
+)
 from ..responses import ReadResponse, ResponseCache, in_slot, send
 from ..unread_responses import reads_files
-from .history import FIELD_HISTORY_PARAMETERS, HISTORY_PARAMETERS, parse_history_query, read_page
-from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
-from .responses import (
+from .examples import (
     BIRTHDAY,
-    CHANGE,
     FIRST_NAME,
     NEWSLETTER,
     RENAMED,
@@ -70,15 +90,10 @@ from .responses import (
     SHOE_SIZE,
     SHOP,
     TIER,
-    catalog_response,
     example_body,
     example_field,
-    field_response,
-    history_response,
-    page_response,
-    send_created,
-    send_results,
 )
+from .list_parameters import LIST_PARAMETERS, next_page, parse_as_of, parse_query
 
 _RESTORED_BY_ID = (
     "A deleted field is restored by its id, because several can have the same key. Find the id"
@@ -90,8 +105,6 @@ _NO_DELETED_FIELD = (
     " `GET /api/v1/recipient_field_changes?operation=deleted`."
 )
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
-_HISTORY_TAG = Tag("History", "The changes of these fields.")
-SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
 
 ID_OR_KEY = PathParameter(
     name="id_or_key",
@@ -134,15 +147,6 @@ def _one_field(description: str, status: HTTPStatus = HTTPStatus.OK, **examples:
     )
 
 
-def _records(**examples: object) -> Result:
-    return Result(
-        description="The records, by ascending sequence number.",
-        document=HistoryRecordListDocument,
-        headers=("Link",),
-        examples=examples,
-    )
-
-
 @frozen
 class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
@@ -172,7 +176,7 @@ class FieldCollection(Resource):
         is_conditional=True,
         errors=(BeforeHistory,),
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """List the fields.
 
         All fields of the organization, of any origin, or those that match the parameters. `Link`
@@ -195,7 +199,7 @@ class FieldCollection(Resource):
 
     on_head = on_get
 
-    def _find_as_of(self, req: falcon.Request, as_of: datetime) -> ReadResponse:
+    def _find_as_of(self, req: Request, as_of: datetime) -> ReadResponse:
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
@@ -223,7 +227,7 @@ class FieldCollection(Resource):
         ),
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Create a field.
 
         Without a `key`, the service derives one from the name. It adds no suffix: if the key is
@@ -246,7 +250,7 @@ class FieldItem(Resource):
     @operation(
         "get_recipient_field", FIELDS_TAG, _one_field("The field.", tier=TIER), is_conditional=True
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_get(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Read a field."""
 
         def get() -> ReadResponse:
@@ -278,7 +282,7 @@ class FieldItem(Resource):
         errors=(CatalogTooLarge,),
         is_conditional=True,
     )
-    def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_patch(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Change a field.
 
         Members that the body omits stay the same. null clears a nullable member (JSON merge patch,
@@ -309,7 +313,7 @@ class FieldItem(Resource):
         is_conditional=True,
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
-    def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_put(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Replace a field, or create it by key.
 
         All writable members are replaced. Members that the body omits get their defaults. If no
@@ -344,7 +348,7 @@ class FieldItem(Resource):
         ),
         is_conditional=True,
     )
-    def on_delete(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_delete(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Delete a field."""
         self.service.by(author(req)).delete_field(
             credential(req).organization_id, parse_reference(id_or_key), precondition(req)
@@ -366,7 +370,7 @@ class FieldRestoration(Resource):
         _one_field("The restored field, with its id and a new version.", tier=TIER),
         errors=(KeyTaken, FieldLimitReached, CatalogTooLarge, HistoryRemoved),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+    def on_post(self, req: Request, resp: Response, id_or_key: str) -> None:
         """Restore a deleted field.
 
         The field gets back its id, its key and its other members, except `updated_at`. If a field
@@ -426,7 +430,7 @@ class BatchCollection(Resource):
         headers=("Prefer",),
         errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogTooLarge, CatalogChanged),
     )
-    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_post(self, req: Request, resp: Response) -> None:
         """Apply several operations, all or none.
 
         If an operation fails, none takes effect: the response has the status of the first failed
@@ -451,114 +455,53 @@ class BatchCollection(Resource):
             send_results(resp, results, is_minimal=is_minimal, max_bytes=max_bytes)
 
 
-@frozen
-class History(Resource):
-    """`/api/v1/recipient_field_changes`."""
-
-    parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
-
-    service: RecipientFieldService
-    heavy: HeavyRequests
-
-    @operation(
-        "list_recipient_field_changes",
-        _HISTORY_TAG,
-        _records(renamed={"recipient_field_changes": [CHANGE]}),
-        is_conditional=True,
-        errors=(BeforeHistory,),
-    )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """List the changes of all fields.
-
-        `Link` contains the next page. To follow the changes, continue with `after` and the last
-        sequence number: this misses no record and returns none twice.
-        """
-        query = parse_history_query(parameters(req))
-        organization_id = credential(req).organization_id
-        read = partial(self.service.publish_changes, organization_id)
-        with self.heavy.reading_unknown_size(organization_id) as request:
-            response = history_response(req, read_page(read, query, request))
-        send(req, resp, response)
-
-    on_head = on_get
+def field_response(field: RecipientField) -> ReadResponse:
+    """Return the response with this field."""
+    return ReadResponse(field.version_tag, render_json({"recipient_field": render_field(field)}))
 
 
-@frozen
-class FieldHistory(Resource):
-    """`/api/v1/recipient_fields/{id_or_key}/changes`."""
-
-    path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
-    parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
-
-    service: RecipientFieldService
-    heavy: HeavyRequests
-
-    @operation(
-        "list_changes_of_recipient_field",
-        _HISTORY_TAG,
-        _records(),
-        is_conditional=True,
-        errors=(BeforeHistory,),
-    )
-    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
-        """List the changes of a field.
-
-        The changes of the field with this id, or of all fields that have had this key.
-        """
-        query = parse_history_query(parameters(req))
-        organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
-        read = partial(self.service.publish_field_changes, organization_id, reference)
-        with self.heavy.reading_unknown_size(organization_id) as request:
-            response = history_response(req, read_page(read, query, request))
-        send(req, resp, response)
-
-    on_head = on_get
+def catalog_response(catalog: PublishedCatalog) -> ReadResponse:
+    """Return the response with all fields of the organization."""
+    body = f'{{"recipient_fields":{catalog.documents}}}'.encode()
+    return ReadResponse(catalog.version_tag, body, {"Total-Count": str(catalog.total)})
 
 
-@frozen
-class HealthDocument:
-    """The state of the service."""
-
-    status: str = field(metadata=described(enum=["ok", "ready"]))
-
-
-class Liveness(Resource):
-    """`/healthz`: the process runs. The storage is not checked."""
-
-    @operation(
-        "get_healthz",
-        SERVICE_TAG,
-        Result(
-            description="The process runs.",
-            document=HealthDocument,
-            examples={"up": {"status": "ok"}},
-        ),
-    )
-    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """Liveness."""
-        resp.data = render_json(render_document(HealthDocument("ok")))
-
-    on_head = on_get
+def page_response(req: Request, query: FieldQuery, page: FieldPage) -> ReadResponse:
+    """Return the response with one page of fields, the total, and the link to the next page."""
+    headers = {
+        "Total-Count": str(page.total),
+        **link_to_next(req, next_page(parameters(req), query, page)),
+    }
+    return ReadResponse(page.version_tag, render_json(render_fields(page.fields)), headers)
 
 
-@frozen
-class Readiness(Resource):
-    """`/readyz`: the storage responds in time, and its schema is current."""
+def send_created(req: Request, resp: Response, field: RecipientField) -> None:
+    """Send 201 with the field and its location."""
+    send(req, resp, field_response(field))
+    resp.status = falcon.HTTP_201
+    resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")
 
-    check: Callable[[], None]
 
-    @operation(
-        "get_readyz",
-        SERVICE_TAG,
-        Result(
-            description="The storage responds, and its schema is current.",
-            document=HealthDocument,
-            examples={"ready": {"status": "ready"}},
-        ),
-    )
-    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """Readiness."""
-        self.check()
-        resp.data = render_json(render_document(HealthDocument("ready")))
+def send_results(
+    resp: Response,
+    results: tuple[RecipientField | None, ...],
+    *,
+    is_minimal: bool,
+    max_bytes: int,
+) -> None:
+    """Send the fields of a batch, or only their ids and keys if the response is minimal.
 
-    on_head = on_get
+    It is also minimal if the fields would have more than `max_bytes`.
+    """
+    body = None if is_minimal else render_batch_results(results, max_bytes)
+    if body is None:
+        body = render_json(render_minimal_results(results))
+        resp.set_header("Preference-Applied", MINIMAL)
+    resp.data = body
+
+
+def link_to_next(req: Request, next_query: str | None) -> Mapping[str, str]:
+    """Return the header with the link to the next page, if there is one."""
+    if next_query is None:
+        return {}
+    return {"Link": f'<{mount_path(req)}{req.path}?{next_query}>; rel="next"'}

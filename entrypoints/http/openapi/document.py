@@ -12,11 +12,12 @@ from typing import Any
 from recipient_fields.application.documents.schemas import Schema, SchemaGenerator
 from recipient_fields.application.documents.value_schemas import schema_generator
 
-from ..headers import JSON, PRECONDITION
 from ..problem_examples import EXAMPLES
 from ..problems import CODES, MEANINGS, STATUSES, ErrorDocument, render_error
+from ..requests import PRECONDITION
 from ..resource import (
     EXAMPLE_REQUEST_ID,
+    JSON,
     PROTECTED_PREFIX,
     READS,
     Body,

@@ -17,14 +17,14 @@ from typing import ClassVar
 
 import falcon
 from attrs import frozen
+from falcon import Request, Response
 
 from recipient_fields.application.documents.strict_json import render_json
 
-from ..fields.resources import SERVICE_TAG
-from ..headers import HTML, JSON, admits_html
-from ..problems import RequestRejected, entity_tag
-from ..request_context import mount_path, precondition
-from ..resource import READS, Resource, Result, operation
+from ..problems import RequestRejected
+from ..readiness import SERVICE_TAG
+from ..requests import admits_html, mount_path, precondition
+from ..resource import HTML, JSON, READS, Resource, Result, operation
 from .document import document
 
 FIELDS = "/api/v1/recipient_fields"
@@ -223,7 +223,7 @@ class OpenApiDocument(Resource):
         Result(description="The OpenAPI document.", document={"type": "object"}),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Read this document."""
         _send_file(req, resp, self._render(mount_path(req)), JSON)
 
@@ -241,7 +241,7 @@ class ReferencePage(Resource):
         Result(description="The page.", document=str, headers=("Content-Security-Policy",)),
         is_conditional=True,
     )
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def on_get(self, req: Request, resp: Response) -> None:
         """Read the reference page."""
         resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         resp.set_header("Referrer-Policy", "no-referrer")
@@ -255,7 +255,7 @@ class ReferenceFile(Resource):
 
     media_types: ClassVar[tuple[str, ...]] = ("text/css", "text/javascript", "image/png")
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, file: str) -> None:
+    def on_get(self, req: Request, resp: Response, file: str) -> None:
         """Send one of the page's files, by its exact name."""
         media_type = PAGE_FILES.get(file)
         content = None if media_type is None else page_file(file)
@@ -269,7 +269,7 @@ class ReferenceFile(Resource):
 def redirect_browsers_to(path: str) -> Callable[..., None]:
     """Return a sink that redirects browsers to the path. Other clients get 404."""
 
-    def redirect(req: falcon.Request, resp: falcon.Response, **_groups: str) -> None:
+    def redirect(req: Request, resp: Response, **_groups: str) -> None:
         if req.method not in READS or not admits_html(req.accept):
             raise RequestRejected("not_found")
         resp.status = falcon.HTTP_302
@@ -278,10 +278,10 @@ def redirect_browsers_to(path: str) -> Callable[..., None]:
     return redirect
 
 
-def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str) -> None:
+def _send_file(req: Request, resp: Response, content: bytes, media_type: str) -> None:
     """Send 200 with the content, or 304 if the client already has this version."""
     tag = sha256(content).hexdigest()[:16]
-    resp.set_header("ETag", entity_tag(tag))
+    resp.etag = tag
     resp.set_header("Cache-Control", "no-cache")
     if precondition(req).excludes(tag):
         resp.status = falcon.HTTP_304

@@ -39,7 +39,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     UpdateField,
 )
-from recipient_fields.domain.esp import EspField
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
 from ...support.http_server import StubResponse, stub_server

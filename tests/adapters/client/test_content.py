@@ -25,7 +25,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import parse_content, read_content
-from recipient_fields.domain.esp import Esp, EspField, ExportOptions
+from recipient_fields.domain.esp import Esp, ExportOptions
+from recipient_fields.domain.integrations import EspField
 
 from ...support.http_server import StubResponse, stub_server
 from .live_server import NO_RETRIES, Keyring, application, live_server

@@ -44,7 +44,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient, TextPosition
 from recipient_fields.domain.content import InvalidContent
-from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
+from recipient_fields.domain.esp import NotExpressible
+from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 from recipient_fields.entrypoints.http.problems import (
     CODES,
     STATUSES,

@@ -18,7 +18,8 @@ from attrs import frozen
 from recipient_fields.adapters.esp import SOURCES, Limits
 from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, EspField, RefusedField, ReportedField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, RefusedField, ReportedField
 
 from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
 from . import descriptions

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain.esp import PROFILES, Esp, EspRefused
+from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.integrations import EspRefused
 
 from ...support.http_server import Handler, ReceivedRequest, StubResponse, StubServer
 from . import accounts, descriptions

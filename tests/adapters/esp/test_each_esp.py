@@ -12,7 +12,7 @@ from attrs import evolve
 
 from recipient_fields.adapters.esp import MailchimpFieldSource, SalesforceFieldSource
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,

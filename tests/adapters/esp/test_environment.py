@@ -11,7 +11,8 @@ import pytest
 from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
 from recipient_fields.application import MissingExtra
 from recipient_fields.application.environment import MissingCredentials
-from recipient_fields.domain.esp import Esp, EspRefused, NoFieldSource
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspRefused, NoFieldSource
 from recipient_fields.entrypoints.service.selection import open_field_source
 
 from ...support.http_server import stub_server

@@ -21,14 +21,8 @@ from attrs import evolve
 
 from recipient_fields.adapters.esp.api import Api
 from recipient_fields.domain import IntegrationId, OrganizationId
-from recipient_fields.domain.esp import (
-    PROFILES,
-    Esp,
-    EspRefused,
-    EspUnavailable,
-    Integration,
-    SyncRun,
-)
+from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.integrations import EspRefused, EspUnavailable, Integration, SyncRun
 
 from ...support.http_server import (
     HANG,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from recipient_fields.domain import IntegrationId, OrganizationId
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,

@@ -10,7 +10,8 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.adapters.esp.api import Api
-from recipient_fields.domain.esp import Esp, EspRefused, EspUnavailable
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspRefused, EspUnavailable
 
 from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse, StubServer
 from .accounts import (

@@ -10,7 +10,7 @@ from time import time
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain.esp import EspUnavailable
+from recipient_fields.domain.integrations import EspUnavailable
 
 from ...support.http_server import Handler, StubResponse, StubServer, in_turn
 from .accounts import ACCOUNTS, BRAZE, BREVO, SENDGRID, TEST_LIMITS, Account

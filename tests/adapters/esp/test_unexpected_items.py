@@ -11,8 +11,8 @@ import pytest
 from attrs import evolve, frozen
 
 from recipient_fields.domain import IntegrationId, OrganizationId
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,

@@ -21,7 +21,8 @@ from recipient_fields.domain import (
     RecipientField,
     grant_key,
 )
-from recipient_fields.domain.esp import Esp, IntegrationDraft
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import IntegrationDraft
 from recipient_fields.testing.examples import FieldChange
 
 NOW = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)

@@ -12,7 +12,8 @@ import pytest
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
-from recipient_fields.domain.esp import Esp, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import SetName
 
 from ...support.postgres import KILL_BEFORE_STATEMENT, open_transactions
 from ...support.waiting import eventually

@@ -8,7 +8,8 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp, EspField, ExportOptions
+from recipient_fields.domain.esp import Esp, ExportOptions
+from recipient_fields.domain.integrations import EspField
 
 
 @pytest.fixture

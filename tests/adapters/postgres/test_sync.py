@@ -28,11 +28,10 @@ from recipient_fields.domain import (
     StorageUnavailable,
     sync_channel,
 )
-from recipient_fields.domain.esp import (
-    Esp,
+from recipient_fields.domain.esp import Esp, NameState
+from recipient_fields.domain.integrations import (
     EspField,
     Integration,
-    NameState,
     SetName,
     SyncPlan,
     SyncPlanChanged,
@@ -55,7 +54,7 @@ from datetime import UTC, datetime
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import IntegrationRepository, IntegrationService
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import EspField
+from recipient_fields.domain.integrations import EspField
 
 url, integration_id, label, first, last, statement = sys.argv[1:]
 report = [

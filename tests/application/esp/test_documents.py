@@ -6,7 +6,8 @@ from attrs import evolve
 
 from recipient_fields.application.esp.documents import render_integration
 from recipient_fields.domain import IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import Integration
 from recipient_fields.testing.examples import LATER, NOW
 
 

@@ -22,9 +22,9 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import (
     EmptyReport,
-    Esp,
     EspField,
     EspUnavailable,
     Integration,

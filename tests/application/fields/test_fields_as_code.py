@@ -32,7 +32,8 @@ from recipient_fields.domain import (
     RecipientField,
     UpdateField,
 )
-from recipient_fields.domain.esp import Esp, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import SetName
 from recipient_fields.testing.strategies import changes, drafts, instants, keys, stored_fields
 
 TIER = {"name": "Tier", "data_type": "text"}

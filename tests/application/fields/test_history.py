@@ -20,7 +20,8 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 KEY = Author(API, id=5, name="rfk_0123…AuoE", request_id="4f1c")
 DANA = Author(ADMINISTRATOR, id=3, name="dana@acme.example")

@@ -16,7 +16,8 @@ from recipient_fields.domain import (
     TextFormats,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, SetName
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.recipient_lists import Lists

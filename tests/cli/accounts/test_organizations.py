@@ -10,7 +10,8 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, OrganizationId, RecipientField
-from recipient_fields.domain.esp import Esp, EspField, Integration
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration
 
 from ...support.command_line import CommandLine
 

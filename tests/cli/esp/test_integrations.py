@@ -10,7 +10,8 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import Integration
 
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 

@@ -9,7 +9,8 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, Integration, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration, SetName
 
 from ...support.command_line import CommandLine, Run
 

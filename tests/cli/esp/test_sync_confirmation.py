@@ -19,7 +19,8 @@ from recipient_fields.domain import (
     OrganizationId,
     RecordedOperation,
 )
-from recipient_fields.domain.esp import Esp, EspField, Integration
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration
 
 from ...adapters.esp.accounts import BREVO, SECRET
 from ...support.command_line import CommandLine, Run, Script

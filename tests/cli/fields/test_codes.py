@@ -10,7 +10,8 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ...support.command_line import CommandLine
 

@@ -18,7 +18,8 @@ from recipient_fields.domain import (
     RecipientField,
     decide,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ...support.command_line import CommandLine, Script
 from ...support.interruptions import delete_integrations_after_a_taken_key

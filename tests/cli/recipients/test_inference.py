@@ -13,7 +13,7 @@ from recipient_fields.domain import (
     FieldDraft,
     OrganizationId,
 )
-from recipient_fields.domain.esp import EspField, SetName
+from recipient_fields.domain.integrations import EspField, SetName
 
 from ...support.command_line import CommandLine, Run
 

@@ -18,7 +18,8 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp, EspField, RefusedField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, RefusedField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
 from ...support.command_line import CommandLine

@@ -13,9 +13,8 @@ from attrs import evolve, frozen
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId, RecipientField, Role
-from recipient_fields.domain.esp import (
-    PROFILES,
-    Esp,
+from recipient_fields.domain.esp import PROFILES, Esp
+from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,

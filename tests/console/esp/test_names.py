@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, Integration, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration, SetName
 
 from ..browser import Browser, Response
 from ..conftest import Console

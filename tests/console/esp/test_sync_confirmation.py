@@ -7,7 +7,8 @@ import json
 import pytest
 
 from recipient_fields.domain import DataType, FieldDraft, HistoryQuery, RecordedOperation
-from recipient_fields.domain.esp import Esp, EspField, Integration
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, Integration
 
 from ..browser import Browser, Response
 from ..conftest import EMAIL, Console

@@ -15,7 +15,8 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
-from recipient_fields.domain.esp import BUILT_IN, Esp, EspField, Integration, SetName
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.integrations import EspField, Integration, SetName
 from recipient_fields.entrypoints.console.fields.codes import example_conditions
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
 

@@ -18,7 +18,8 @@ from recipient_fields.domain import (
     Source,
     decide,
 )
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..browser import Browser, Response

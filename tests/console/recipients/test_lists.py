@@ -14,9 +14,9 @@ import pytest
 
 from recipient_fields.domain import DataType, closest_match
 from recipient_fields.entrypoints.console import MAX_FILE_SIZE, MAX_FORM_SIZE
-from recipient_fields.entrypoints.console.cookies import Cookies
+from recipient_fields.entrypoints.console.pages import Pages, StaticFiles
 from recipient_fields.entrypoints.console.recipients import RecipientListCheck
-from recipient_fields.entrypoints.console.rendering import Pages, StaticFiles
+from recipient_fields.entrypoints.console.requests import Cookies
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.growth import count_calls
@@ -289,7 +289,7 @@ def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     console: Console, dana: Browser, limit: Mapping[str, Any], reason: str
 ) -> None:
     console.add_field(name="Tier", allowed_values=["gold", "silver"])
-    pages = Pages(StaticFiles.read(), Cookies(is_secure=False))
+    pages = Pages(StaticFiles.read(), Cookies(is_secure=False), origin=None)
     limited = RecipientListCheck(console.core, pages, open_recipients, **limit)
     console.app.add_route("/console/o/{organization_id:id}/fields/limited-check", limited)
     upload = _upload_as(console, dana, "limited-check")

@@ -27,14 +27,13 @@ from recipient_fields.domain.esp import (
     PROFILES,
     ConditionCode,
     Esp,
-    FieldCodes,
-    IntegrationDraft,
     NotExpressible,
     check_condition_for,
     compile_condition,
     derive_codes,
 )
 from recipient_fields.domain.esp.derived_codes import is_reference
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
 
 TYPES = {
     "tier": DataType.TEXT,

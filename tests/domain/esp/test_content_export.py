@@ -34,12 +34,6 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    FieldCodes,
-    Integration,
-    IntegrationDraft,
-    IntegrationNotFound,
-    IntegrationRequired,
-    SetName,
     derive_codes,
     export_content,
 )
@@ -47,6 +41,14 @@ from recipient_fields.domain.esp.conditions.compilation import compile_readings
 from recipient_fields.domain.esp.content.rendering import MAX_EXPORTED_LENGTH
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 from recipient_fields.domain.esp.filtered_codes import filter_code
+from recipient_fields.domain.integrations import (
+    FieldCodes,
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    IntegrationRequired,
+    SetName,
+)
 
 from ...support.growth import assert_grows_linearly, count_calls
 

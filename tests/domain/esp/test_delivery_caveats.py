@@ -8,7 +8,8 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import WarningCode, parse_content
-from recipient_fields.domain.esp import Esp, ExportedContent, FieldCodes, export_content
+from recipient_fields.domain.esp import Esp, ExportedContent, export_content
+from recipient_fields.domain.integrations import FieldCodes
 
 NAME = "{{recipient.name}}"
 

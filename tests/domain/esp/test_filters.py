@@ -20,11 +20,11 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    FieldCodes,
     derive_codes,
     export_content,
 )
 from recipient_fields.domain.esp.profiles.profile import FilterForm, FilterRefusal, Strength
+from recipient_fields.domain.integrations import FieldCodes
 
 TYPES = {
     "city": DataType.TEXT,

@@ -22,15 +22,15 @@ from recipient_fields.domain.esp import (
     PROFILES,
     Esp,
     ExportOptions,
-    FieldCodes,
     RejectedWarning,
     check_content,
     export_content,
     recognize,
 )
-from recipient_fields.domain.esp.recognition import judging
+from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.esp.tags import find_tags
+from recipient_fields.domain.integrations import FieldCodes
 
 from ...support.growth import assert_grows_linearly, count_calls
 from .native_tags import NATIVE
@@ -266,7 +266,7 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp.BRAZE, source)
     assert found.message.startswith("The tags from here on are not examined")
-    assert count_calls(judging.judge, lambda: warnings(Esp.BRAZE, source)) <= 1_500
+    assert count_calls(TextTag.judge, lambda: warnings(Esp.BRAZE, source)) <= 1_500
 
 
 @pytest.mark.parametrize("esp", [Esp.KLAVIYO, None])

@@ -8,15 +8,9 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content
-from recipient_fields.domain.esp import (
-    PROFILES,
-    Escaping,
-    Esp,
-    ExportedContent,
-    ExportOptions,
-    FieldCodes,
-)
+from recipient_fields.domain.esp import PROFILES, Escaping, Esp, ExportedContent, ExportOptions
 from recipient_fields.domain.esp import export_content as export
+from recipient_fields.domain.integrations import FieldCodes
 
 HTML = WarningCode.HTML_IN_VALUES
 

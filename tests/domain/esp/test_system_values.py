@@ -30,12 +30,10 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    FieldCodes,
-    IntegrationDraft,
-    SetName,
     export_content,
 )
 from recipient_fields.domain.esp.profiles.profile import Strength
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName
 
 from ...support.growth import assert_grows_linearly
 

@@ -9,7 +9,8 @@ import pytest
 
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ..api import CONDITION_COMPILATIONS, Api, ApiResponse
 from ..conftest import Harness

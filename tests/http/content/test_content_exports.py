@@ -9,7 +9,8 @@ import pytest
 
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import DataType, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact

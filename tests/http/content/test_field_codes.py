@@ -13,7 +13,8 @@ from attrs import evolve
 from recipient_fields.application import CompleteStorage, Core
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.domain import ADMINISTRATOR, DataType, FieldKey, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, InvalidNames, RefusedField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, InvalidNames, RefusedField, SetName
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact

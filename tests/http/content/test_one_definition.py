@@ -7,7 +7,8 @@ import json
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, SetName
 
 from ..api import CONTENT_EXPORTS, Api
 from ..conftest import Harness

@@ -13,7 +13,8 @@ from recipient_fields.application import (
     IntegrationService,
 )
 from recipient_fields.domain import DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, EspField, RefusedField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, RefusedField, SetName
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType, FieldKey, OrganizationId, RecipientField
-from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 
 from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..api import Api

@@ -16,7 +16,8 @@ from recipient_fields.domain import (
     OrganizationId,
     SortKey,
 )
-from recipient_fields.domain.esp import Esp, EspField, SetName
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField, SetName
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS, checksum
 
 from ..api import FIELDS, Api, ApiResponse

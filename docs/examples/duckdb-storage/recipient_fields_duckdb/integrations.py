@@ -29,7 +29,7 @@ from recipient_fields.domain import (
     RecipientField,
     epoch_milliseconds,
 )
-from recipient_fields.domain.esp import (
+from recipient_fields.domain.integrations import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recipient_fields.domain.esp.languages.ampscript import read_ampscript
 from recipient_fields.domain.esp.languages.blocks import Part, build_tree
 from recipient_fields.domain.esp.languages.django import read_django
-from recipient_fields.domain.esp.languages.handlebars import HandlebarsWords, read_handlebars
+from recipient_fields.domain.esp.languages.handlebars import read_handlebars
 from recipient_fields.domain.esp.languages.hubl import read_hubl
 from recipient_fields.domain.esp.languages.liquid import LiquidWords, read_liquid
 from recipient_fields.domain.esp.languages.merge_tags import read_merge_tags
@@ -46,15 +46,11 @@ def read_braze(text: str) -> Iterator[Part]:
     return read_liquid(text, LiquidWords(has_interpolation=True))
 
 
-def read_iterable(text: str) -> Iterator[Part]:
-    return read_handlebars(text, HandlebarsWords(tests=frozenset({"ifEq"})))
-
-
 PARTS: Mapping[str, Callable[[str], Iterator[Part]]] = {
     "AMPscript": read_ampscript,
     "Braze": read_braze,
     "Django": read_django,
-    "Handlebars": read_iterable,
+    "Handlebars": read_handlebars,
     "HubL": read_hubl,
     "Liquid": read_liquid,
     "merge tags": read_merge_tags,
@@ -201,7 +197,7 @@ TREES: list[tuple[str, str, object]] = [
     ("Handlebars", "{{#if a}}1{{else if b}}2{{else}}3{{/if}}",
      THREE_BRANCHES),
     ("Handlebars", "{{#unless a}}1{{^}}2{{/unless}}", ("if", (("not", "a"), "1"), (None, "2"))),
-    ("Handlebars", "{{#ifEq a 'b'}}1{{/ifEq}}", ("if", (("ifEq()", "a", {"literal": "b"}), "1"))),
+    ("Handlebars", "{{#ifEq a 'b'}}1{{/ifEq}}", ("tag", "ifEq", ["a", {"literal": "b"}], ["1"])),
     ("AMPscript", "%%[if @a == 1 then]%%1%%[elseif @b then]%%2%%[else]%%3%%[endif]%%",
      ("if", (("==", "@a", number(1)), "1"), ("@b", "2"), (None, "3"))),
     ("merge tags", "*|IF:A|*1*|ELSEIF:B=c|*2*|ELSE:|*3*|END:IF|*",

@@ -1,1 +1,0 @@
-"""ESP names: what fields are called at each integration, and the codes that follow."""
