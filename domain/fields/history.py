@@ -142,7 +142,7 @@ class Change(Generic[F]):
     @property
     def states(self) -> tuple[RecipientField, F]:
         """The field before and after an update."""
-        return cast(tuple[RecipientField, F], (self.before, self.after))
+        return cast("tuple[RecipientField, F]", (self.before, self.after))
 
     @property
     def member_changes(self: Change[RecipientField]) -> tuple[MemberChange, ...]:
