@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .fields.default_limits import *
     from .fields.documents import *
     from .fields.history_limits import *
-    from .fields.plan_documents import *
     from .ports.accounts import *
     from .ports.driving import *
     from .ports.fields import *
@@ -51,7 +50,6 @@ else:
         "accounts.administrators",
         "documents.conversion",
         "fields.documents",
-        "fields.plan_documents",
         "esp.integrations",
         "content.content",
         "content.code_documents",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .fields.member_changes import *
     from .fields.members import *
     from .fields.origins import *
-    from .fields.plans import *
     from .fields.preconditions import *
     from .fields.protocol import *
     from .fields.queries import *
@@ -59,7 +58,6 @@ else:
         "fields.catalog_changes",
         "fields.batches",
         "fields.queries",
-        "fields.plans",
         "accounts.organizations",
         "accounts.api_keys",
         "accounts.administrators",

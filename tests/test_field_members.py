@@ -23,7 +23,6 @@ from recipient_fields.domain import (
     API,
     FIELD_MEMBERS,
     IMMUTABLE_MEMBERS,
-    NULLABLE_TEXTS,
     ORIGIN_MEMBERS,
     READ_ONLY_MEMBERS,
     WRITABLE_MEMBERS,
@@ -40,7 +39,6 @@ from recipient_fields.domain import (
     changed_members,
     member_reader,
 )
-from recipient_fields.entrypoints.cli.fields.manual import _TEXTS
 from recipient_fields.entrypoints.console.fields.forms import LABELS
 
 NAMES = tuple(each.name for each in FIELD_MEMBERS)
@@ -113,7 +111,6 @@ def test_each_entrypoint_has_a_label_or_a_sentence_for_each_member() -> None:
     definition = document["properties"]["fields"]["additionalProperties"]["properties"]
 
     assert {*LABELS} == settable
-    assert {*_TEXTS} == {*NULLABLE_TEXTS}
     assert {*definition} == settable - {"key"}
     members = {
         kind: {*schema_generator().schema(kind)["properties"]}

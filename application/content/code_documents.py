@@ -1,4 +1,4 @@
-"""The documents of the codes of a field."""
+"""The documents of the codes of fields."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from attrs import field, frozen
 
 from recipient_fields.domain import IntegrationId
-from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState
+from recipient_fields.domain.content import SystemValue
+from recipient_fields.domain.esp import Esp, FieldCode, NameFrom, NameState, Profile
 
 from ..documents.schemas import described, render_document
-from .content import ListedCodes
+from .content import ListedCodes, MergeTags
 
 __all__ = ["FieldCodeDocument"]
 
@@ -72,6 +73,88 @@ class FieldCodeListDocument:
     codes: Sequence[FieldCodeDocument]
 
 
+@frozen(kw_only=True)
+class MergeTagDocument:
+    """A field or a link that an editor can insert into content. Tolerate additional members."""
+
+    key: str = field(metadata=described("The key of the field, or the name of the link."))
+    name: str
+    reference: str = field(
+        metadata=described("What content has in its place: an export replaces it, at each ESP.")
+    )
+    state: NameState | None = field(
+        metadata=described("null for links, without a name, and for the field's own code.")
+    )
+    insertion_code: str | None = field(
+        metadata=described("What an export writes into HTML in the place of the reference.")
+    )
+    insertion_code_with_default: str | None = field(
+        metadata=described(
+            "The same with `DEFAULT` in the place of the text for recipients without a value. null"
+            " if the code can't have a default."
+        )
+    )
+    prelude: str | None = field(
+        metadata=described("Code that the content needs before the first use of this code.")
+    )
+    refusal: str | None = field(
+        metadata=described("Why there is no code, and what helps. null if there is one.")
+    )
+
+
+@frozen
+class MergeTagListDocument:
+    """The fields, by ascending id, and then the links."""
+
+    merge_tags: Sequence[MergeTagDocument]
+
+
+_LINKS = {
+    SystemValue.UNSUBSCRIBE: "Unsubscribe",
+    SystemValue.UNSUBSCRIBE_ALL: "Unsubscribe from all emails",
+    SystemValue.PREFERENCES: "Email preferences",
+    SystemValue.VIEW_IN_BROWSER: "View in browser",
+}
+
+
+def render_merge_tags(tags: MergeTags) -> dict[str, object]:
+    """Return the document of what an editor can insert."""
+    fields = [_field_tag(code) for code in tags.codes]
+    links = [_link_tag(value, name, tags.profile) for value, name in _LINKS.items()]
+    return render_document(MergeTagListDocument([*fields, *links]))
+
+
+def _field_tag(code: FieldCode) -> MergeTagDocument:
+    return MergeTagDocument(
+        key=code.field.key,
+        name=code.field.name,
+        reference=f"{{{{recipient.{code.field.key}}}}}",
+        state=None if code.esp_name is None else code.esp_name.state,
+        insertion_code=code.html_code,
+        insertion_code_with_default=code.html_code_with_default,
+        prelude=_prelude(code),
+        refusal=code.insertion_refusal,
+    )
+
+
+def _link_tag(value: SystemValue, name: str, profile: Profile) -> MergeTagDocument:
+    code = profile.find_system_code(value)
+    return MergeTagDocument(
+        key=value.value,
+        name=name,
+        reference=str(value),
+        state=None,
+        insertion_code=None if isinstance(code, str) else code.code,
+        insertion_code_with_default=None,
+        prelude=None,
+        refusal=code if isinstance(code, str) else None,
+    )
+
+
+def _prelude(code: FieldCode) -> str | None:
+    return "".join(code.preludes.values()) or None
+
+
 def render_codes(listed: ListedCodes) -> dict[str, object]:
     """Return the document of the codes: at each integration, then at each other ESP."""
     names: dict[IntegrationId | None, str] = {each.id: each.name for each in listed.integrations}
@@ -105,6 +188,6 @@ def _document(code: FieldCode, integration_name: str | None) -> FieldCodeDocumen
         insertion_code=code.insertion_code,
         insertion_code_with_default=code.insertion_code_with_default,
         value_expression=code.value_expression,
-        prelude="".join(code.preludes.values()) or None,
+        prelude=_prelude(code),
         refusal=code.refusal,
     )

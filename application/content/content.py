@@ -50,6 +50,7 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     FieldCode,
     NotExpressible,
+    Profile,
     check_condition_for,
     check_content,
     compile_condition,
@@ -76,6 +77,7 @@ __all__ = [
     "FieldSample",
     "IntegrationExport",
     "ListedCodes",
+    "MergeTags",
     "SampledPreview",
     "Target",
 ]
@@ -105,6 +107,19 @@ class ListedCodes:
     field: RecipientField
     codes: tuple[FieldCode, ...]
     integrations: tuple[Integration, ...]
+    version_tag: str
+
+
+@frozen(kw_only=True)
+class MergeTags:
+    """What an editor can insert into content for one target.
+
+    `codes` are those of the insertable fields as a person sees them, without counterparts. The
+    links are those of the `profile`, and `version_tag` is that of the catalog.
+    """
+
+    codes: tuple[FieldCode, ...]
+    profile: Profile
     version_tag: str
 
 
@@ -241,6 +256,21 @@ class ContentService:
             )
 
         return self._with_codes(organization_id, query, list_codes)
+
+    def list_merge_tags(self, organization_id: OrganizationId, target: Target) -> MergeTags:
+        """Return what an editor can insert into content for the target."""
+        catalog, integrations = self._read_catalog(organization_id)
+        codes = FieldCodes.of(catalog.fields, integrations)
+        target = codes.names.resolve_target(target)
+        return MergeTags(
+            codes=tuple(
+                codes.get(field, target)
+                for field in catalog.fields
+                if field.insertable and codes.names.definition_of(field) is None
+            ),
+            profile=codes.names.get_profile(target),
+            version_tag=catalog.version_tag,
+        )
 
     def explain_taken_key(self, organization_id: OrganizationId, taken: KeyTaken) -> KeyTaken:
         """Return the error with the ESP names of the synced field that has the key of a new one.

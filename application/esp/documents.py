@@ -9,7 +9,13 @@ from attrs import field, frozen
 
 from recipient_fields.domain import FieldId, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import Esp, EspName
-from recipient_fields.domain.integrations import EspField, Integration, SetName, SyncPlan
+from recipient_fields.domain.integrations import (
+    EspField,
+    Integration,
+    NamedField,
+    SetName,
+    SyncPlan,
+)
 
 from ..documents.conversion import parse_document
 from ..documents.schemas import described, render_document
@@ -137,9 +143,9 @@ def render_sync(plan: SyncPlan) -> dict[str, object]:
         "name_changes": [
             {
                 "key": change.field.key,
-                "integration_id": change.integration_id,
-                "before": _render_esp_name(change.before),
-                "after": _render_esp_name(change.after),
+                "integration_id": change.field.integration.id,
+                "before": _render_name(change.before),
+                "after": _render_name(change.after),
             }
             for change in plan.name_changes
         ],
@@ -147,9 +153,10 @@ def render_sync(plan: SyncPlan) -> dict[str, object]:
     }
 
 
-def _render_esp_name(name: EspName | None) -> dict[str, object] | None:
-    if name is None:
+def _render_name(named: NamedField[EspName] | None) -> dict[str, object] | None:
+    if named is None:
         return None
+    name = named.esp_name
     return {
         "esp_field_name": name.name,
         "name_from": name.name_from.value,

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     Author,
+    Batch,
     BeforeHistory,
     CatalogChanges,
     CatalogView,
@@ -41,13 +42,17 @@ from recipient_fields.domain.integrations import (
     SyncRun,
     plan_restorations,
 )
-from recipient_fields.domain.integrations.setting import set_names
+from recipient_fields.domain.integrations.setting import (
+    NameChange,
+    NamesToSet,
+    name_changes,
+    set_names,
+)
 
 from ..accounts.administration import OPERATOR_AUTHOR, audit
 from ..clock import Clock, system_clock
 from ..fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from ..fields.history_limits import ignore_change
-from ..fields.plan_documents import SavedPlan
 from ..ports.fields import FieldRepository, HistoryRepository
 from ..ports.integrations import IntegrationRepository
 from ..ports.storage import require_history
@@ -159,20 +164,23 @@ class IntegrationService:
         all violations at their keys, if `set_names` of the domain raises it.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
-        renaming: _Renaming
+        renamed: tuple[NameChange, ...] = ()
 
         def plan(integration: Integration, fields: Collection[RecipientField]) -> Integration:
-            nonlocal renaming
-            renaming = _Renaming.of(integration, fields, changes)
-            return renaming.after
+            nonlocal renamed
+            after = set_names(integration, fields, changes)
+            renamed = name_changes(integration, after, fields)
+            return after
 
         changed = self._integrations.change_names(organization_id, integration_id, plan)
-        renaming.audit(by=self.author.name)
+        _audit_names(renamed, by=self.author.name)
         self._note_change(organization_id)
         return changed
 
-    def apply_plan(self, organization_id: OrganizationId, plan: SavedPlan) -> None:
-        """Perform the batch of the plan, and set its names at integrations, or do neither.
+    def apply_with_names(
+        self, organization_id: OrganizationId, batch: Batch, names: NamesToSet
+    ) -> None:
+        """Perform the batch, and set the names at integrations, or do neither.
 
         The channel of the author decides which fields the batch can change. The audit log has a
         record of each name, with the author.
@@ -180,12 +188,13 @@ class IntegrationService:
         `RecipientFields.apply_batch` and, for the fields after the batch, those of `set_names`.
         """
         require_ids(organization_id=organization_id)
-        require_type(SavedPlan, plan=plan)
+        require_type(Batch, batch=batch)
+        require_type(Mapping, names=names)
         at = self._clock()
-        renamings: list[_Renaming] = []
+        renamed: list[NameChange] = []
 
         def change(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
-            staged = plan.batch.stage(
+            staged = batch.stage(
                 catalog,
                 by=self.author.channel,
                 at=at,
@@ -197,20 +206,20 @@ class IntegrationService:
         def name(
             integrations: Collection[Integration], fields: Collection[RecipientField]
         ) -> tuple[Integration, ...]:
+            renamed.clear()
             by_id = {each.id: each for each in integrations}
-            if not plan.names.keys() <= by_id.keys():
+            if not names.keys() <= by_id.keys():
                 raise IntegrationNotFound
-            renamings[:] = (
-                _Renaming.of(by_id[integration_id], fields, changes)
-                for integration_id, changes in plan.names.items()
-            )
-            return tuple(each.after for each in renamings)
+            named = []
+            for integration_id, changes in names.items():
+                named.append(set_names(by_id[integration_id], fields, changes))
+                renamed.extend(name_changes(by_id[integration_id], named[-1], fields))
+            return tuple(named)
 
         self._integrations.change_with_names(
             organization_id, change, name, author=self.author, at=at
         )
-        for renaming in renamings:
-            renaming.audit(by=self.author.name)
+        _audit_names(renamed, by=self.author.name)
         self._note_change(organization_id)
 
     def delete_integration(
@@ -406,33 +415,13 @@ class IntegrationService:
             query = evolve(query, after=page.next)
 
 
-@frozen
-class _Renaming:
-    """An integration before and after a change of its names, and the fields at that time."""
-
-    before: Integration
-    after: Integration
-    fields: Collection[RecipientField]
-
-    @classmethod
-    def of(
-        cls,
-        integration: Integration,
-        fields: Collection[RecipientField],
-        changes: Mapping[str, SetName | None],
-    ) -> _Renaming:
-        """Return the result of `set_names`, and raise its errors."""
-        return cls(integration, set_names(integration, fields, changes), fields)
-
-    def audit(self, *, by: str | None) -> None:
-        """Write a record of each changed name to the audit log."""
-        for each in self.fields:
-            old, new = self.before.names.get(each.id), self.after.names.get(each.id)
-            if old == new:
-                continue
-            subject = f"Name of {each.key} at integration {self.after.id}"
-            if new is None:
-                audit(subject, "removed", by=by, name=old and old.name)
-            else:
-                before = {} if old is None else {"before": old.name}
-                audit(subject, "set", by=by, name=new.name, **before)
+def _audit_names(changes: Iterable[NameChange], *, by: str | None) -> None:
+    """Write a record of each changed name to the audit log."""
+    for each in changes:
+        subject = f"Name of {each.field.key} at integration {each.field.integration.id}"
+        old, new = (named and named.esp_name.name for named in (each.before, each.after))
+        if new is None:
+            audit(subject, "removed", by=by, name=old)
+        else:
+            before = {} if old is None else {"before": old}
+            audit(subject, "set", by=by, name=new, **before)

@@ -26,7 +26,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import Integration, SetName
-from recipient_fields.domain.integrations.plans import DefinedNames, names_by_key
+from recipient_fields.domain.integrations.integration import parse_integration_name
+from recipient_fields.domain.integrations.setting import names_by_key
 
 from ..documents.conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from ..documents.schemas import described, extended
@@ -116,10 +117,13 @@ class _Document:
 
 @frozen
 class CatalogDocument:
-    """What a document defines: API-managed fields, and the names of fields at integrations."""
+    """What a document defines: API-managed fields, and the names of fields at integrations.
+
+    The names are by keys of fields, and those by the name and the ESP of the integration.
+    """
 
     fields: tuple[FieldDraft, ...] = ()
-    integrations: tuple[DefinedNames, ...] = ()
+    names: Mapping[tuple[str, Esp], Mapping[str, SetName]] = field(factory=dict)
 
 
 def parse_field_document(document: object) -> CatalogDocument:
@@ -138,14 +142,15 @@ def parse_field_document(document: object) -> CatalogDocument:
             break
         with violations.collect("fields", key):
             drafts.append(_parse_field(key, members))
-    integrations: list[DefinedNames] = []
-    names: set[str] = set()
+    names: dict[tuple[str, Esp], Mapping[str, SetName]] = {}
+    integrations: set[str] = set()
     for index, each in enumerate(parsed.integrations):
         with violations.collect("integrations", index):
-            integrations.append(_parse_integration(each, names))
+            name, by_key = _parse_integration(each, integrations)
+            names[name, each.esp] = by_key
     if violations:
         raise InvalidDocument(violations)
-    return CatalogDocument(tuple(drafts), tuple(integrations))
+    return CatalogDocument(tuple(drafts), names)
 
 
 def render_field_document(
@@ -230,21 +235,24 @@ def _of_field(violation: Violation) -> Violation:
     return evolve(violation, path=()) if violation.path == ("key",) else violation
 
 
-def _parse_integration(integration: _Integration, others: set[str]) -> DefinedNames:
-    """Return the names at the integration, and add its name to those of the others."""
+def _parse_integration(
+    integration: _Integration, others: set[str]
+) -> tuple[str, Mapping[str, SetName]]:
+    """Return the name of the integration, and the names at it. Add its name to the others."""
     violations, names = Violations(), {}
     for key, value in integration.names.items():
         with violations.collect("names", key):
             names[key] = _parse_name(value)
+    name = integration.name
     with violations.collect():
-        defined = DefinedNames(integration=integration.name, esp=integration.esp, names=names)
-        if defined.integration in others:
+        name = parse_integration_name(integration.name)
+        if name in others:
             message = "The document already has this integration. Add the names to it."
             raise InvalidInput([Violation(Rule.DUPLICATE_ITEM, message, ("name",))])
-        others.add(defined.integration)
+        others.add(name)
     if violations:
         raise InvalidInput(violations)
-    return defined
+    return name, names
 
 
 def _parse_name(value: object) -> SetName:

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from attrs import evolve, frozen
 
-from ..content import Filter
+from ..content import Filter, Surface
 from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..identity import IntegrationId
@@ -196,8 +196,26 @@ class FieldCode:
     @property
     def insertion_code_with_default(self) -> str | None:
         """The insertion code with the default DEFAULT, or None if it can't have a default."""
+        return self._find_code(DEFAULT_PLACEHOLDER, ValueForm.USUAL)
+
+    @property
+    def html_code(self) -> str | None:
+        """What an export writes into HTML for a reference, or None."""
+        return self._find_code(None, self._html_form)
+
+    @property
+    def html_code_with_default(self) -> str | None:
+        """The same with the default DEFAULT, or None if it can't have a default."""
+        return self._find_code(DEFAULT_PLACEHOLDER, self._html_form)
+
+    @property
+    def _html_form(self) -> ValueForm:
+        is_text = self.data_type is DataType.TEXT
+        return self.profile.surfaces.form(Surface.HTML) if is_text else ValueForm.USUAL
+
+    def _find_code(self, default: str | None, form: ValueForm) -> str | None:
         with suppress(NotInsertable):
-            return self.require_insertion_code(DEFAULT_PLACEHOLDER)
+            return self.require_insertion_code(default, form=form)
         return None
 
     def require_value_expression(self) -> str:

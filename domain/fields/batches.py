@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import count
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import fields, frozen
 
 from ..arguments import require_type
-from ..errors import InvalidInput, RecipientFieldsError
+from ..errors import InvalidInput, RecipientFieldsError, Rule, Violation
 from ..identity import FieldId, OrganizationId
+from ..permissions import Denied, Operation, decide
 from .catalog_changes import CatalogChanges, CatalogView, require_addable, require_room
 from .errors import CatalogChanged, FieldNotFound, KeyRepeated
 from .field import (
@@ -25,10 +26,11 @@ from .field import (
     RecipientField,
 )
 from .history import Change, RecordedOperation
-from .origins import Channel, Source
+from .members import WRITABLE_MEMBERS
+from .origins import API, Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
 from .sizes import id_size
-from .values import MAX_SAFE_INTEGER, FieldKey
+from .values import MAX_SAFE_INTEGER, AllowedValues, FieldKey
 
 __all__ = [
     "MAX_BATCH_OPERATIONS",
@@ -41,6 +43,7 @@ __all__ = [
     "ReplaceField",
     "StagedBatch",
     "UpdateField",
+    "plan_fields",
     "view_of",
 ]
 
@@ -390,6 +393,72 @@ class StagedBatch:
 
     def _count(self, source: Source) -> int:
         return self._catalog.count(source) + self._added[source]
+
+
+def plan_fields(
+    catalog: Catalog,
+    drafts: Iterable[FieldDraft],
+    *,
+    prune: bool = False,
+    replaceable: Collection[FieldKey] = (),
+) -> tuple[Batch, tuple[Violation, ...]]:
+    """Return the batch that makes the API-managed fields of the catalog equal to the drafts.
+
+    Also return a violation for each change that is refused, at `fields` and the key. The batch does
+    not contain these changes. It fails if the catalog has changed since.
+
+    No two drafts have the same key. Other API-managed fields are deleted only if `prune` is true.
+    If the data type of a field changes, it is deleted and created again, but only if its key is
+    `replaceable`.
+    """
+    require_type(Catalog, catalog=catalog)
+    require_type(Iterable, drafts=drafts)
+    stored = {each.key: each for each in catalog.fields}
+    replaced: list[BatchOperation] = []
+    updated: list[BatchOperation] = []
+    created: list[BatchOperation] = []
+    refused: list[Violation] = []
+    for draft in sorted(drafts, key=lambda each: each.key):
+        field = stored.pop(draft.key, None)
+        if field is None:
+            created.append(CreateField(draft))
+            continue
+        refusal = _refusal(field, draft, replaceable)
+        if refusal is not None:
+            refused.append(refusal)
+        elif field.data_type is not draft.data_type:
+            replaced += [DeleteField(draft.key), CreateField(draft)]
+        elif changed := _changed_members(field, draft):
+            updated.append(UpdateField(draft.key, FieldChanges(**changed)))
+    others = [each for _, each in sorted(stored.items()) if each.origin.source is API.source]
+    deleted = [DeleteField(each.key) for each in others] if prune else []
+    return Batch((*deleted, *replaced, *updated, *created), catalog.version_tag), tuple(refused)
+
+
+def _refusal(
+    field: RecipientField, draft: FieldDraft, replaceable: Collection[FieldKey]
+) -> Violation | None:
+    """Return the reason why the field can't be as the draft defines it, or None if it can."""
+    decision = decide(API, Operation.UPDATE, field.origin)
+    if isinstance(decision, Denied):
+        return Violation(Rule.NOT_APPLICABLE, decision.reason, ("fields", draft.key))
+    if field.data_type is draft.data_type or draft.key in replaceable:
+        return None
+    message = (
+        f"The data type of a field can't be changed from {field.data_type.value} to"
+        f" {draft.data_type.value}. The field can only be deleted and created again."
+    )
+    return Violation(Rule.IMMUTABLE, message, ("fields", draft.key))
+
+
+def _changed_members(field: RecipientField, draft: FieldDraft) -> Mapping[str, Any]:
+    """Return the changed members only, so that a plan shows what it changes."""
+    changed = {name: getattr(draft, name) for name in WRITABLE_MEMBERS}
+    return {
+        name: value.values if isinstance(value, AllowedValues) else value
+        for name, value in changed.items()
+        if value != getattr(field, name)
+    }
 
 
 def view_of(catalog: Catalog) -> CatalogView:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Generic, Protocol, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
 
 from ..identity import FieldId
 from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, HistoryRemoved, KeyTaken
 from .field import Catalog, FieldDefinition, FieldReference, RecipientField
-from .history import Change, F, RecordedOperation
+from .history import Change, RecordedOperation
 from .origins import Channel, Source
 from .sizes import id_size, list_size
 from .values import MAX_SAFE_INTEGER
@@ -24,6 +24,8 @@ __all__ = [
     "require_addable",
     "require_room",
 ]
+
+F = TypeVar("F", bound=FieldDefinition, covariant=True)
 
 
 @frozen

@@ -53,7 +53,7 @@ __all__ = [
     "undo",
 ]
 
-F = TypeVar("F", bound=FieldDefinition, covariant=True)
+T = TypeVar("T", covariant=True)
 
 MAX_HISTORY_PAGE = 1_000
 """The maximum number of records on a page of the history."""
@@ -110,39 +110,43 @@ class Author:
 
 
 @frozen
-class Change(Generic[F]):
-    """A change of one field: the field before and after it.
+class Change(Generic[T]):
+    """A change of one field, or of the name of one field at an integration: before and after it.
 
-    `before` is None if the change creates or restores the field, `after` if it deletes the field.
-    `after` is a FieldDefinition if the change creates a field that is not stored yet.
+    `before` is None if the change creates or restores it, `after` if it deletes it. `after` is a
+    FieldDefinition if the change creates a field that is not stored yet.
 
     Raises: ValueError if one of them contradicts the operation.
     """
 
     operation: RecordedOperation
-    before: RecipientField | None
-    after: F | None
+    before: T | None
+    after: T | None
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.operation, RecordedOperation):
             require_type(RecordedOperation, operation=self.operation)
-        if self.before is not None and not isinstance(self.before, RecipientField):
-            require_type(RecipientField | None, before=self.before)
-        if self.after is not None and not isinstance(self.after, FieldDefinition):
-            require_type(FieldDefinition | None, after=self.after)
         if (self.before is not None, self.after is not None) != _HAS_STATES[self.operation]:
             raise ValueError(f"{self.operation.value}: wrong states of the field")
 
-    @property
-    def field(self) -> F:
-        """The field after the change, or before it if it was deleted."""
-        # Not None, because __attrs_post_init__ has checked the states.
-        return cast(F, self.before if self.after is None else self.after)
+    @classmethod
+    def between(cls, before: T | None, after: T | None) -> Change[T]:
+        """Return the change that creates, updates or deletes what differs. One is not None."""
+        if before is None:
+            return Change(RecordedOperation.CREATED, None, after)
+        operation = RecordedOperation.DELETED if after is None else RecordedOperation.UPDATED
+        return Change(operation, before, after)
 
     @property
-    def states(self) -> tuple[RecipientField, F]:
+    def field(self) -> T:
+        """What the change has changed: after it, or before it if it was deleted."""
+        # Not None, because __attrs_post_init__ has checked the states.
+        return cast(T, self.before if self.after is None else self.after)
+
+    @property
+    def states(self) -> tuple[T, T]:
         """The field before and after an update."""
-        return cast("tuple[RecipientField, F]", (self.before, self.after))
+        return cast("tuple[T, T]", (self.before, self.after))
 
     @property
     def member_changes(self: Change[RecipientField]) -> tuple[MemberChange, ...]:
@@ -150,7 +154,7 @@ class Change(Generic[F]):
         return changed_members(self.before, self.after)
 
     @cached_property
-    def added_size(self) -> int:
+    def added_size(self: Change[FieldDefinition]) -> int:
         """The bytes that the change adds to the list of the fields. It can be negative.
 
         The digits of an id that is not assigned yet are not counted.
@@ -172,12 +176,12 @@ class Change(Generic[F]):
         return self.field.id
 
     @property
-    def key(self) -> FieldKey:
+    def key(self: Change[FieldDefinition]) -> FieldKey:
         """The key of the field, which no change can change."""
         return self.field.key
 
     def with_sequence(
-        self, sequence: int, *, occurred_at: datetime, author: Author
+        self: Change[RecipientField], sequence: int, *, occurred_at: datetime, author: Author
     ) -> HistoryRecord:
         """Return the record to store under the sequence number that the storage assigns."""
         return HistoryRecord(

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TypeAlias
 
 from attrs import frozen
 
 from ..esp.names import EspName, NameState
 from ..fields.catalog_changes import CatalogChanges
 from ..fields.field import FieldDefinition, RecipientField
+from ..fields.history import Change
 from ..identity import FieldId, IntegrationId
 from .esp_names import EspNames
-from .integration import Integration
+from .integration import Integration, NamedField
 
-__all__ = ["Link", "NameChange"]
+__all__ = ["Link"]
 
-
-@frozen(kw_only=True)
-class NameChange:
-    """A field whose ESP name, or the state of it, changes at one integration.
-
-    `before` is None for a field that is created, or that had no name.
-    """
-
-    field: RecipientField
-    integration_id: IntegrationId
-    before: EspName | None
-    after: EspName | None
-
-    @property
-    def effect(self) -> object:
-        """What users see of the change. Equal changes have the same effect."""
-        return self.field.id, self.integration_id, _shown(self.before), _shown(self.after)
+_Change: TypeAlias = Change[NamedField[EspName]]
 
 
 @frozen
@@ -48,7 +34,7 @@ def plan_name_changes(
     after: EspNames,
     integration_id: IntegrationId,
     changes: CatalogChanges[FieldDefinition],
-) -> tuple[NameChange, ...]:
+) -> tuple[_Change, ...]:
     """Return the changes that a sync of the integration makes to ESP names, by field and id.
 
     `before` and `after` are the names then, and `changes` are those of the fields. A field that is
@@ -93,7 +79,7 @@ def names_after(
 
 def _changes(
     before: EspNames, after: EspNames, integration_ids: Iterable[IntegrationId]
-) -> Iterator[NameChange]:
+) -> Iterator[_Change]:
     old_fields = {field.id: field for field in before.fields}
     for field in after.fields:
         old = old_fields.get(field.id)
@@ -103,12 +89,16 @@ def _changes(
                 continue
             old_name = None if old is None else before.find(old, integration_id)
             if _shown(old_name) != _shown(new_name):
-                yield NameChange(
-                    field=field,
-                    integration_id=integration_id,
-                    before=old_name,
-                    after=new_name,
+                yield Change.between(
+                    _named(field, before.integrations[integration_id], old_name),
+                    _named(field, after.integrations[integration_id], new_name),
                 )
+
+
+def _named(
+    field: RecipientField, integration: Integration, name: EspName | None
+) -> NamedField[EspName] | None:
+    return None if name is None else NamedField(field, integration, name)
 
 
 def _is_own_and_ambiguous(
@@ -116,6 +106,14 @@ def _is_own_and_ambiguous(
 ) -> bool:
     is_own = field.origin.integration_id == integration_id
     return is_own and name is not None and name.state is NameState.AMBIGUOUS
+
+
+def effect_of(change: _Change) -> object:
+    """Return what users see of the change. Equal changes have the same effect."""
+    shown = [
+        _shown(None if each is None else each.esp_name) for each in (change.before, change.after)
+    ]
+    return change.field.field.id, change.field.integration.id, *shown
 
 
 def _shown(name: EspName | None) -> object:

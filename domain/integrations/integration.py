@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
+from typing import Generic, TypeVar
 
 from attrs import evolve, field, frozen
 from attrs.converters import optional
@@ -13,12 +14,15 @@ from ..arguments import require_type
 from ..esp.esps import Esp
 from ..fields.field import RecipientField
 from ..fields.origins import Channel, sync_channel
+from ..fields.values import FieldKey
 from ..identity import FieldId, IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
 from ..text import MAX_LINE_LENGTH, parse_name
 from .errors import InvalidIntegration
 
-__all__ = ["Integration", "IntegrationDraft", "SetName"]
+__all__ = ["Integration", "IntegrationDraft", "NamedField", "SetName"]
+
+N = TypeVar("N", covariant=True)
 
 
 def parse_integration_name(text: str) -> str:
@@ -113,3 +117,20 @@ class Integration(IntegrationDraft):
     def synced(self, at: datetime, refused_names: Iterable[str] = ()) -> Integration:
         """Return this integration after a sync run that began at this time."""
         return evolve(self, last_synced_at=at, refused_names=refused_names)
+
+
+@frozen
+class NamedField(Generic[N]):
+    """A field with its name at an integration. A `Change` of a name is one of these.
+
+    `esp_name` is the `SetName` that was set, or the `EspName` that the field has.
+    """
+
+    field: RecipientField
+    integration: Integration
+    esp_name: N
+
+    @property
+    def key(self) -> FieldKey:
+        """The key of the field."""
+        return self.field.key

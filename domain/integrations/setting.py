@@ -1,8 +1,9 @@
-"""Setting the names of fields at an integration."""
+"""Setting the names of fields at integrations, and the plans that do."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
+from typing import TypeAlias
 
 from attrs import evolve
 
@@ -10,12 +11,21 @@ from ..arguments import require_type
 from ..errors import Rule, Violation, Violations
 from ..esp.derived_codes import derive_codes
 from ..esp.errors import NoSafeForm
+from ..esp.esps import Esp
+from ..esp.profiles import PROFILES
 from ..fields.field import RecipientField
-from ..identity import FieldId
+from ..fields.history import Change
+from ..identity import FieldId, IntegrationId
 from ..suggestions import closest_match
 from .errors import InvalidNames
 from .esp_names import EspNames
-from .integration import Integration, SetName
+from .integration import Integration, NamedField, SetName
+
+NamesToSet: TypeAlias = Mapping[IntegrationId, Mapping[str, SetName | None]]
+"""The changes of `set_names` at each integration: by the key of a field, its name, or None."""
+
+NameChange: TypeAlias = Change[NamedField[SetName]]
+"""The change of a name that is set for a field."""
 
 
 def set_names(
@@ -49,6 +59,102 @@ def set_names(
     if violations:
         raise InvalidNames(violations)
     return changed
+
+
+def name_changes(
+    before: Integration, after: Integration, fields: Iterable[RecipientField]
+) -> tuple[NameChange, ...]:
+    """Return the changes between the names that are set for these fields, in their order."""
+    names = ((each, before.names.get(each.id), after.names.get(each.id)) for each in fields)
+    return tuple(
+        Change.between(
+            None if old is None else NamedField(field, before, old),
+            None if new is None else NamedField(field, after, new),
+        )
+        for field, old, new in names
+        if old != new
+    )
+
+
+def plan_names(
+    integration: str,
+    esp: Esp,
+    names: Mapping[str, SetName],
+    integrations: Iterable[Integration],
+    fields: Collection[RecipientField],
+    *,
+    prune: bool = False,
+) -> tuple[tuple[NameChange | Violation, ...], int]:
+    """Return the changes that make the names at an integration equal to these, by keys of fields.
+
+    The integration is the one with this name. A violation is a refused change. Its path is
+    `integrations`, the name, and the key of the field unless all names are refused. Also return the
+    number of the names that are already equal. `integrations` and `fields` are all of the
+    organization. Other names at the integration are removed only if `prune` is true.
+    """
+    try:
+        found = _find_integration(integration, esp, integrations)
+    except InvalidNames as error:
+        return _refuse(integration, error), 0
+    stored = names_by_key(found, fields)
+    changed: dict[str, SetName | None] = {
+        key: name for key, name in names.items() if stored.get(key) != name
+    }
+    unchanged = len(names) - len(changed)
+    if prune:
+        changed |= {key: None for key in stored if key not in names}
+    return plan_set_names(found, fields, changed), unchanged
+
+
+def plan_set_names(
+    integration: Integration,
+    fields: Collection[RecipientField],
+    changes: Mapping[str, SetName | None],
+) -> tuple[NameChange | Violation, ...]:
+    """Return the changes of `set_names` in their order, or each violation if it rejects them."""
+    try:
+        after = set_names(integration, fields, changes)
+    except InvalidNames as error:
+        return _refuse(integration.name, error)
+    by_key = {str(each.key): each for each in fields}
+    return name_changes(integration, after, (by_key[key] for key in changes))
+
+
+def names_by_key(
+    integration: Integration, fields: Iterable[RecipientField]
+) -> Mapping[str, SetName]:
+    """Return the names that are set at the integration, by the keys of these fields, sorted."""
+    by_key = {str(field.key): integration.names.get(field.id) for field in fields}
+    return {key: name for key, name in sorted(by_key.items()) if name is not None}
+
+
+def _find_integration(name: str, esp: Esp, integrations: Iterable[Integration]) -> Integration:
+    """Return the integration with this name.
+
+    Raises: InvalidNames if there is none or several, or if it is one with another ESP.
+    """
+    by_name: dict[str, list[Integration]] = {}
+    for each in integrations:
+        by_name.setdefault(each.name, []).append(each)
+    found = by_name.get(name, [])
+    if not found:
+        message = "There is no integration with this name. Create it first: documents create none."
+        suggestion = closest_match(name, by_name)
+        raise InvalidNames([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
+    if len(found) > 1:
+        ids = " and ".join(str(each.id) for each in found)
+        message = f"Integrations {ids} have this name. Rename one of them."
+        raise InvalidNames([Violation(Rule.DUPLICATE_ITEM, message)])
+    if found[0].esp is not esp:
+        title, actual = PROFILES[esp].title, PROFILES[found[0].esp].title
+        message = f"This is an integration with {actual}, not with {title}. Correct `esp`."
+        raise InvalidNames([Violation(Rule.MISMATCH, message)])
+    return found[0]
+
+
+def _refuse(integration: str, error: InvalidNames) -> tuple[Violation, ...]:
+    place = ("integrations", integration)
+    return tuple(evolve(each, path=(*place, *each.path[:1])) for each in error.violations)
 
 
 def _require_settable(

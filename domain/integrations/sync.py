@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from ..errors import InvalidField, InvalidInput, RecipientFieldsError
 from ..esp.derived_codes import derive_codes, variable_clashes
 from ..esp.esps import Esp
+from ..esp.names import EspName
 from ..esp.profiles import PROFILES
 from ..esp.profiles.profile import Profile
 from ..fields.catalog_changes import CatalogChanges, require_room
@@ -31,11 +32,11 @@ from ..fields.values import (
 )
 from ..identity import IntegrationId
 from ..text import replace_unstorable, to_line
-from .changes import Link, NameChange, find_links, names_after, plan_name_changes
+from .changes import Link, effect_of, find_links, names_after, plan_name_changes
 from .details import find_allowed_values, find_name
 from .errors import EmptyReport, SyncOvertaken
 from .esp_names import EspNames, is_standard
-from .integration import Integration
+from .integration import Integration, NamedField
 
 __all__ = [
     "EspField",
@@ -111,7 +112,7 @@ class SyncPlan:
     unchanged: int
     refused: tuple[RefusedField, ...]
     links: tuple[Link, ...] = ()
-    name_changes: tuple[NameChange, ...] = ()
+    name_changes: tuple[Change[NamedField[EspName]], ...] = ()
     caveats: tuple[FieldCaveat, ...] = ()
     changes_refusals: bool = False
 
@@ -156,7 +157,7 @@ class SyncPlan:
                 for before, after in (each.states for each in self.changes.updated)
             ],
             [(each.origin, _members(each)) for each in self.created],
-            [each.effect for each in self.name_changes],
+            [effect_of(each) for each in self.name_changes],
         )
         return sha256(repr(effect).encode()).hexdigest()
 

@@ -32,7 +32,7 @@ from .options import F, Option, option, selects_service
 from .output import one_line, printable
 
 if TYPE_CHECKING:  # Only `apply` needs the documents of plans.
-    from recipient_fields.application.fields.plan_documents import SavedPlan
+    from recipient_fields.application.fields.plans import Plan
 
 
 @contextmanager
@@ -150,10 +150,11 @@ class FieldTarget:
     read_names: Callable[[], EspNames]
     core: Core | None = None
 
-    def apply_plan(self, plan: SavedPlan) -> None:
+    def apply_plan(self, plan: Plan) -> None:
         """Change fields and names as planned. A plan with names requires a storage."""
         if plan.names and self.core is not None:
-            self.core.integrations.by(_AUTHOR).apply_plan(self.organization_id, plan)
+            integrations = self.core.integrations.by(_AUTHOR)
+            integrations.apply_with_names(self.organization_id, plan.batch, plan.names_to_set)
         else:
             self.fields.apply_batch(self.organization_id, plan.batch)
 

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes
+from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes, MergeTags
 from .esp import IntegrationCollection
 from .fields.history import FieldHistory, History
 from .fields.resources import BatchCollection, FieldCollection, FieldItem, FieldRestoration
@@ -106,6 +106,7 @@ def create_app(
     app.add_route(
         "/api/v1/recipient_fields/{id_or_key}/codes", FieldCodes(core.content, cache, heavy)
     )
+    app.add_route("/api/v1/merge_tags", MergeTags(core.content, cache, heavy))
     app.add_route("/api/v1/recipient_field_batches", BatchCollection(service, heavy))
     app.add_route("/api/v1/recipient_field_changes", History(service, heavy))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(core.content, cache, heavy))

@@ -9,7 +9,12 @@ from attrs import field, frozen
 from falcon import Request, Response
 
 from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
-from recipient_fields.application.content.code_documents import FieldCodeListDocument, render_codes
+from recipient_fields.application.content.code_documents import (
+    FieldCodeListDocument,
+    MergeTagListDocument,
+    render_codes,
+    render_merge_tags,
+)
 from recipient_fields.application.content.documents import (
     MAX_EXPORTS_LENGTH,
     CompiledConditionDocument,
@@ -32,13 +37,33 @@ from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
 from recipient_fields.domain.esp import Esp, NotExpressible
-from recipient_fields.domain.integrations import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from .fields.resources import ID_OR_KEY
 from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
-from .problems import FailureDocument, failure_document
-from .requests import credential, parse_body, read_body, read_json
-from .resource import KIBIBYTE, MEBIBYTE, Body, PathParameter, Resource, Result, Tag, operation
+from .problems import FailureDocument, RequestRejected, failure_document
+from .requests import (
+    credential,
+    parameters,
+    parse_body,
+    parse_members,
+    read_body,
+    read_json,
+)
+from .resource import (
+    ID_PARAMETER,
+    KIBIBYTE,
+    MEBIBYTE,
+    Body,
+    Parameter,
+    PathParameter,
+    Resource,
+    Result,
+    Tag,
+    one_of,
+    operation,
+    parse_integration_id,
+)
 from .responses import ReadResponse, ResponseCache, in_slot, send
 
 FIRST_NAME_CODES: Mapping[str, object] = {
@@ -74,6 +99,33 @@ FIRST_NAME_CODES: Mapping[str, object] = {
     ]
 }
 """The first of the codes of the field `first_name`."""
+
+
+MERGE_TAGS: Mapping[str, object] = {
+    "merge_tags": [
+        {
+            "key": "first_name",
+            "name": "First name",
+            "reference": "{{recipient.first_name}}",
+            "state": "found",
+            "insertion_code": "*|FNAME|*",
+            "insertion_code_with_default": "*|IF:FNAME|**|FNAME|**|ELSE:|*DEFAULT*|END:IF|*",
+            "prelude": None,
+            "refusal": None,
+        },
+        {
+            "key": "link.unsubscribe",
+            "name": "Unsubscribe",
+            "reference": "{{link.unsubscribe}}",
+            "state": None,
+            "insertion_code": "*|UNSUB|*",
+            "insertion_code_with_default": None,
+            "prelude": None,
+            "refusal": None,
+        },
+    ]
+}
+"""A field and a link of Mailchimp."""
 
 
 @frozen(kw_only=True)
@@ -188,6 +240,66 @@ class FieldCodes(Resource):
             reference = parse_reference(id_or_key)
             listed = self.service.list_codes(credential(req).organization_id, reference)
             return ReadResponse(listed.version_tag, render_json(render_codes(listed)))
+
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
+
+    on_head = on_get
+
+
+_TARGET_PARAMETERS: Mapping[str, Parameter] = {
+    "esp": Parameter(
+        description="An ESP. The organization has at most one integration with it.",
+        schema=Esp,
+        parse=lambda text: {"target": Esp(text)},
+        rule=f"use {one_of(Esp)}.",
+    ),
+    "integration_id": Parameter(
+        description="An integration, for an organization that has several with its ESP.",
+        schema=ID_PARAMETER,
+        parse=lambda text: {"target": parse_integration_id(text)},
+        rule="use the id of an integration, such as `1`.",
+    ),
+}
+
+
+@frozen
+class MergeTags(Resource):
+    """`/api/v1/merge_tags`."""
+
+    parameters: ClassVar[Mapping[str, Parameter]] = _TARGET_PARAMETERS
+
+    service: ContentService
+    cache: ResponseCache
+    heavy: HeavyRequests
+
+    @operation(
+        "list_merge_tags",
+        _TAG,
+        Result(
+            description="The insertable fields, by ascending id, and then the links.",
+            document=MergeTagListDocument,
+            examples={"mailchimp": MERGE_TAGS},
+        ),
+        is_conditional=True,
+    )
+    def on_get(self, req: Request, resp: Response) -> None:
+        """List the merge tags of an ESP.
+
+        What an editor of emails can insert: the fields as a person sees them, and the links of the
+        ESP. Send either `esp` or `integration_id`. The `ETag` is that of the list of fields.
+        """
+        sent = parameters(req)
+        if len(sent) != 1:
+            raise RequestRejected("invalid_parameter", "Send either `esp` or `integration_id`.")
+        target = parse_members(sent, _TARGET_PARAMETERS)["target"]
+
+        def render() -> ReadResponse:
+            try:
+                tags = self.service.list_merge_tags(credential(req).organization_id, target)
+            except (IntegrationNotFound, IntegrationRequired) as error:
+                raise RequestRejected("invalid_parameter", str(error)) from None
+            return ReadResponse(tags.version_tag, render_json(render_merge_tags(tags)))
 
         create = in_slot(self.heavy, credential(req), render)
         send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))

@@ -14,7 +14,7 @@ from falcon import Request, Response
 from recipient_fields.application.documents.schemas import Schema, docstring
 from recipient_fields.application.documents.value_schemas import NEW_KEY
 from recipient_fields.application.fields.texts import is_id
-from recipient_fields.domain import FieldKey, RecipientFieldsError, Source
+from recipient_fields.domain import FieldKey, IntegrationId, RecipientFieldsError, Source
 
 M = TypeVar("M", bound=Callable[..., None])
 
@@ -234,6 +234,13 @@ def truth_value(member: str, description: str) -> Parameter:
 
     rule = "use `true` or `false`."
     return Parameter(description=description, schema=bool, parse=parse, rule=rule)
+
+
+def parse_integration_id(text: str) -> IntegrationId:
+    """Return the id of an integration in a URL. Raises: ValueError if it is none."""
+    if not is_id(text):
+        raise ValueError(text)
+    return IntegrationId(int(text))
 
 
 def one_of(kind: type[Enum]) -> str:

@@ -185,8 +185,12 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             "author must be an Author, not str.",
         ),
         (
-            lambda core, ours: core.integrations.apply_plan(ours, Batch(())),
-            "plan must be a SavedPlan, not Batch.",
+            lambda core, ours: core.integrations.apply_with_names(ours, [], {}),
+            "batch must be a Batch, not list.",
+        ),
+        (
+            lambda core, ours: core.integrations.apply_with_names(ours, Batch(()), []),
+            "names must be a Mapping, not list.",
         ),
         (
             lambda core, ours: core.administration.by("ada"),

@@ -54,7 +54,7 @@ from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
     IntegrationDraft,
-    NameChange,
+    NamedField,
     SetName,
     SyncPlan,
 )
@@ -355,10 +355,8 @@ class _Side:
             return self._numbered_for(evolve(result, names=names), self._integration_ids)
         if isinstance(result, SyncPlan):
             return self._with_numbered(result, "integration", "changes", "name_changes")
-        if isinstance(result, NameChange):
-            number = _number(self._integration_ids, result.integration_id)
-            numbered = self._with_numbered(result, "field", "before", "after")
-            return evolve(numbered, integration_id=IntegrationId(number))
+        if isinstance(result, NamedField):
+            return self._with_numbered(result, "field", "integration", "esp_name")
         if isinstance(result, EspName):
             return self._with_numbered(result, "counterpart")
         if isinstance(result, CatalogChanges):

@@ -442,7 +442,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         before = fields.all(ours)
         plan = integrations.sync(ours, connected.id, reporting(at=NOW), author=AUTHOR, at=LATER)
-        assert [change.field for change in plan.name_changes] == [tier]
+        assert [change.field.field for change in plan.name_changes] == [tier]
         synced = fields.all(ours)
         assert_only_revision_increased(before, synced)
         integrations.sync(ours, connected.id, reporting(at=LATER), author=AUTHOR, at=LATER)

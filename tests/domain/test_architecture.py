@@ -31,7 +31,7 @@ MAY_IMPORT = {
         *("recipient_fields.domain.conditions.tree", "recipient_fields.domain.content.tree"),
         *(
             f"recipient_fields.domain.integrations.{each}"
-            for each in ("plans", "selection", "setting")
+            for each in ("integration", "selection", "setting")
         ),
     },
 }
@@ -43,7 +43,7 @@ FOR_THE_PROJECT = {
     "domain.content.resolution",
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.integrations.{each}" for each in ("plans", "proposals", "selection")),
+    *(f"domain.integrations.{each}" for each in ("proposals", "selection")),
     *(f"domain.esp.{each}" for each in ("name_warnings", "preludes", "tags")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
@@ -55,7 +55,7 @@ FOR_THE_PROJECT = {
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
-    "application.fields.planning",
+    "application.fields.plans",
     "application.ports.recipients",
     "application.recipients.hints",
     "application.recipients.inference",

@@ -55,7 +55,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import PROFILES, Esp, ExportOptions, NameProposal
-from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SyncPlan
+from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName, SyncPlan
 
 PACKAGES = (domain, conditions, content, esp, integrations)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -155,6 +155,7 @@ SAMPLES: Mapping[str, object] = {
 OTHER_SAMPLES: Mapping[str, object] = {
     "Administrator.memberships": MEMBERSHIPS,
     "HistoryRecord.after": FIELD,
+    "NamedField.esp_name": SetName("TIER"),
     "RecipientSchema.fields": {"tier": FIELD},
     "Change.after": FIELD,
     "date_literal.text": "2026-11-20",
@@ -171,8 +172,8 @@ OTHER_SAMPLES: Mapping[str, object] = {
     **dict.fromkeys(("records_before.oldest", "records_to_free.oldest"), ()),
 }
 """Right arguments of some functions and classes, whose values depend on each other."""
-UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b")
-"""Any object, functions and ports: nothing but a call shows whether they are right."""
+UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|[A-Z]\b")
+"""Any object, type variables, functions and ports: only a call shows whether they are right."""
 INSIDE = {
     *("decide", "require", "plan_creation", "plan_restoration", "require_addable", "require_room"),
     *("from_epoch_milliseconds", "item_count_violation", "list_size", "repeated_violations"),

@@ -63,6 +63,7 @@ READS = [
     f"{FIELDS}?as_of=2026-11-21T00:00:00Z",
     RECIPIENT_SCHEMA,
     f"{FIELDS}/field_0/codes",
+    "/api/v1/merge_tags?esp=braze",
     f"{HISTORY}?limit=1000",
     f"{FIELDS}/field_0/changes",
 ]

@@ -48,6 +48,7 @@ REQUESTS = {
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
     "list_recipient_fields": ("GET", FIELDS),
     "list_codes_of_recipient_field": ("GET", f"{FIELDS}/first_name/codes"),
+    "list_merge_tags": ("GET", "/api/v1/merge_tags?integration_id=1"),
     "list_integrations": ("GET", "/api/v1/integrations"),
     "get_recipient_field": ("GET", f"{FIELDS}/loyalty_tier"),
     "create_recipient_field": ("POST", FIELDS),
@@ -127,11 +128,13 @@ def _examples(described: dict[str, Any]) -> dict[str, Any]:
 def _comparable(document: Any) -> Any:
     """Return the document without the time of a field's last change and the display of a key.
 
-    The example of the codes has only some of them.
+    The examples of the codes and of the merge tags have only some of them.
     """
     match document:
         case {"codes": list(codes)}:
             return codes[:NUMBER_OF_CODES]
+        case {"merge_tags": list(tags)}:
+            return [each for each in tags if each["key"] in {"first_name", "link.unsubscribe"}]
         case {"recipient_field_changes": [dict(record)]}:
             return {**record, "actor": {**record["actor"], "name": None}}
         case {"recipient_field": dict(field)}:

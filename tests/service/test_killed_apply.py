@@ -15,8 +15,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.application.fields.fields_as_code import CatalogDocument
-from recipient_fields.application.fields.plan_documents import SavedPlan
-from recipient_fields.application.fields.planning import plan_document
+from recipient_fields.application.fields.plans import Plan, plan_document
 from recipient_fields.domain import (
     API,
     Author,
@@ -27,7 +26,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import SetName
-from recipient_fields.domain.integrations.plans import DefinedNames
 from recipient_fields.entrypoints.service.selection import open_core
 from recipient_fields.testing.concurrency import race
 
@@ -167,18 +165,23 @@ def test_of_two_plans_for_one_state_one_is_applied_with_its_names(applying: Appl
     """Both create a field with the same name at the integration."""
     organization_id = applying.organization
 
-    def plan(key: str, name: str) -> SavedPlan:
+    def plan(key: str, name: str) -> Plan:
         draft = FieldDraft(name=key, key=FieldKey(key), data_type=DataType.TEXT)
-        names = DefinedNames(integration="Emails", esp=Esp.BRAZE, names={key: SetName(name)})
+        names = {("Emails", Esp.BRAZE): {key: SetName(name)}}
         catalog = core.fields.list_fields(organization_id)
         integrations = core.integrations.list_integrations(organization_id)
-        document = CatalogDocument(fields=(draft,), integrations=(names,))
-        return plan_document(catalog, document, integrations).save()
+        document = CatalogDocument(fields=(draft,), names=names)
+        return plan_document(catalog, document, integrations)
 
     service = core.integrations.by(Author(API))
     for number in range(ROUNDS_OF_RACES):
         plans = [plan(f"{each}{number}", f"name {number}") for each in "abcd"]
-        outcomes = race(*(partial(service.apply_plan, organization_id, each) for each in plans))
+        outcomes = race(
+            *(
+                partial(service.apply_with_names, organization_id, each.batch, each.names_to_set)
+                for each in plans
+            )
+        )
         failures = [each for each in outcomes if each is not None]
         assert [type(each) for each in failures] == [CatalogChanged] * 3
         [integration] = core.integrations.list_integrations(organization_id)

@@ -24,6 +24,7 @@ from recipient_fields.domain.integrations import (
     EmptyReport,
     EspRefused,
     Integration,
+    NamedField,
     ReportedField,
     SyncNotConfirmed,
     SyncPlan,
@@ -375,15 +376,16 @@ def _lines(plan: SyncPlan) -> Iterator[str]:
         yield from table_lines(
             ("KEY", "INTEGRATION", "ESP NAME BEFORE", "ESP NAME AFTER"),
             [
-                (each.field.key, each.integration_id, _shown(each.before), _shown(each.after))
+                (each.field.key, each.field.integration.id, _shown(each.before), _shown(each.after))
                 for each in plan.name_changes
             ],
         )
 
 
-def _shown(name: EspName | None) -> str | None:
-    if name is None:
+def _shown(named: NamedField[EspName] | None) -> str | None:
+    if named is None:
         return None
+    name = named.esp_name
     return name.name if name.state is None else f"{name.name} ({name.state.value})"
 
 

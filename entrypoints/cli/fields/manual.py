@@ -15,6 +15,8 @@ from recipient_fields.application.fields.texts import parse_reference, parse_val
 from recipient_fields.application.restoration import restore_field
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    FIELD_MEMBERS,
+    NULLABLE_TEXTS,
     UNCHANGED,
     DataType,
     FieldChanges,
@@ -22,6 +24,7 @@ from recipient_fields.domain import (
     FieldKey,
     FieldNotFound,
     KeyTaken,
+    Mutability,
     RecipientField,
     Unchanged,
 )
@@ -36,20 +39,10 @@ from ..typed_options import Identifier, ValueList, data_type_option
 
 T = TypeVar("T")
 
-_TEXTS = {
-    "custom_insertion_code": (
-        "insertion-code",
-        "The whole code that replaces the field in exported content.",
-    ),
-    "custom_value_expression": (
-        "value-expression",
-        "The expression evaluated in segment logic.",
-    ),
-}
-"""The name and the help of the option of each text that can be null, by member."""
 _CLEARABLE = {
-    "allowed-values": "allowed_values",
-    **{name: member for member, (name, _help) in _TEXTS.items()},
+    each.name.removeprefix("custom_").replace("_", "-"): each
+    for each in FIELD_MEMBERS
+    if each.nullable and each.mutability is Mutability.WRITABLE
 }
 """The members that can be null, by the names of their options."""
 
@@ -57,9 +50,10 @@ _ALLOWED_VALUES = "The allowed values: red,green or a JSON array. null allows ev
 
 
 def _text_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Add the options of `_TEXTS`. Their values have the names of the members."""
-    for member, (name, text) in reversed(_TEXTS.items()):
-        command = option(f"--{name}", member, help=text)(command)
+    """Add an option for each text that can be null. Its value has the name of the member."""
+    for name, member in reversed(_CLEARABLE.items()):
+        if member.name in NULLABLE_TEXTS:
+            command = option(f"--{name}", member.name, help=member.description)(command)
     return command
 
 
@@ -154,7 +148,7 @@ def update(
     if not isinstance(allowed_values, Unchanged):
         changes["allowed_values"] = allowed_values
     for emptied in clear:
-        if changes.setdefault(_CLEARABLE[emptied], None) is not None:
+        if changes.setdefault(_CLEARABLE[emptied].name, None) is not None:
             raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
     if not changes:
         raise click.UsageError("Nothing to change: use at least one of the options.")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import click
 
@@ -20,11 +20,13 @@ from recipient_fields.application.fields.fields_as_code import (
     render_set_name,
     without_defaults,
 )
-from recipient_fields.application.fields.plan_documents import SavedPlan, parse_plan, render_plan
-from recipient_fields.application.fields.planning import (
-    CatalogPlan,
+from recipient_fields.application.fields.plans import (
+    FieldChange,
+    Plan,
+    parse_plan,
     plan_document,
     plan_saved,
+    render_plan,
 )
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
@@ -33,15 +35,16 @@ from recipient_fields.domain import (
     BatchRejected,
     CatalogChanged,
     CatalogTooLarge,
+    Change,
     FieldKey,
     InvalidField,
-    PlanAction,
-    PlannedChange,
     RecipientField,
     Rule,
     StorageUnavailable,
+    Violation,
 )
-from recipient_fields.domain.integrations import SetName
+from recipient_fields.domain.integrations import NamedField, SetName
+from recipient_fields.domain.integrations.setting import NameChange
 
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command
@@ -73,12 +76,14 @@ class _Key(click.ParamType[FieldKey]):
             self.fail(str(error), param, ctx)
 
 
+_Step: TypeAlias = FieldChange | NameChange | Violation
+
 _SYMBOLS = {
-    PlanAction.CREATE: ("+", "green"),
-    PlanAction.CHANGE: ("~", "yellow"),
-    PlanAction.REPLACE: ("-/+", "magenta"),
-    PlanAction.DELETE: ("-", "red"),
-    PlanAction.REFUSED: ("!", "red"),
+    "create": ("+", "green"),
+    "change": ("~", "yellow"),
+    "replace": ("-/+", "magenta"),
+    "delete": ("-", "red"),
+    "refused": ("!", "red"),
 }
 """The symbol and the colour of each action."""
 
@@ -134,7 +139,7 @@ def plan(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
     document = _read_document(file.name, file.read(), replace)
-    _require_storage(ctx, document.integrations)
+    _require_storage(ctx, document.names)
     with opening as target:
         catalog = target.fields.list_fields(target.organization_id)
         integrations = target.list_integrations()
@@ -147,7 +152,7 @@ def plan(
     _require_permitted(planned)
     if out is not None:
         with complete_outputs() as outputs:
-            outputs.open(out).write(render_plan(planned.save()))
+            outputs.open(out).write(render_plan(planned))
     ctx.exit(CHANGES_PLANNED if planned.changes and not exit_zero else 0)
 
 
@@ -192,10 +197,9 @@ def apply(
         saved = parse_plan(content)
     if saved is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
-    document = CatalogDocument()
-    if saved is None:
-        document = _read_document(file.name, content, replace)
-    _require_storage(ctx, document.integrations if saved is None else saved.names)
+    document = _read_document(file.name, content, replace) if saved is None else CatalogDocument()
+    batch, names = saved or (Batch(()), {})
+    _require_storage(ctx, names or document.names)
     with opening as target:
         catalog = target.fields.list_fields(target.organization_id)
         integrations = target.list_integrations()
@@ -204,8 +208,8 @@ def apply(
                 catalog, document, integrations, prune=prune, replaceable=replace
             )
         else:
-            with _reporting_rejection(saved.batch):
-                planned = plan_saved(catalog, saved, integrations)
+            with _reporting_rejection(batch):
+                planned = plan_saved(catalog, batch, names, integrations)
         _require_applicable(planned, field_limit)
         _print(planned)
         _require_permitted(planned)
@@ -214,7 +218,7 @@ def apply(
         if not yes:
             confirm(f"Apply {counted(len(planned.changes), 'change')}?")
         with _reporting_rejection(planned.batch):
-            _apply(target, planned.save())
+            _apply(target, planned)
     note(f"Applied {counted(len(planned.changes), 'change')}.")
 
 
@@ -228,7 +232,7 @@ def _require_storage(ctx: click.Context, names: object) -> None:
         )
 
 
-def _apply(target: FieldTarget, plan: SavedPlan) -> None:
+def _apply(target: FieldTarget, plan: Plan) -> None:
     try:
         target.apply_plan(plan)
     except StorageUnavailable as error:
@@ -266,7 +270,7 @@ def _note_all(messages: Iterable[str]) -> None:
         note(f"… and {omitted:,} more.")
 
 
-def _require_applicable(plan: CatalogPlan, limit: int) -> None:
+def _require_applicable(plan: Plan, limit: int) -> None:
     """Check the limits that the batch would exceed, for one message instead of one per field."""
     if plan.exceeds(limit):
         raise click.ClickException(
@@ -282,10 +286,10 @@ def _require_applicable(plan: CatalogPlan, limit: int) -> None:
         )
 
 
-def _require_permitted(plan: CatalogPlan) -> None:
+def _require_permitted(plan: Plan) -> None:
     if not plan.is_permitted:
-        fields = sum(each.refusal is not None for each in plan.fields)
-        names = sum(each.refusal is not None for each in plan.names)
+        fields = sum(isinstance(each, Violation) for each in plan.fields)
+        names = sum(isinstance(each, Violation) for each in plan.names)
         refused = [counted(fields, "field")] if fields or not names else []
         refused += [counted(names, "name")] if names else []
         raise click.ClickException(
@@ -314,80 +318,111 @@ def _reporting_rejection(batch: Batch) -> Iterator[None]:
         ) from None
 
 
-def _render(plan: CatalogPlan) -> dict[str, object]:
-    fields = [
-        {
-            "action": each.action.value,
-            "key": each.key,
-            "before": _members(each.before),
-            "after": _members(each.after),
-            "reason": _reason(each),
-        }
-        for each in plan.fields
-    ]
-    names = [
-        {
-            "action": each.action.value,
-            "integration": each.integration,
-            "key": each.key,
-            "before": render_set_name(each.before),
-            "after": render_set_name(each.after),
-            "reason": _reason(each),
-        }
-        for each in plan.names
-    ]
+def _render(plan: Plan) -> dict[str, object]:
     return {
         "plan": {
-            "steps": fields,
+            "steps": [_render_step(each) for each in plan.fields],
             "unchanged": plan.unchanged,
-            "names": {"steps": names, "unchanged": plan.unchanged_names},
+            "names": {
+                "steps": [_render_step(each) for each in plan.names],
+                "unchanged": plan.unchanged_names,
+            },
         }
     }
 
 
-def _members(field: RecipientField | None) -> Mapping[str, object] | None:
-    return None if field is None else render_definition(field)
+def _render_step(step: _Step) -> dict[str, object]:
+    before, after = _states(step)
+    return {
+        "action": _action(step),
+        **_subject(step),
+        "before": before,
+        "after": after,
+        "reason": _reason(step) if isinstance(step, Violation) else None,
+    }
 
 
-def _print(plan: CatalogPlan) -> None:
+def _action(step: _Step) -> str:
+    """Return what the plan does. A field that is deleted and created again has another id."""
+    match step:
+        case Violation():
+            return "refused"
+        case Change(before=None):
+            return "create"
+        case Change(after=None):
+            return "delete"
+        case Change(before=RecipientField(id=before), after=RecipientField(id=after)):
+            return "change" if before == after else "replace"
+    return "change"
+
+
+def _subject(step: _Step) -> dict[str, object]:
+    """Return the key, after the name of the integration if the step is about a name there.
+
+    The key is None if a whole integration is refused.
+    """
+    if isinstance(step, Violation):
+        section, name, *key = step.path
+        if section == "fields":
+            return {"key": name}
+        return {"integration": name, "key": key[0] if key else None}
+    if isinstance(step.field, NamedField):
+        return {"integration": step.field.integration.name, "key": step.field.key}
+    return {"key": step.field.key}
+
+
+def _states(step: _Step) -> tuple[Any, Any]:
+    """Return the members of the field, or the name, before and after the change, or None."""
+    if isinstance(step, Violation):
+        return None, None
+    return _render_state(step.before), _render_state(step.after)
+
+
+def _render_state(state: RecipientField | NamedField[SetName] | None) -> object:
+    if isinstance(state, NamedField):
+        return render_set_name(state.esp_name)
+    return None if state is None else render_definition(state)
+
+
+def _print(plan: Plan) -> None:
     for each in plan.fields:
-        _print_change(each.action, str(each.key), _reason(each))
-        for detail in _details(each):
+        _print_step(each, str(_subject(each)["key"]), "")
+        for detail in _details(*_states(each)):
             print_line(f"    {one_line(detail)}")
     for name in plan.names:
-        place = one_line(str(name.integration))
-        subject = f"integration {place}" if name.key is None else f"name {name.key} at {place}"
-        detail = _reason(name) or " → ".join(
-            _shown(render_set_name(each)) for each in (name.before, name.after) if each is not None
-        )
-        _print_change(name.action, subject, detail)
+        place, key = _subject(name).values()
+        place = one_line(str(place))
+        subject = f"integration {place}" if key is None else f"name {key} at {place}"
+        names = " → ".join(_shown(each) for each in _states(name) if each is not None)
+        _print_step(name, subject, names)
     print_line(f"Plan: {_summary(plan.fields, plan.unchanged)}")
-    if plan.set_names or plan.names or plan.unchanged_names:
+    if plan.names or plan.unchanged_names:
         print_line(f"Names: {_summary(plan.names, plan.unchanged_names)}")
     if plan.unplanned:
         unplanned = counted(plan.unplanned, "API-managed field")
         note(f"Not in the document: {unplanned}. To delete them, add --prune.")
 
 
-def _print_change(action: PlanAction, subject: str, detail: str | None) -> None:
+def _print_step(step: _Step, subject: str, detail: str) -> None:
+    """Print the step with the detail, or with the reason if it is refused."""
+    action = _action(step)
     symbol, colour = _SYMBOLS[action]
-    line = f"{symbol} {action.value} {subject}"
-    if detail is not None:
-        line = f"{line}: {one_line(detail)}"
+    if isinstance(step, Violation):
+        detail = _reason(step)
+    line = f"{symbol} {action} {subject}" + (f": {one_line(detail)}" if detail else "")
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     print_line(click.style(line, fg=colour) if coloured else line)
 
 
-def _reason(change: PlannedChange[RecipientField] | PlannedChange[SetName]) -> str | None:
+def _reason(refusal: Violation) -> str:
     """Return the reason of a refused change, with the command or the option that helps."""
-    if change.refusal is None:
-        return None
     advice = ""
-    if change.integration is None and change.refusal.rule is Rule.IMMUTABLE:
-        advice = f" To do this, add --replace {change.key}."
-    elif change.key is None and change.refusal.rule in _COMMANDS:
-        advice = f" Use `{_COMMANDS[change.refusal.rule]}`."
-    return f"{with_suggestion(change.refusal).message}{advice}"
+    match refusal:
+        case Violation(rule=Rule.IMMUTABLE, path=("fields", key)):
+            advice = f" To do this, add --replace {key}."
+        case Violation(rule=rule, path=("integrations", _)) if rule in _COMMANDS:
+            advice = f" Use `{_COMMANDS[rule]}`."
+    return f"{with_suggestion(refusal).message}{advice}"
 
 
 _COMMANDS = {
@@ -397,9 +432,10 @@ _COMMANDS = {
 """The commands that help if an integration is refused, by the rule that its name breaks."""
 
 
-def _details(change: PlannedChange[RecipientField]) -> Iterator[str]:
+def _details(
+    before: Mapping[str, object] | None, after: Mapping[str, object] | None
+) -> Iterator[str]:
     """Yield one line per member of a new field, and per changed member of another."""
-    before, after = _members(change.before), _members(change.after)
     if after is None:
         return
     if before is None:
@@ -415,14 +451,11 @@ def _shown(value: object) -> str:
     return render_json(value).decode("utf-8")
 
 
-def _summary(
-    changes: Iterable[PlannedChange[RecipientField] | PlannedChange[SetName]], unchanged: int
-) -> str:
-    counts = Counter(each.action for each in changes)
-    always = (PlanAction.CREATE, PlanAction.CHANGE, PlanAction.DELETE)
-    parts = [f"{counts[action]:,} to {action.value}" for action in always]
-    if counts[PlanAction.REPLACE]:
-        parts.insert(2, f"{counts[PlanAction.REPLACE]:,} to replace")
-    if counts[PlanAction.REFUSED]:
-        parts.append(f"{counts[PlanAction.REFUSED]:,} refused")
+def _summary(steps: Iterable[_Step], unchanged: int) -> str:
+    counts = Counter(map(_action, steps))
+    parts = [f"{counts[action]:,} to {action}" for action in ("create", "change", "delete")]
+    if counts["replace"]:
+        parts.insert(2, f"{counts['replace']:,} to replace")
+    if counts["refused"]:
+        parts.append(f"{counts['refused']:,} refused")
     return f"{', '.join(parts)}, {unchanged:,} unchanged."

@@ -27,6 +27,7 @@ from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.esp.documents import parse_report
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
+    Change,
     FieldDefinition,
     FieldQuery,
     IntegrationId,
@@ -36,7 +37,7 @@ from recipient_fields.domain import (
     Rule,
     Violation,
 )
-from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp, EspName
 from recipient_fields.domain.integrations import (
     EmptyReport,
     EspRefused,
@@ -46,7 +47,7 @@ from recipient_fields.domain.integrations import (
     IntegrationChanged,
     InvalidIntegration,
     Link,
-    NameChange,
+    NamedField,
     NoFieldSource,
     RefusedField,
     ReportedField,
@@ -515,7 +516,7 @@ class _Result:
     rejected: tuple[RefusedField, ...]
     caveats: tuple[FieldCaveat, ...]
     unchanged: int
-    name_changes: tuple[NameChange, ...]
+    name_changes: tuple[Change[NamedField[EspName]], ...]
     report: str | None
     """The uploaded report, or None if the fields came from the ESP."""
 

@@ -14,13 +14,11 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.application.documents.value_schemas import RFC_3339_PATTERN
-from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     DataType,
     FieldId,
     FieldPage,
     FieldQuery,
-    IntegrationId,
     InvalidQuery,
     NoSuchTime,
     OrganizationId,
@@ -40,6 +38,7 @@ from ..resource import (
     key_filter,
     one_of,
     page_size,
+    parse_integration_id,
     source_filter,
     truth_value,
 )
@@ -88,12 +87,6 @@ def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage)
     return urlencode({**parameters, "cursor": cursor})
 
 
-def _integration_id(text: str) -> IntegrationId:
-    if not is_id(text):
-        raise ValueError(text)
-    return IntegrationId(int(text))
-
-
 def _text(text: str) -> Mapping[str, object]:
     if not 1 <= len(text) <= MAX_TEXT_LENGTH:
         raise ValueError(text)
@@ -116,7 +109,7 @@ LIST_PARAMETERS: Mapping[str, Parameter] = {
     "key": key_filter("Only the field with this key."),
     "integration_id": alternatives(
         "integration_ids",
-        _integration_id,
+        parse_integration_id,
         "use the id of an integration, such as `1`",
         description="Only fields that this integration syncs.",
         schema=ID_PARAMETER,

@@ -26,7 +26,7 @@ from contextlib import closing
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import Core
 from recipient_fields.application.fields.fields_as_code import parse_field_document
-from recipient_fields.application.fields.planning import plan_document
+from recipient_fields.application.fields.plans import plan_document
 from recipient_fields.domain import API, Author
 
 url, statement = sys.argv[1:]
@@ -38,9 +38,9 @@ document = parse_field_document({{"fields": {{"city": field}}, "integrations": n
 with closing(PostgresStorage(url)) as storage:
     core = Core.over(storage, history_limit=None)
     catalog, integrations = storage.integrations.read_catalog(1)
-    plan = plan_document(catalog, document, integrations).save()
+    plan = plan_document(catalog, document, integrations)
     {indent(KILL_BEFORE_STATEMENT, "    ")}
-    core.integrations.by(Author(API)).apply_plan(1, plan)
+    core.integrations.by(Author(API)).apply_with_names(1, plan.batch, plan.names_to_set)
 """
 
 

@@ -266,10 +266,10 @@ def test_a_confirmed_run_is_rejected_if_another_integration_has_changed_what_it_
     with pytest.raises(SyncPlanChanged) as changed:
         service.sync_fields(ours, integration.id, (), confirmed=shown.digest)
     [name] = [each for each in changed.value.plan.name_changes if each.field.key == "city"]
-    assert (name.integration_id, name.before) == (other.id, None)
+    assert (name.field.integration.id, name.before) == (other.id, None)
     assert name.after is not None
     expected = NameState.FOUND if overtaken_by == "sync" else NameState.UNKNOWN
-    assert (name.after.name, name.after.state) == ("CITY", expected)
+    assert (name.after.esp_name.name, name.after.esp_name.state) == ("CITY", expected)
 
 
 def test_readers_see_the_catalog_before_a_long_run_or_after_it(

@@ -303,10 +303,13 @@ def test_a_document_defines_names_at_integrations(schema):
     names = {"city": {"name": "City", "custom": True}, "tier": "TIER"}
     document = {"fields": {}, "integrations": [{**MAIN_LIST, "names": names}]}
     schema.validate(document)
-    [defined] = parse_field_document(document).integrations
-    assert (defined.integration, defined.esp) == ("Main list", Esp.MAILCHIMP)
-    assert defined.names == {"city": SetName("City", custom=True), "tier": SetName("TIER")}
-    assert parse_field_document({"fields": {}}).integrations == ()
+    assert parse_field_document(document).names == {
+        ("Main list", Esp.MAILCHIMP): {
+            "city": SetName("City", custom=True),
+            "tier": SetName("TIER"),
+        }
+    }
+    assert parse_field_document({"fields": {}}).names == {}
 
 
 @pytest.mark.parametrize(

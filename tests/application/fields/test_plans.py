@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
 from recipient_fields.application.fields.fields_as_code import CatalogDocument, render_definition
-from recipient_fields.application.fields.plan_documents import SavedPlan, parse_plan, render_plan
-from recipient_fields.application.fields.planning import (
-    CatalogPlan,
+from recipient_fields.application.fields.plans import (
+    Plan,
+    parse_plan,
     plan_document,
     plan_saved,
+    render_plan,
 )
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -25,14 +26,18 @@ from recipient_fields.domain import (
     Author,
     Batch,
     CatalogChanged,
+    Change,
     FieldDraft,
     FieldKey,
     InvalidInput,
-    PlanAction,
+    RecipientField,
+    RecordedOperation,
     Rule,
     Source,
+    Violation,
     plan_fields,
 )
+from recipient_fields.domain.integrations.setting import NamesToSet
 from recipient_fields.testing.strategies import drafts
 
 KEYS = st.sampled_from([FieldKey(key) for key in ("city", "size", "tier")])
@@ -45,7 +50,7 @@ def draft(key: str, data_type: str = "text", **members: Any) -> FieldDraft:
 
 @pytest.fixture
 def plan(service, acme):
-    def plan(*drafts: FieldDraft, **options: Any) -> CatalogPlan:
+    def plan(*drafts: FieldDraft, **options: Any) -> Plan:
         return plan_document(service.list_fields(acme), CatalogDocument(drafts), **options)
 
     return plan
@@ -82,14 +87,14 @@ def test_fields_of_other_origins_are_neither_changed_nor_deleted(plan, service, 
     planned = plan(draft("city"), prune=True)
     assert planned.batch.operations == ()
     [refused] = planned.fields
-    assert refused.key == "city"
-    assert refused.refusal.message.startswith("Manual fields are changed by administrators")
+    assert refused.path == ("fields", "city")
+    assert refused.message.startswith("Manual fields are changed by administrators")
 
 
 def test_another_data_type_needs_a_permission_to_replace_the_field(plan, service, acme):
     old = service.create_field(acme, draft("size"))
     [refused] = plan(draft("size", "number")).fields
-    assert "from text to number" in refused.refusal.message
+    assert "from text to number" in refused.message
     planned = plan(draft("size", "number"), replaceable=["size"])
     _, new = service.apply_batch(acme, planned.batch)
     assert (new.key, new.data_type.value, new.id > old.id) == ("size", "number", True)
@@ -126,7 +131,7 @@ def test_after_a_plan_was_applied_there_is_nothing_to_do(stored, document, prune
     after = {each.key: each for each in core.fields.list_fields(acme).fields}
     for manual in (each for each in before.fields if each.origin.source is Source.MANUAL):
         assert after[manual.key] == manual
-    refused = {each.key for each in refusals}
+    refused = {each.path[-1] for each in refusals}
     for each in (each for each in document if each.key not in refused):
         stored_field = after[each.key]
         definition = each.define(by=API, at=stored_field.created_at)
@@ -139,20 +144,25 @@ CLEARED = {"integration_id": 1, "names": {"a": None}}
 SURROGATE = {"name": "\ud800", "custom": False}
 
 
-def saved(plan: CatalogPlan) -> SavedPlan:
-    """Return the plan, read from its document."""
-    read = parse_plan(render_plan(plan.save()))
+def saved(plan: Plan) -> tuple[Batch, NamesToSet]:
+    """Return the batch and the names of the plan, read from its document."""
+    read = parse_plan(render_plan(plan))
     assert read is not None
     return read
 
 
-def shown(plan: CatalogPlan) -> list[object]:
+def shown(plan: Plan) -> list[object]:
     """Return the changes without the ids and the times of new fields."""
-    states = [(each, each.before, each.after) for each in plan.fields]
+    states = [(each, each.before, each.after) for each in changes(plan)]
     return [
-        (each.key, each.action, *(field and render_definition(field) for field in fields))
+        (each.key, each.operation, *(field and render_definition(field) for field in fields))
         for each, *fields in states
     ]
+
+
+def changes(plan: Plan) -> list[Change[RecipientField]]:
+    """Return the changes of fields, of which none is refused."""
+    return [each for each in plan.fields if not isinstance(each, Violation)]
 
 
 class TestAPlan:
@@ -171,13 +181,15 @@ class TestAPlan:
 
     def test_a_plan_has_one_change_per_field_in_the_order_of_keys(self, plan, stored):
         planned = plan(*self.DOCUMENT, prune=True, replaceable=["size"])
-        assert [(each.key, each.action) for each in planned.fields] == [
-            ("city", PlanAction.CHANGE),
-            ("old", PlanAction.DELETE),
-            ("size", PlanAction.REPLACE),
-            ("tier", PlanAction.CREATE),
+        assert [(each.key, each.operation) for each in planned.fields] == [
+            ("city", RecordedOperation.UPDATED),
+            ("old", RecordedOperation.DELETED),
+            ("size", RecordedOperation.UPDATED),
+            ("tier", RecordedOperation.CREATED),
         ]
         change, deletion, replacement, creation = planned.fields
+        assert change.before.id == change.after.id
+        assert replacement.before.id != replacement.after.id
         assert (change.before.name, change.after.name) == ("city", "Town")
         assert (deletion.before.name, deletion.after) == ("old", None)
         assert replacement.before.data_type.value == "text"
@@ -193,8 +205,7 @@ class TestAPlan:
         self, plan, stored
     ):
         planned = plan(draft("size", "number"), draft("manual"))
-        refusals = {each.key: each.refusal for each in planned.fields}
-        assert {each.action for each in planned.fields} == {PlanAction.REFUSED}
+        refusals = {each.path[-1]: each for each in planned.fields}
         assert "from text to number" in refusals["size"].message
         assert refusals["size"].rule is Rule.IMMUTABLE
         assert refusals["manual"].rule is not Rule.IMMUTABLE
@@ -213,14 +224,14 @@ class TestAPlan:
 
     def test_a_saved_plan_has_the_changes_of_its_document(self, plan, stored, service, acme):
         planned = plan(*self.DOCUMENT, prune=True, replaceable=["size"])
-        read = plan_saved(service.list_fields(acme), saved(planned))
+        read = plan_saved(service.list_fields(acme), *saved(planned))
         assert shown(read) == shown(planned)
         assert (read.batch, read.unchanged, read.field_count) == (
             *(planned.batch, planned.unchanged, planned.field_count),
         )
 
     def test_a_saved_plan_can_be_empty(self, plan, service, acme):
-        assert plan_saved(service.list_fields(acme), saved(plan())).changes == ()
+        assert plan_saved(service.list_fields(acme), *saved(plan())).changes == ()
 
     @pytest.mark.parametrize("content", [b"fields: {}", b'{"fields": {}}', b"[]"])
     def test_a_document_of_fields_is_not_a_saved_plan(self, content):
@@ -248,10 +259,10 @@ class TestAPlan:
         plan = {"operations": [], "if_revision": '"1-5"', "integrations": [CLEARED]}
         read = parse_plan(json.dumps(plan).encode())
         assert read is not None
-        assert read.batch == Batch((), "1-5")
+        assert read[0] == Batch((), "1-5")
 
     def test_a_saved_plan_for_another_catalog_is_rejected(self, plan, stored, service, acme):
         planned = plan(*self.DOCUMENT)
         service.create_field(acme, draft("new"))
         with pytest.raises(CatalogChanged):
-            plan_saved(service.list_fields(acme), planned.save())
+            plan_saved(service.list_fields(acme), *saved(planned))

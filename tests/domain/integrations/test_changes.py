@@ -13,12 +13,12 @@ ONE, TWO = IntegrationId(1), IntegrationId(2)
 def planned(organization, integration_id, *reported):
     """Return the changes: key, integration, and the name and the state before and after."""
 
-    def shown(name):
-        return name and (name.name, name.state.value)
+    def shown(named):
+        return named and (named.esp_name.name, named.esp_name.state.value)
 
     plan = organization.plan(integration_id, *reported)
     return [
-        (each.field.key, each.integration_id, shown(each.before), shown(each.after))
+        (each.field.key, each.field.integration.id, shown(each.before), shown(each.after))
         for each in plan.name_changes
     ]
 

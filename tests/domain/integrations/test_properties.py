@@ -274,7 +274,9 @@ def test_a_sync_plans_each_change_of_a_name_or_a_state(organization, data):
         if before.get((field_id, each)) != name
     }
     planned = {
-        (each.field.key, each.integration_id): (shown_name(each.before), shown_name(each.after))
+        (each.field.key, each.field.integration.id): tuple(
+            shown_name(named and named.esp_name) for named in (each.before, each.after)
+        )
         for each in plan.name_changes
     }
     assert planned == expected
