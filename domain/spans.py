@@ -15,5 +15,10 @@ class Spans:
 
     def contain(self, offset: int) -> bool:
         """Return whether the character at this offset is in one of the parts."""
+        return self.start_of(offset) is not None
+
+    def start_of(self, offset: int) -> int | None:
+        """Return the start of the part in which the character at this offset is, or None."""
         index = bisect_right(self._starts, offset) - 1
-        return index >= 0 and offset < self._spans[index][1]
+        is_inside = index >= 0 and offset < self._spans[index][1]
+        return self._starts[index] if is_inside else None

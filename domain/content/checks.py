@@ -10,9 +10,10 @@ from ..conditions.tree import comparisons
 from ..errors import Rule
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .filters import find_type_error
+from .html import DoesNotFit
 from .resolution import FieldResolver
 from .syntax import located_violations
-from .tree import Branch, Content, require_content
+from .tree import Branch, Content, Reference, require_content
 
 _MAX_CONDITION_VIOLATIONS = 200
 """After this number, conditions are not checked. Each check can search for similar words."""
@@ -46,6 +47,8 @@ def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedVi
             yield _unknown_field(content, reference.start, reference.key, resolver)
         elif (error := find_type_error(reference.filters, field.data_type)) is not None:
             yield content.lines.violation(reference.start, Rule.TYPE, error)
+        elif (misfit := _find_misfit(content, reference)) is not None:
+            yield content.lines.violation(reference.start, Rule.NOT_APPLICABLE, misfit)
     reported = 0
     for branch in content.branches():
         for violation in _condition_violations(content, branch, resolver):
@@ -53,6 +56,16 @@ def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedVi
             yield violation
         if reported >= _MAX_CONDITION_VIOLATIONS:
             return
+
+
+def _find_misfit(content: Content, reference: Reference) -> str | None:
+    """Return why the default can't be at its place, or None."""
+    if reference.default:
+        try:
+            content.html.fit(reference.default, reference.start)
+        except DoesNotFit as error:
+            return f"This default is not possible here: {error}. Write a default without it."
+    return None
 
 
 def _unknown_field(

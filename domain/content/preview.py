@@ -23,7 +23,7 @@ from .filters import Filter, apply_filters
 from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
-from .tree import Block, Content, Lines, Node, Reference, SystemReference, Text
+from .tree import Block, Content, Node, Reference, SystemReference, Text
 
 __all__ = ["MAX_PREVIEWED_VALUE", "MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
 
@@ -77,8 +77,10 @@ def preview_content(
 
     In HTML, the values are escaped, so that a reader sees them. Without a `surface`, content with
     an HTML tag is `html`, and other content `text`. Defaults are written as they are, like the rest
-    of the content. Expressions stay as they are, because only the ESP can evaluate them. Links, the
-    sender and a missing address have stand-ins, such as `https://example.com/unsubscribe`.
+    of the content, but encoded in attributes and URLs. Expressions stay as they are, because only
+    the ESP can evaluate them. Links, the sender and a missing address have stand-ins, such as
+    `https://example.com/unsubscribe`.
+
     `resolved` is that of the ExportedContent whose preview this is, if any, and `definitions` are
     those of a RecipientSchema. `today` is the day of the year that `{{today.year}}` shows: without
     it, this stays.
@@ -103,7 +105,7 @@ def preview_content(
     recipient = RecipientValues.read(schema, values, max_length=MAX_PREVIEWED_VALUE)
     surface = find_surface(content, surface)
     reader = _Reader(
-        lines=content.lines,
+        content=content,
         resolver=resolver,
         recipient=recipient,
         year=str(SystemValue.YEAR) if today is None else f"{today.year:04}",
@@ -131,7 +133,7 @@ def preview_content(
 class _Reader:
     """A reader of the content."""
 
-    lines: Lines
+    content: Content
     resolver: FieldResolver
     recipient: RecipientValues
     year: str
@@ -178,7 +180,9 @@ class _Reader:
         if key not in self._shown:
             self._shown[key] = self._show(reference)
         shown = self._shown[key]
-        return reference.default or "" if shown is None else shown
+        if shown is not None or not reference.default:
+            return shown or ""
+        return self.content.html.fit(reference.default, reference.start, is_html=self.escapes)
 
     def _show(self, reference: Reference) -> str | None:
         """Return what the recipient reads, or None without a value."""
@@ -195,7 +199,7 @@ class _Reader:
         return escape(text) if self.escapes else text
 
     def _refuse(self, start: int, message: str) -> InvalidContent:
-        return InvalidContent([self.lines.violation(start, Rule.TOO_LONG, message)])
+        return InvalidContent([self.content.lines.violation(start, Rule.TOO_LONG, message)])
 
 
 def format_value(value: Value) -> str:

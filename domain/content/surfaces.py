@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ..choices import Choice
@@ -21,10 +20,6 @@ class Surface(Choice):
     SUBJECT = "subject"
 
 
-_HTML_TAG = re.compile(r"<!--|<!doctype\b|</?[a-z][\w:-]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
-"""Neither `a < b` nor `<ada@example.com>` is a tag."""
-
-
 def find_surface(content: Content, surface: Surface | str | None = None) -> Surface:
     """Return the surface, also of its text such as "html".
 
@@ -32,11 +27,12 @@ def find_surface(content: Content, surface: Surface | str | None = None) -> Surf
     Raises: ValueError if there is no such surface; TypeError if the content is not parsed.
     """
     # Imported here because the names at ESPs need surfaces, and no content.
+    from .html import Html
     from .tree import require_content
 
     require_content(content)
     if surface is not None:
         return Surface(surface)
     defaults = (each.default for each in content.references() if each.default is not None)
-    has_tag = any(_HTML_TAG.search(text) for text in (content.masked, *defaults))
-    return Surface.HTML if has_tag else Surface.TEXT
+    has_tags = content.html.has_tags or any(Html(text).has_tags for text in defaults)
+    return Surface.HTML if has_tags else Surface.TEXT

@@ -17,7 +17,6 @@ from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
-from .literal_places import statement
 from .lookalikes import MESSAGES, find_lookalikes
 from .system_names import describe_system_path, find_system_lookalikes, find_system_path
 from .system_values import SYSTEM_VALUES
@@ -94,6 +93,11 @@ def read_content(source: str) -> Content:
         ),
         violations=tuple(parser.violations),
     )
+
+
+def statement(name: str) -> str:
+    """Return the pattern of `{% NAME %}`, also with `-` and with a text after the name."""
+    return rf"\{{%[+-]?\s*+{name}\b[^{{}}%]*+%\}}"
 
 
 _TAG = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..spans import Spans
 from ..suggestions import closest_match
-from .literal_places import find_literal_places
+from .html import Html
 from .system_values import SYSTEM_VALUES
 from .warning_codes import WarningCode
 
@@ -46,10 +46,10 @@ def find_system_lookalikes(
     `raw_parts` and scripts, and unless the text sets such a variable.
     """
     variables = {found["name"] for found in _VARIABLE.finditer(text)}
-    literal_places = find_literal_places(text)
+    html = Html(text)
 
     def is_literal(tag: re.Match[str]) -> bool:
-        return raw_parts.contain(tag.start()) or literal_places.contain(tag.start())
+        return raw_parts.contain(tag.start()) or html.is_literal(tag.start())
 
     for tag in _REFERENCE.finditer(text):
         is_ours = tag["root"].islower() or tag["path"].lower() in SYSTEM_VALUES

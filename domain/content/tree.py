@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -14,6 +15,7 @@ from ..conditions.tree import condition_keys
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 from .filters import Filter
+from .html import CODE, Html
 from .system_values import SystemValue
 from .warning_codes import WarningCode
 
@@ -145,6 +147,16 @@ class Content:
     warnings: tuple[ContentWarning, ...] = ()
     violations: tuple[LocatedViolation, ...] = ()
 
+    @cached_property
+    def html(self) -> Html:
+        """The places in the content, with the offsets of the source."""
+        parts: list[str] = []
+        end = 0
+        for text in _texts(self.nodes):
+            parts += CODE * (text.start - end), text.text
+            end = text.start + len(text.text)
+        return Html("".join((*parts, CODE * (len(self.source) - end))))
+
     def references(self) -> Iterator[Reference]:
         """Yield the references, in order."""
         return (part for part in _parts(self.nodes) if isinstance(part, Reference))
@@ -167,6 +179,15 @@ def require_content(content: object) -> None:
     if not isinstance(content, Content):
         wrong = type(content).__name__
         raise TypeError(f"content must be a Content, not {wrong}. Pass parse_content(text).")
+
+
+def _texts(nodes: Iterable[Node]) -> Iterator[Text]:
+    for node in nodes:
+        if isinstance(node, Block):
+            for branch in node.branches:
+                yield from _texts(branch.nodes)
+        elif isinstance(node, Text):
+            yield node
 
 
 def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Branch]:

@@ -57,6 +57,7 @@ class WarningCode(KeyEnum):
     HTML_IN_VALUES = "html_in_values"
     MISSING_VALUE_STOPS = "missing_value_stops"
     BLOCK_IN_TABLE = "block_in_table"
+    LOST_IN_MJML = "lost_in_mjml"
     VERBATIM_CODE = "verbatim_code"
     UNESTABLISHED_CHARACTER = "unestablished_character"
     FILTER_DIFFERENCE = "filter_difference"
@@ -104,4 +105,5 @@ _MISTAKES = {
     WarningCode.FOREIGN_CODE,
     WarningCode.UNREADABLE_CODE,
     WarningCode.MISSING_NAME,
+    WarningCode.LOST_IN_MJML,
 }

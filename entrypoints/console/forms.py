@@ -163,6 +163,7 @@ class FormError:
     anchor: str
     label: str
     message: str
+    suggestion: str | None = None
 
 
 @frozen

@@ -40,7 +40,7 @@ LANGUAGES = (esp_conditions, esp_content)
 FOR_THE_PROJECT = {
     # Parts that other rooms of the domain share.
     "domain.choices",
-    "domain.content.resolution",
+    *(f"domain.content.{each}" for each in ("html", "resolution")),
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
     *(f"domain.integrations.{each}" for each in ("proposals", "selection")),

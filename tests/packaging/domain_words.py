@@ -14,8 +14,8 @@ _PROFILES = ROOT / "domain" / "esp" / "profiles"
 """The facts about ESPs, whose languages have words such as `body`."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 """Matches the parts of names, too: `BodySize`, `_BODY` and `read_body` contain the word."""
-_HTML_TAGS = "html|body"
-"""A pattern of tags of HTML, in which the word means another thing."""
+_HTML_TAGS = re.compile(r'html\|body|"(?:mj-)?body"')
+"""Tags of HTML and MJML, in which the word means another thing."""
 _REJECTED = {
     *("body", "bodies", "envelope", "envelopes", "header", "headers", "http"),
     *("status", "statuses", "wire", "wired"),
@@ -27,7 +27,7 @@ def rejected_lines(source: str) -> list[tuple[int, str]]:
     return [
         (number, word)
         for number, line in enumerate(source.splitlines(), 1)
-        for word in _WORD.findall(line.replace(_HTML_TAGS, ""))
+        for word in _WORD.findall(_HTML_TAGS.sub("", line))
         if word.lower() in _REJECTED
     ]
 

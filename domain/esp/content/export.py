@@ -15,10 +15,8 @@ from ..names import Target
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .html_in_values import HtmlInValues
-from .links import find_missing_link, with_email_only_links
-from .markup import Markup
+from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
-from .places import find_between_rows
 from .rendering import Rendering
 from .report import Report
 from .resolver import CodeResolver
@@ -73,7 +71,6 @@ class ContentExporter:
         require_type(ExportOptions, options=options)
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals)
-        self._markup = Markup(content.masked)
 
     def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does."""
@@ -87,9 +84,11 @@ class ContentExporter:
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, self._markup, used, report)
-        nodes = with_email_only_links(profile, content, self._markup)
-        _warn_of_blocks_in_tables(profile, content, report)
+        rendering = Rendering(content, resolver, html, used, report)
+        nodes = with_email_only_links(profile, content)
+        root_end = content.html.root_end
+        if root_end is not None:
+            nodes = tuple(insert_texts(nodes, [(root_end, _PRELUDES)]))
         rendered = rendering.render(nodes)
         used.warn_of_names()
         if html.surface is Surface.HTML:
@@ -97,7 +96,7 @@ class ContentExporter:
         warnings = report.finish()
         meant = used.meant_keys()
         return ExportedContent(
-            content=used.preludes() + rendered,
+            content=_with_preludes(rendered, used.preludes(), is_mjml=root_end is not None),
             surface=html.surface,
             warnings=warnings,
             keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
@@ -105,11 +104,19 @@ class ContentExporter:
         )
 
 
-def _warn_of_blocks_in_tables(profile: Profile, content: Content, report: Report) -> None:
-    caveat = profile.surfaces.block_in_table
-    if caveat is not None:
-        for offset in find_between_rows(content.nodes, content.masked):
-            report.warn(offset, WarningCode.BLOCK_IN_TABLE, caveat)
+_PRELUDES = "\0preludes\0"
+"""A mark for the preludes. Neither content nor codes contain U+0000."""
+
+
+def _with_preludes(rendered: str, preludes: str, *, is_mjml: bool) -> str:
+    """Return the content with the preludes before it.
+
+    MJML drops text before its root, and writes such a component in it before the email.
+    """
+    if not is_mjml:
+        return preludes + rendered
+    in_raw = f'<mj-raw position="file-start">{preludes}</mj-raw>' if preludes else ""
+    return rendered.replace(_PRELUDES, in_raw)
 
 
 def _warn_of_missing_link(profile: Profile, content: Content, report: Report) -> None:

@@ -13,7 +13,6 @@ from itertools import islice
 from attrs import frozen
 
 from ...content import Content
-from ...content.literal_places import find_literal_places
 from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
@@ -50,6 +49,8 @@ _MAX_NAMES = 5
 _BRACES = re.compile(r"\{[{%]")
 _ENDS = {"{{": "}}", "{%": "%}"}
 _LITERAL = "If this text must stay as it is, add it to the literals."
+_IN_TEMPLATE = "The recipient's client reads the code in this template."
+_KEEPING = "Write it so that the ESP keeps it, such as between `{% raw %}` and `{% endraw %}`."
 _NOT_EXAMINED = "The tags from here on are not examined for code of other ESPs."
 _TOO_LONG = (
     f"A tag in braces has at most {MAX_TAG_LENGTH:,} characters. End it earlier, or write several."
@@ -115,7 +116,6 @@ class ContentTags:
         self._too_long = tuple(_find_too_long(self._kept))
         for start, end in self._too_long:
             self._kept = self._kept[:start] + " " * (end - start) + self._kept[end:]
-        self._literal_places = find_literal_places(content.masked)
         self._examined: dict[Esp | None, _Examined] = {}
         self._read: dict[str, _Starts] = {}
         self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
@@ -197,22 +197,30 @@ class ContentTags:
         """Return the warning that the tag needs, or None."""
         warning = _lookalike(esp, tag, finding, resolver, local_names)
         if warning is not None:
-            return self._at(tag.start, *warning)
-        if finding is None:
-            return None
+            return self._at(esp, tag.start, *warning)
+        is_for_client = tag.text.startswith("{{") and self._content.html.is_in_template(tag.start)
+        if finding is None or (is_for_client and esp is not None and esp not in tag.readings):
+            return None  # The ESP does not read what the recipient's client reads.
         return self._warning(esp, tag.start, finding, self._own_form(tag, finding, resolver))
 
     def _warning(
         self, esp: Esp | None, offset: int, finding: Finding, form: str = ""
     ) -> tuple[WarningCode, str]:
         message = " ".join(filter(None, (_describe(esp, finding), form)))
-        return self._at(offset, _code(finding), message)
+        return self._at(esp, offset, _code(finding), message)
 
-    def _at(self, offset: int, code: WarningCode, message: str) -> tuple[WarningCode, str]:
+    def _at(
+        self, esp: Esp | None, offset: int, code: WarningCode, message: str
+    ) -> tuple[WarningCode, str]:
         """Return the warning, which is a caveat at a place where any code can be meant."""
-        if self._literal_places.contain(offset):
-            return WarningCode.POSSIBLY_FOREIGN_CODE, f"{message} {_LITERAL}"
-        return code, message
+        html = self._content.html
+        if not html.is_literal(offset):
+            return code, message
+        advice = _LITERAL
+        if html.is_in_template(offset):
+            keeping = _KEEPING if esp is None else PROFILES[esp].keeping
+            advice = f"{_IN_TEMPLATE} {keeping}" if keeping else _LITERAL
+        return WarningCode.POSSIBLY_FOREIGN_CODE, f"{message} {advice}"
 
     def _judge(self, esp: Esp | None, tag: TextTag, local_names: Collection[str]) -> Finding | None:
         own = None if esp is None else tag.readings.get(esp)

@@ -14,13 +14,13 @@ class NativeTags:
 
     def __init__(self, profile: Profile, content: Content) -> None:
         self._title, self._lines = profile.title, content.lines
-        self._tags = tuple(find_tags(profile, content.masked))
-        self._starts = [tag.start for tag in self._tags]
+        self.tags = tuple(find_tags(profile, content.masked))
+        self._starts = [tag.start for tag in self.tags]
 
     def find(self, offset: int) -> Tag | None:
         """Return the tag in which the offset is, or None."""
         index = bisect_right(self._starts, offset) - 1
-        return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
+        return self.tags[index] if index >= 0 and offset < self.tags[index].end else None
 
     def has_end(self, offset: int) -> bool:
         """Return whether a tag ends at this offset."""

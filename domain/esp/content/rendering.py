@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from attrs import evolve
 
 from ...conditions import Comparison, Condition, Operator
 from ...conditions.tree import condition_keys
@@ -13,10 +16,12 @@ from ...content import (
     Content,
     Node,
     Reference,
+    Surface,
     SystemReference,
     Text,
     WarningCode,
 )
+from ...content.html import DoesNotFit, Kind, Mjml
 from ...content.resolution import EMAIL_KEY
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
@@ -29,18 +34,25 @@ from .adjacent_text import (
 )
 from .html_in_values import HtmlInValues
 from .insertions import Insertion, Insertions
-from .markup import Markup, is_in_query
+from .links import find_links
 from .native_tags import NativeTags
-from .places import find_guarded, find_links
 from .report import Report
 from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
-from .used_fields import UsedFields
+from .used_fields import UsedFields, find_guarded
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
 _LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
 """Code in which string literals don't contain doubled quotes."""
 _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
+
+
+_QUOTES = "double", "single"
+_MARKS = re.compile(f"({THEN}|{OTHERWISE})")
+_DROPPED = (
+    "MJML drops this code when it compiles the file. Write it in a component with text, such as"
+    " `<mj-text>`, or in `<mj-raw>` between sections, columns or their contents."
+)
 
 
 class Rendering:
@@ -51,18 +63,20 @@ class Rendering:
         content: Content,
         resolver: CodeResolver,
         html: HtmlInValues,
-        markup: Markup,
         used: UsedFields,
         report: Report,
     ) -> None:
         self._profile, self._title = html.profile, html.profile.title
-        self._content, self._markup = content, markup
+        self._surface = html.surface
+        self._content, self._places = content, content.html
         self._used, self._report = used, report
         self._insertions = Insertions(html)
         self._conditions = CompiledConditions(self._profile, resolver)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
-        self._links = set(find_links(content.nodes, content.masked))
+        self._codes: dict[tuple[str, str], str | None] = {}
+        self._links = set(find_links(content, content.nodes))
+        self._warn_of_mjml(tag.start for tag in self._native_tags.tags)
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""
@@ -120,6 +134,7 @@ class Rendering:
                     message = "Outside of a tag, this shows the expression."
                     self._report.warn(start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
+            reference = self._with_default_for_place(reference)
             insertion = self._insertions.get(reference, code, is_link=start in self._links)
         except NotInsertable as error:
             self._report.refuse(start, str(error), error.proposal)
@@ -128,7 +143,8 @@ class Rendering:
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain(tag, key))
-        elif insertion.is_foreign:
+        self._warn_of_mjml([start])
+        if tag is None and insertion.is_foreign:
             message = f"This field's code may not be code of {self._title}."
             self._report.warn(start, WarningCode.FOREIGN_INSERTION_CODE, message)
         self._warn_of_missing_value(reference, shown)
@@ -136,6 +152,16 @@ class Rendering:
         for warning_code, message in insertion.value_notes:
             self._report.warn(start, warning_code, message)
         return shown if has_filters else self._quoted(shown, start)
+
+    def _with_default_for_place(self, reference: Reference) -> Reference:
+        """Return the reference with its default as it must be written at its place."""
+        if not reference.default:
+            return reference
+        is_html = self._surface is Surface.HTML
+        with suppress(DoesNotFit):  # The check of the content has refused this default.
+            default = self._places.fit(reference.default, reference.start, is_html=is_html)
+            return evolve(reference, default=default)
+        return reference
 
     def _filtered(self, reference: Reference, insertion: Insertion) -> str:
         """Return the code with filters, in a condition if it needs one."""
@@ -162,7 +188,7 @@ class Rendering:
 
     def _warn_of_html(self, start: int, insertion: Insertion) -> None:
         """Warn of texts that are not encoded for their place."""
-        if insertion.needs_encoding and is_in_query(self._content.masked, start):
+        if insertion.needs_encoding and self._places.is_in_query(start):
             message = "A text in the query of a link must be encoded. Write `| url` after its key."
             self._report.warn(start, WarningCode.UNENCODED_VALUE, message)
         if insertion.html_caveat is not None:
@@ -173,6 +199,7 @@ class Rendering:
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
+        self._warn_of_mjml([start])
         code = self._profile.find_system_code(value)
         if isinstance(code, str):
             self._report.refuse(start, code)
@@ -187,20 +214,43 @@ class Rendering:
 
     def _block(self, block: Block) -> str:
         """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
-        for offset in (*(branch.start for branch in block.branches), block.end):
+        caveat = self._profile.surfaces.block_in_table
+        if caveat is not None and self._places.is_between_rows(block.start):
+            self._report.warn(block.start, WarningCode.BLOCK_IN_TABLE, caveat)
+        offsets = (*(branch.start for branch in block.branches), block.end)
+        for offset in offsets:
             tag = self._native_tags.find(offset)
             if tag is not None:
                 self._report.refuse(offset, self._native_tags.explain(tag, "KEY"))
-        texts = [self.render(branch.nodes, in_block=True) for branch in block.branches]
+        in_mjml = {self._places.find_mjml(offset) for offset in offsets}
+        is_raw = in_mjml == {Mjml.KEEPS_RAW}  # Then components are between tags and text.
+        if not is_raw:
+            self._warn_of_mjml(offsets)
+        texts = [self.render(branch.nodes, in_block=not is_raw) for branch in block.branches]
         code = _Code("")
         for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
             if branch.condition is None:
                 code = _Code(text)
             else:
-                code = self._condition(branch.condition, branch.start, text, code)
+                code = self._condition(branch.condition, branch.start, text, code, is_raw=is_raw)
         return str(code)
 
-    def _condition(self, condition: Condition, start: int, then: str, otherwise: _Code) -> _Code:
+    def _warn_of_mjml(self, offsets: Iterable[int]) -> None:
+        """Warn of code at these offsets that MJML drops when it compiles the file."""
+        for offset in offsets:
+            if self._places.find_mjml(offset) is not Mjml.KEEPS:
+                self._report.warn(offset, WarningCode.LOST_IN_MJML, _DROPPED)
+
+    def _condition(
+        self,
+        condition: Condition,
+        start: int,
+        then: str,
+        otherwise: _Code,
+        *,
+        is_raw: bool = False,
+    ) -> _Code:
+        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true."""
         for key in condition_keys(condition):
             self._used.use(key, start)
         try:
@@ -215,8 +265,15 @@ class Rendering:
                 self._report.warn(start, warning.code, warning.message)
         language = self._profile.conditions
         code = self._quoted(compiled.code, start)
-        then = language.text(then)
-        otherwise.complete(language)
+        if is_raw:
+            tags = _MARKS.split(code)
+            code = "".join(
+                f"<mj-raw>{each}</mj-raw>" if each and not _MARKS.fullmatch(each) else each
+                for each in tags
+            )
+        else:
+            then = language.text(then)
+            otherwise.complete(language)
         length = code.count(THEN) * len(then) + code.count(OTHERWISE) * otherwise.length
         self._require_length(length, start)
         code = code.replace(THEN, then)
@@ -229,15 +286,28 @@ class Rendering:
 
     def _quoted(self, code: str, offset: int) -> str:
         """Return the code in the quotes that are possible at this place."""
-        quote = self._markup.quote_at(offset)
-        quoted = _with_other_quotes(self._profile, code, quote) if quote else code
+        place = self._places.at(offset)
+        quote = place.quote
+        if not quote and place.kind in {Kind.TAG, Kind.ATTRIBUTE, Kind.STYLE}:
+            quote = '"'
+        if not quote or quote not in code:
+            return code
+        if (code, quote) not in self._codes:
+            self._codes[code, quote] = _with_other_quotes(self._profile, code, quote)
+        quoted = self._codes[code, quote]
         if quoted is None:
-            name = {'"': "double", "'": "single"}[quote]
+            name, other = _QUOTES if quote == '"' else reversed(_QUOTES)
+            contains = f"its code in {self._title} contains {name} quotes"
+            warning_code = WarningCode.QUOTES_IN_CODE
             message = (
-                f"This is inside {name} quotes or CSS, and its code in {self._title} contains"
-                f" {name} quotes. Check that your editor does not change them."
+                f"This is inside {name} quotes or CSS, and {contains}. Check that your editor does"
+                " not change them."
             )
-            self._report.warn(offset, WarningCode.QUOTES_IN_CODE, message)
+            if place.kind is Kind.ATTRIBUTE and self._places.root_end is not None:
+                warning_code = WarningCode.LOST_IN_MJML
+                message = f"MJML ends this attribute too early, because {contains}."
+                message += f" Write the attribute in {other} quotes."
+            self._report.warn(offset, warning_code, message)
         return code if quoted is None else quoted
 
     def _require_length(self, length: int, offset: int) -> None:
@@ -292,10 +362,25 @@ def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
 
 
 def _with_other_quotes(profile: Profile, code: str, quote: str) -> str | None:
-    """Return the code without this type of quotes, or None if the dialect has no such form."""
-    if quote not in code:
-        return code
-    if profile.insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+    """Return the code without this type of quotes in its tags, or None if it has no such form.
+
+    The text between the tags stays as it is.
+    """
+    parts: list[str] = []
+    end = 0
+    for tag in profile.find_tags(code):
+        changed = _tag_with_other_quotes(profile, code[tag.start : tag.end], quote)
+        if changed is None:
+            return None
+        parts += code[end : tag.start], changed
+        end = tag.end
+    return "".join((*parts, code[end:]))
+
+
+def _tag_with_other_quotes(profile: Profile, tag: str, quote: str) -> str | None:
+    if quote not in tag:
+        return tag
+    if profile.insertion.quoting is Quoting.NONE or _LITERALS.fullmatch(tag) is None:
         return None
     other_quote = {'"': "'", "'": '"'}[quote]
 
@@ -304,5 +389,5 @@ def _with_other_quotes(profile: Profile, code: str, quote: str) -> str | None:
         has_quotes = quote in text or other_quote in text
         return literal[0] if has_quotes else f"{other_quote}{text}{other_quote}"
 
-    changed = _LITERAL.sub(in_other_quotes, code)
+    changed = _LITERAL.sub(in_other_quotes, tag)
     return None if quote in changed else changed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from ...content import Content
+from ...conditions.implications import keys_set_if
+from ...content import Block, Content, Node, Reference
 from ..conditions.compilation import shared_variable
 from ..field_codes import FieldCode
 from ..name_warnings import name_warnings
@@ -57,3 +58,22 @@ class UsedFields:
 
     def _codes(self) -> Mapping[str, FieldCode]:
         return {key: self._resolver.get_code(key) for key in self._offsets}
+
+
+def find_guarded(nodes: Iterable[Node], keys: frozenset[str] = frozenset()) -> Iterator[int]:
+    """Yield the offsets of the references to fields that are certainly set there.
+
+    `keys` are those of the fields that are set for all nodes.
+    """
+    for node in nodes:
+        if isinstance(node, Reference) and node.key in keys:
+            yield node.start
+        elif isinstance(node, Block):
+            set_before = keys
+            for branch in node.branches:
+                if branch.condition is None:
+                    yield from find_guarded(branch.nodes, set_before)
+                else:
+                    holds = keys_set_if(branch.condition, holds=True)
+                    yield from find_guarded(branch.nodes, set_before | holds)
+                    set_before |= keys_set_if(branch.condition, holds=False)

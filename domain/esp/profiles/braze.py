@@ -184,5 +184,6 @@ PROFILE = Profile(
     ),
     tags=liquid.DELIMITERS,
     adjacent_text=liquid.ADJACENT_TEXT,
+    keeping=shared.keeping("raw"),
     api_hosts=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",
 )

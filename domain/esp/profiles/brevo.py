@@ -218,4 +218,5 @@ PROFILE = Profile(
     ),
     tags=django.DELIMITERS,
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("verbatim"),
 )

@@ -186,4 +186,5 @@ PROFILE = Profile(
     ),
     tags=liquid.DELIMITERS,
     adjacent_text=liquid.ADJACENT_TEXT,
+    keeping=shared.keeping("raw"),
 )

@@ -55,3 +55,5 @@ ADJACENT_TEXT = AdjacentText(
     separator="{{! }}",
     strips_lines=True,
 )
+
+KEEPING = r"Write a backslash before each tag: `\{{title}}`."

@@ -234,4 +234,5 @@ PROFILE = Profile(
     ),
     tags=(shared.unread("raw"), *shared.BRACED, shared.COMMENT),
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("raw"),
 )

@@ -251,4 +251,5 @@ PROFILE = Profile(
     ),
     tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
+    keeping=handlebars.KEEPING,
 )

@@ -205,5 +205,6 @@ PROFILE = Profile(
     ),
     tags=django.DELIMITERS,
     adjacent_text=django.ADJACENT_TEXT,
+    keeping=shared.keeping("verbatim"),
     api_hosts=r"a\.klaviyo\.com",
 )

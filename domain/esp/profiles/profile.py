@@ -58,7 +58,8 @@ class Profile:
 
     `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
 
-    `vocabulary`, `tags` and `adjacent_text` are about texts that users have written.
+    `vocabulary`, `tags` and `adjacent_text` are about texts that users have written. `keeping` says
+    how a person writes tags in braces that the ESP must not read.
     """
 
     esp: Esp
@@ -77,6 +78,7 @@ class Profile:
     vocabulary: Vocabulary
     tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
+    keeping: str | None = None
     api_hosts: str | None = None
 
     def __repr__(self) -> str:

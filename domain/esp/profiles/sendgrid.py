@@ -226,5 +226,6 @@ PROFILE = Profile(
     ),
     tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
+    keeping=handlebars.KEEPING,
     api_hosts=r"api(?:\.eu)?\.sendgrid\.com",
 )

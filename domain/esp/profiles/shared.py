@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
 from ...content import DateStyle, FilterName, WarningCode
-from ...content.literal_places import statement
+from ...content.syntax import statement
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.conditions.formulas import Atom
 from .profile import Delimiters, FilterRefusal
@@ -110,6 +110,11 @@ BRACES = ("{", "}", "\\")
 def unread(name: str) -> Delimiters:
     """Return the delimiters of `{% NAME %}…{% endNAME %}`."""
     return Delimiters(statement(name), statement(f"end{name}"), is_read=False)
+
+
+def keeping(name: str) -> str:
+    """Return what keeps text in the part `{% NAME %}…{% endNAME %}`."""
+    return f"Write it between `{{% {name} %}}` and `{{% end{name} %}}`."
 
 
 BRACED = (Delimiters(r"\{\{", r"\}\}"), Delimiters(r"\{%", r"%\}"))

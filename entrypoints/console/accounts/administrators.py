@@ -246,15 +246,6 @@ class AdministratorRevocation(Page):
 
 
 @frozen(kw_only=True)
-class _Row:
-    """One administrator in the list."""
-
-    administrator: Administrator
-    role: str
-    is_self: bool
-
-
-@frozen(kw_only=True)
 class _ShownLink:
     """A link that the list shows once."""
 
@@ -313,18 +304,12 @@ def _send_list(
 ) -> None:
     """Send the list, and show the link that was issued for a person."""
     organization_id = visit(req).organization.id
-    rows = []
-    for each in page.core.administrators.list_administrators(organization_id):
-        role = each.role_in(organization_id)
-        if role is not None:
-            is_self = each.id == visit(req).administrator.id
-            rows.append(_Row(administrator=each, role=ROLE_NAMES[role.value], is_self=is_self))
     console = f"{own_origin(req, page.pages.origin)}{visit(req).base}"
     page.pages.send(
         req,
         resp,
         "administrators/list.html",
-        rows=rows,
+        administrators=page.core.administrators.list_administrators(organization_id),
         invitations=page.core.administrators.list_invitations(organization_id),
         role_names=ROLE_NAMES,
         now=page.core.clock(),

@@ -27,8 +27,6 @@ from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.esp.documents import parse_report
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
-    Change,
-    FieldDefinition,
     FieldQuery,
     IntegrationId,
     InvalidInput,
@@ -37,19 +35,15 @@ from recipient_fields.domain import (
     Rule,
     Violation,
 )
-from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp, EspName
+from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp
 from recipient_fields.domain.integrations import (
     EmptyReport,
     EspRefused,
     EspUnavailable,
-    FieldCaveat,
     Integration,
     IntegrationChanged,
     InvalidIntegration,
-    Link,
-    NamedField,
     NoFieldSource,
-    RefusedField,
     ReportedField,
     SyncNotConfirmed,
     SyncOvertaken,
@@ -358,10 +352,10 @@ class IntegrationSync(_IntegrationPage):
         self.send_list(
             req,
             resp,
-            result=_Result.of(
-                plan,
+            result=_Result(
+                plan=plan,
                 is_stored=not dry_run and unconfirmed is None,
-                report=report,
+                report=None if report is None else report.decode("utf-8"),
                 unconfirmed=unconfirmed,
             ),
         )
@@ -503,66 +497,39 @@ class _Unconfirmed:
 class _Result:
     """What a sync run changed, or what it would change."""
 
-    integration: Integration
-    esp: str
+    plan: SyncPlan
     is_stored: bool
     unconfirmed: _Unconfirmed | None
     """Why it is not stored, although the administrator has pressed *Sync*."""
-    digest: str
-    links: tuple[Link, ...]
-    created: tuple[tuple[FieldDefinition, str], ...]
-    changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
-    removed: tuple[RecipientField, ...]
-    rejected: tuple[RefusedField, ...]
-    caveats: tuple[FieldCaveat, ...]
-    unchanged: int
-    name_changes: tuple[Change[NamedField[EspName]], ...]
     report: str | None
     """The uploaded report, or None if the fields came from the ESP."""
 
     @property
+    def esp(self) -> str:
+        """The name of the ESP."""
+        return PROFILES[self.plan.integration.esp].title
+
+    @property
+    def changed(self) -> list[tuple[RecipientField, tuple[Difference, ...]]]:
+        """The changed fields, and their members that differ."""
+        return [(each.field, differences(each)) for each in self.plan.changes.updated]
+
+    @property
     def changes(self) -> int:
         """The number of fields that are created, changed or removed."""
-        return len(self.links) + len(self.created) + len(self.changed) + len(self.removed)
+        plan = self.plan
+        return sum(map(len, (plan.links, plan.standalone, plan.updated, plan.removed)))
 
     @property
     def needs_name(self) -> bool:
         """Whether the confirmation requires the name of the integration."""
-        return len(self.removed) >= NAMED_REMOVALS
+        return len(self.plan.removed) >= NAMED_REMOVALS
 
     @property
     def reported(self) -> int:
         """The number of fields in the report."""
-        new = len(self.links) + len(self.created)
-        return new + len(self.changed) + len(self.rejected) + self.unchanged
-
-    @classmethod
-    def of(
-        cls,
-        plan: SyncPlan,
-        *,
-        is_stored: bool,
-        report: bytes | None,
-        unconfirmed: _Unconfirmed | None,
-    ) -> _Result:
-        """Return the result of a run."""
-        updates = [each.states for each in plan.changes.updated]
-        return cls(
-            integration=plan.integration,
-            esp=PROFILES[plan.integration.esp].title,
-            is_stored=is_stored,
-            unconfirmed=unconfirmed,
-            digest=plan.digest,
-            links=plan.links,
-            created=tuple((each, each.data_type.value) for each in plan.standalone),
-            changed=tuple((after, differences(before, after)) for before, after in updates),
-            removed=plan.removed,
-            rejected=plan.refused,
-            caveats=plan.caveats,
-            unchanged=plan.unchanged,
-            name_changes=plan.name_changes,
-            report=None if report is None else report.decode("utf-8"),
-        )
+        plan = self.plan
+        return self.changes - len(plan.removed) + len(plan.refused) + plan.unchanged
 
 
 def _send_form(

@@ -64,7 +64,7 @@ class ShownChange:
     @classmethod
     def of(cls, record: HistoryRecord) -> ShownChange:
         """Return the change that shows a record."""
-        return cls(record, differences(record.before, record.after))
+        return cls(record, differences(record))
 
     @property
     def verb(self) -> str:
@@ -82,11 +82,8 @@ def changes_of(page: HistoryPage) -> list[ShownChange]:
     return [ShownChange.of(record) for record in page.records]
 
 
-def differences(
-    before: RecipientField | None, after: RecipientField | None
-) -> tuple[Difference, ...]:
+def differences(change: Change[RecipientField]) -> tuple[Difference, ...]:
     """Return the members that differ, or none if there was no field before or after the change."""
-    if before is None or after is None:
+    if change.before is None or change.after is None:
         return ()
-    update = Change(RecordedOperation.UPDATED, before, after)
-    return tuple(map(Difference.of, update.member_changes))
+    return tuple(map(Difference.of, change.member_changes))

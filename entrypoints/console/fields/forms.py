@@ -32,7 +32,7 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..forms import Form
+from ..forms import Form, FormError, FormErrors
 from ..pages import Flash, Page
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
@@ -58,52 +58,17 @@ _EMPTY = Form({"data_type": (DataType.TEXT.value,), "insertable": ("yes",)})
 
 
 @frozen
-class Problem:
-    """A violation at an input."""
+class FieldErrors(FormErrors):
+    """The errors of the form, in the order of its inputs."""
 
-    member: str
-    message: str
-    index: int | None = None
-    """The index of an allowed value."""
-    suggestion: str | None = None
-
-    @classmethod
-    def of(cls, violation: Violation, form: Form) -> Problem:
-        """Return the problem that reports a violation of the values in the form."""
-        path = violation.path
-        member = str(path[0]) if path else ""
-        index = path[1] if len(path) > 1 and isinstance(path[1], int) else None
-        message = violation.message
-        if violation.rule is Rule.DUPLICATE_ITEM and index is not None:
-            message = _describe_duplicate(form.texts("allowed_value"), index)
-        return cls(member, message, index, violation.suggestion)
-
-    @property
-    def anchor(self) -> str:
-        """The id of the input."""
-        return self.member if self.index is None else f"allowed_value-{self.index + 1}"
-
-    @property
-    def label(self) -> str:
-        """The label of the input."""
-        if self.index is not None:
-            return f"Value {self.index + 1}"
-        return LABELS.get(self.member, self.member)
-
-
-@frozen
-class FieldErrors:
-    """The problems of a form, in the order of its inputs."""
-
-    problems: tuple[Problem, ...] = ()
     taken_by: FieldId | None = None
     """The field that has the key already."""
 
     @classmethod
-    def of(cls, violations: Iterable[Violation], form: Form) -> FieldErrors:
-        """Return the errors that report these violations."""
-        problems = [Problem.of(violation, form) for violation in violations]
-        return cls(tuple(sorted(problems, key=_position)))
+    def of_violations(cls, violations: Iterable[Violation], form: Form) -> FieldErrors:
+        """Return the errors that report these violations of the values in the form."""
+        in_order = sorted(violations, key=_position)
+        return cls(tuple(_error(each, form.texts("allowed_value")) for each in in_order))
 
     @classmethod
     def of_taken_key(cls, taken: KeyTaken) -> FieldErrors:
@@ -111,11 +76,7 @@ class FieldErrors:
         message = f"Another field has the key {taken.key}. Use another key, or open that field."
         if taken.is_synced:
             message = str(taken)
-        return cls((Problem("key", message),), taken.existing_id)
-
-    def at(self, member: str, index: int | None = None) -> list[Problem]:
-        """Return the problems at an input: a member, or one of the allowed values."""
-        return [each for each in self.problems if (each.member, each.index) == (member, index)]
+        return cls((FormError("key", LABELS["key"], message),), taken.existing_id)
 
     @property
     def suggested_key(self) -> str | None:
@@ -125,7 +86,7 @@ class FieldErrors:
     @property
     def has_wrong_values(self) -> bool:
         """Whether one or more of the allowed values, or their list, are wrong."""
-        return any(each.member == "allowed_values" for each in self.problems)
+        return any(each.anchor.startswith("allowed_value") for each in self.errors)
 
 
 class FieldCreation(Page):
@@ -155,7 +116,7 @@ class FieldCreation(Page):
             with claimed_form(req, self.core, "/fields"):
                 created = self.core.fields.by(author(req)).create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, form, FieldErrors.of(invalid.violations, form))
+            self._show(req, resp, form, FieldErrors.of_violations(invalid.violations, form))
             return
         except KeyTaken as taken:
             explained = self.core.content.explain_taken_key(organization_id, taken)
@@ -219,7 +180,7 @@ class FieldEditing(Page):
                 Precondition(match=frozenset({form.text("version")})),
             )
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, field, form, FieldErrors.of(invalid.violations, form))
+            self._show(req, resp, field, form, FieldErrors.of_violations(invalid.violations, form))
             return
         except VersionConflict:
             changed = self._get(req, field_id)
@@ -277,15 +238,15 @@ def _send_form(
     pressed: str,
     **values: Any,
 ) -> None:
-    status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
+    errors = errors or FieldErrors()
     decision = page.core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
     page.pages.send(
         req,
         resp,
         "fields/form.html",
-        status=HTTPStatus.CONFLICT if conflict else status,
+        status=HTTPStatus.CONFLICT if conflict else errors.status,
         form=_within_limit(form),
-        errors=errors or FieldErrors(),
+        errors=errors,
         field=field,
         conflict=conflict,
         data_types=DATA_TYPES,
@@ -295,11 +256,30 @@ def _send_form(
     )
 
 
-def _position(problem: Problem) -> tuple[int, int]:
+def _position(violation: Violation) -> tuple[int, int]:
     """Return a number for the input's position in the form."""
-    members = list(LABELS)
-    member = members.index(problem.member) if problem.member in members else -1
-    return member, -1 if problem.index is None else problem.index
+    (member, index), members = _input_of(violation), list(LABELS)
+    position = members.index(member) if member in members else -1
+    return position, -1 if index is None else index
+
+
+def _input_of(violation: Violation) -> tuple[str, int | None]:
+    """Return the member, and the index of the allowed value if it is one."""
+    member, index, *_ = (*violation.path, None, None)
+    return "" if member is None else str(member), index if isinstance(index, int) else None
+
+
+def _error(violation: Violation, values: tuple[str, ...]) -> FormError:
+    """Return the error that reports the violation. `values` are the allowed ones in the form."""
+    member, index = _input_of(violation)
+    if index is None:
+        label = LABELS.get(member, member)
+        return FormError(member, label, violation.message, violation.suggestion)
+    message = violation.message
+    if violation.rule is Rule.DUPLICATE_ITEM:
+        message = _describe_duplicate(values, index)
+    anchor, label = f"allowed_value-{index + 1}", f"Value {index + 1}"
+    return FormError(anchor, label, message, violation.suggestion)
 
 
 def _entered(req: Request) -> Form:

@@ -804,6 +804,9 @@ def test_a_default_without_a_safe_form_is_refused(refusal):
         ("<style>a{{content: {} }}</style>", "'"),
         ("<style>a{{}}</style>{}", '"'),
         ('<!-- <a title="{} -->', '"'),
+        ('<!--[if mso]><v:fill color="{}"/><![endif]-->', "'"),
+        ("<!--[if mso]>{}<![endif]-->", '"'),
+        ('<a title="{{{{ x > 3 }}}}" class="{}">', "'"),
     ],
 )
 def test_codes_in_attributes_and_css_have_the_other_quotes(source, code, export):
@@ -819,10 +822,72 @@ def test_codes_without_another_form_are_exported_with_a_warning(export):
 
 
 def test_doubled_quotes_are_not_changed(export):
-    source = """<a title="{{recipient.tier | default: 'a"b'}}">"""
+    source = """<style>{{recipient.tier | default: 'a "b" c'}}</style>"""
     exported = export(Esp.SALESFORCE, source, raw=True)
-    assert '"a""b"' in exported.content
+    assert '"a ""b"" c"' in exported.content
     assert len(exported.warnings) == 1
+
+
+# The places of defaults
+
+
+ATTRIBUTES = ("<img alt='{}'>", '<img alt="{}">', "<img alt={}>", "<!--[if mso]><v:x a='{}'/>")
+
+
+@EVERY_ESP
+@pytest.mark.parametrize("source", ATTRIBUTES)
+def test_a_default_does_not_end_its_attribute(esp, source, export):
+    reference = """{{recipient.tier | default: 'O\\'Neil "B"'}}"""
+    content = export(esp, source.format(reference)).content
+    assert re.search("O&#39;Neil(?: |&#32;)&quot;B&quot;", content)
+
+
+def test_a_default_after_filters_does_not_end_its_attribute(export):
+    reference = """{{recipient.tier | upper | default: "O'Neil"}}"""
+    for esp in (Esp.BRAZE, Esp.KLAVIYO, Esp.SALESFORCE, Esp.BREVO):
+        assert "O&#39;Neil" in export(esp, f"<img alt='{reference}'>").content
+
+
+@pytest.mark.parametrize(
+    "esp", [each for each in Esp if each is not Esp.SENDGRID], ids=lambda esp: esp.value
+)
+def test_quotes_in_the_text_of_code_stay(esp, export):
+    """The writer of code chooses its quotes. A default in CSS has those that a person wrote."""
+    source = """<style>p { font: {{recipient.tier | default: '"Open Sans", x'}} }</style>"""
+    content = export(esp, source).content
+    doubled = '""Open Sans"", x' if esp is Esp.SALESFORCE else '"Open Sans", x'
+    assert doubled in content
+
+
+@pytest.mark.parametrize(
+    ("source", "default"),
+    [
+        ('<a href="https://x.example/?q={}&b">', "Tom%20%26%20Jerry"),
+        ('<a href="https://x.example/{}">', "Tom%20&%20Jerry"),
+        ("https://x.example/?q={}", "Tom%20%26%20Jerry"),
+        ('<p style="background: url({})">', "Tom%20&%20Jerry"),
+        ("<p>{}</p>", "Tom & Jerry"),
+    ],
+)
+@pytest.mark.parametrize("surface", ["html", "text"])
+def test_a_default_in_an_url_is_encoded(source, default, surface, export):
+    reference = '{{recipient.tier | default: "Tom & Jerry"}}'
+    exported = export(Esp.BRAZE, source.format(reference), surface=surface)
+    assert f"default: {default!r}}}}}" in exported.content.replace('"', "'")
+
+
+@EVERY_ESP
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("<style>p { font: '{}' }", "`'` would end the string in the CSS"),
+        ("<p style='font: {}'>", "`'` would begin a string in the attribute"),
+        ("<script>a = '{}'</script>", "`'` would end the string in the script"),
+    ],
+)
+def test_a_default_that_would_end_css_is_refused(esp, source, message, refusal):
+    (found,) = refusal(esp, source.replace("{}", '{{recipient.tier | default: "O\'Neil"}}'))
+    assert found.endswith(f"{message}. Write a default without it.")
 
 
 # Blocks

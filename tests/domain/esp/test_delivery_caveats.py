@@ -123,6 +123,7 @@ def test_blocks_between_the_rows_of_a_table_break_at_sendgrid(exported) -> None:
     for safe in (f"<table><tr><td>{block}</td></tr></table>", f"<table></table>{block}", block):
         assert columns(exported(Esp.SENDGRID, safe), code) == []
     assert columns(exported(Esp.ITERABLE, between), code) == []
+    assert columns(exported(Esp.SENDGRID, f"<!-- <table> -->{block}"), code) == []
 
 
 def test_nested_conditions_of_mailchimp_are_documented_for_transactional_emails(exported) -> None:

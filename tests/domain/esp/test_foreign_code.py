@@ -202,6 +202,27 @@ def test_a_conditional_comment_is_content(source):
     assert codes(Esp.BRAZE, source) == [MISTAKE]
 
 
+@pytest.mark.parametrize(
+    ("esp", "advice"),
+    [
+        (Esp.BRAZE, "Write it between `{% raw %}` and `{% endraw %}`."),
+        (Esp.HUBSPOT, "Write it between `{% raw %}` and `{% endraw %}`."),
+        (Esp.KLAVIYO, "Write it between `{% verbatim %}` and `{% endverbatim %}`."),
+        (Esp.ITERABLE, "Write a backslash before each tag: `\\{{title}}`."),
+        (Esp.MAILCHIMP, None),
+        (Esp.SALESFORCE, None),
+    ],
+)
+def test_code_in_a_template_of_amp_is_for_the_client(esp, advice):
+    section = "{{#items}}{{title}}{{/items}}"
+    template = '<template type="amp-mustache">%s</template>'
+    found = warnings(esp, template % section)
+    assert bool(found) is (advice is not None)
+    assert all(advice in each.message for each in found)
+    if "`{% raw %}`" in (advice or ""):
+        assert not warnings(esp, template % f"{{% raw %}}{section}{{% endraw %}}")
+
+
 def test_a_literal_stays_without_warnings():
     source = "*|A|* {{recipients.x}}  *|B|*"
     assert len(warnings(Esp.BRAZE, source)) == 3

@@ -163,7 +163,8 @@ OPENING, CLOSING = "*|IFNOT:ARCHIVE_PAGE|*", "*|END:IF|*"
         (f'<v:rect href="{WEB}"/>', '<v:rect href="*|ARCHIVE|*"/>'),
         (f'<a href="{WEB}">a <a href="x">b</a>', '<a href="*|ARCHIVE|*">a <a href="x">b</a>'),
         (f'<a href="{WEB}">a', '<a href="*|ARCHIVE|*">a'),
-        (f'<a title="a > b" href="{WEB}">a</a>', '<a title="a > b" href="*|ARCHIVE|*">a</a>'),
+        (f'<a title="a > b" href="{WEB}">a</a>', '[<a title="a > b" href="*|ARCHIVE|*">a</a>]'),
+        (f"<!-- {WEB} -->", "<!-- *|ARCHIVE|* -->"),
         (
             f'*|IFNOT:ARCHIVE_PAGE|*<a href="{WEB}">a</a>*|END:IF|*',
             '[<a href="*|ARCHIVE|*">a</a>]',
@@ -239,7 +240,8 @@ def test_an_email_in_plain_text_needs_no_link():
     [
         (Esp.MAILCHIMP, "*|UNSUB|*"),
         (Esp.KLAVIYO, "{% unsubscribe 'Leave' %}"),
-        (Esp.BRAZE, "<!-- {{${unsubscribe_url}}} -->"),
+        (Esp.BRAZE, "<p>{{${unsubscribe_url}}}</p>"),
+        (Esp.BRAZE, "<!--[if !mso]><!--><a href='{{link.unsubscribe}}'>a</a><!--<![endif]-->"),
         (Esp.HUBSPOT, "{{ unsubscribe_link_all }}"),
         (Esp.HUBSPOT, '{% module "f" path="@hubspot/email_can_spam" %}'),
         (Esp.SENDGRID, "<%asm_group_unsubscribe_raw_url%>"),
@@ -251,6 +253,21 @@ def test_an_email_in_plain_text_needs_no_link():
 )
 def test_a_code_of_the_esp_is_a_link(esp, link):
     assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(export(esp, f"<body>{link}</body>"))
+
+
+@pytest.mark.parametrize(
+    "place", ["<!-- %s -->", "<!--[if mso]>%s<![endif]-->", "<style>%s</style>"]
+)
+@pytest.mark.parametrize("link", ["{{${unsubscribe_url}}}", "{{link.unsubscribe}}"])
+def test_a_link_in_a_comment_or_only_for_outlook_is_no_link(place, link):
+    (missing,) = (
+        each
+        for each in export(Esp.BRAZE, f"<body>{place % link}</body>").warnings
+        if each.code is WarningCode.UNSUBSCRIBE_LINK_MISSING
+    )
+    assert missing.message.endswith(
+        "All clients must show it: the one in this email is in a comment, or only for Outlook."
+    )
 
 
 def test_code_of_another_esp_and_unread_code_is_no_link():
