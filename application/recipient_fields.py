@@ -275,36 +275,27 @@ class RecipientFieldService(RecipientFields):
         return applied.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
-        require_ids(organization_id=organization_id)
-        require_type(HistoryQuery, query=query)
-        return require_history(self._history).select(organization_id, query)
+        return self._read_changes(lambda history: history.select, organization_id, query)
 
     def list_field_changes(
         self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
     ) -> HistoryPage:
-        require_ids(organization_id=organization_id)
         require_reference(reference)
-        require_type(HistoryQuery, query=query)
-        read = require_history(self._history).select
-        return self._read_changes_of(organization_id, reference, query, read)
+        return self._read_changes(lambda history: history.select, organization_id, query, reference)
 
     def publish_changes(
-        self, organization_id: OrganizationId, query: HistoryQuery
+        self,
+        organization_id: OrganizationId,
+        query: HistoryQuery,
+        reference: FieldReference | None = None,
     ) -> PublishedHistoryPage:
-        """Return the same page as `list_changes`, as JSON. Raises: the errors of it."""
-        require_ids(organization_id=organization_id)
-        require_type(HistoryQuery, query=query)
-        return require_history(self._history).publish(organization_id, query)
+        """Return the page of `list_changes`, or of `list_field_changes` of a field, as JSON.
 
-    def publish_field_changes(
-        self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
-    ) -> PublishedHistoryPage:
-        """Return the same page as `list_field_changes`, as JSON. Raises: the errors of it."""
-        require_ids(organization_id=organization_id)
-        require_reference(reference)
-        require_type(HistoryQuery, query=query)
-        read = require_history(self._history).publish
-        return self._read_changes_of(organization_id, reference, query, read)
+        Raises: the errors of that method.
+        """
+        return self._read_changes(
+            lambda history: history.publish, organization_id, query, reference
+        )
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         require_ids(organization_id=organization_id)
@@ -339,13 +330,20 @@ class RecipientFieldService(RecipientFields):
             audit("History", "pruned", by=self.author.name or OPERATOR, **facts)
         return records
 
-    def _read_changes_of(
+    def _read_changes(
         self,
+        reader: Callable[[HistoryRepository], Callable[[OrganizationId, HistoryQuery], _Page]],
         organization_id: OrganizationId,
-        reference: FieldReference,
         query: HistoryQuery,
-        read: Callable[[OrganizationId, HistoryQuery], _Page],
+        reference: FieldReference | None = None,
     ) -> _Page:
+        """Return the page that the reader of the history returns, of all fields or of one."""
+        require_ids(organization_id=organization_id)
+        require_type(HistoryQuery, query=query)
+        read = reader(require_history(self._history))
+        if reference is None:
+            return read(organization_id, query)
+        require_reference(reference)
         try:
             page = read(organization_id, query.of_field(reference))
         except OrganizationNotFound:

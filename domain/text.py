@@ -41,6 +41,8 @@ def replace_unstorable(text: str) -> str:
     """Replace each character that can't be stored or displayed with U+FFFD."""
     if not isinstance(text, str):
         require_type(str, text=text)
+    if text.isprintable():
+        return text
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -13,7 +13,7 @@ from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.cli.service.serve import serve
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics
-from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
+from recipient_fields.entrypoints.http.responses import UnreadResponses
 
 DOCS = Path(__file__).parent.parent / "docs"
 DATA = (DOCS / "operating" / "data.md").read_text("utf-8")

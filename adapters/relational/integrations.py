@@ -62,7 +62,6 @@ T = TypeVar("T")
 
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
-_EVERY = NamesQuery()
 _PLANS_WITHOUT_LOCK = 3
 """Planning takes longer than storing the plan, and other writers would wait for the lock. If other
 changes invalidate this many plans, the next plan is computed under the lock."""
@@ -278,14 +277,17 @@ def _read_catalog(
 
 
 def _read_integrations(
-    connection: Connection, organization_id: OrganizationId, query: NamesQuery = _EVERY
+    connection: Connection, organization_id: OrganizationId, query: NamesQuery | None = None
 ) -> tuple[int, tuple[Integration, ...]]:
-    """Return the revision of the catalog, and the integrations of the query by ascending id."""
+    """Return the revision of the catalog, and the integrations of the query by ascending id.
+
+    Without a query, they are all integrations.
+    """
     values = {
         **id_values(organization_id=organization_id),
-        "every": query.targets is None,
-        "integration_ids": [*query.integration_ids],
-        "esps": [each.value for each in query.esps],
+        "every": query is None or query.targets is None,
+        "integration_ids": [*query.integration_ids] if query else [],
+        "esps": [each.value for each in query.esps] if query else [],
     }
     rows = connection.all(SQL.select_integrations, values)
     if not rows:

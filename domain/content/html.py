@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote as percent_encode
 
 from attrs import Factory, define, evolve, field, frozen
@@ -70,27 +70,32 @@ class DoesNotFit(Exception):
 
 _CODE = re.compile(
     r"""
-      \{\{ (?>(?: [^{}]++ | \{(?![{%]) | \}(?!\}) )*) \}\}
-    | \{%  (?>(?: [^{%]++ | \{(?![{%]) | %(?!\}) )*) %\}
-    | \{\# (?>(?: [^{\#]++ | \{(?!\#) | \#(?!\}) )*) \#\}
-    | %%\[ (?>(?: [^\]%]++ | \](?!%%) | %(?!%\[) )*) \]%%
-    | %%=  (?>(?: [^=%]++ | =(?!%%) | %(?!%=) )*) =%%
+      \{\{ (?>(?: [^{}]++ | \{(?![{%]) | \}(?!\}) ){0,9999}) \}\}
+    | \{%  (?>(?: [^{%]++ | \{(?![{%]) | %(?!\}) ){0,9999}) %\}
+    | \{\# (?>(?: [^{\#]++ | \{(?!\#) | \#(?!\}) ){0,9999}) \#\}
+    | %%\[ (?>(?: [^\]%]++ | \](?!%%) | %(?!%\[) ){0,9999}) \]%%
+    | %%=  (?>(?: [^=%]++ | =(?!%%) | %(?!%=) ){0,9999}) =%%
     | \*\| [^|*]*+ \|\*
     | %(?:ELSE)?IF\  [^%]*+ %
     """,
     re.VERBOSE,
 )
-"""The tags of ESPs. The search for an end stops at the next beginning, so it is linear."""
+"""The tags of ESPs. The search for an end stops at the next beginning, so it is linear.
+
+Here and below, groups have limits, because `re` remembers each repetition.
+"""
+_REST = r"""(?>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["']){0,999})>?"""
 _MARKUP = re.compile(
-    r"""
+    rf"""
       <(?P<slash>/?) (?P<element>[a-z][\w:-]*+) (?=[\s\0>]|/\s*+>)
-      (?P<rest>(?>(?:[^>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["']))|["'])*)>)?
+      (?P<rest>{_REST})
     | <!--(?P<comment>(?:\[if\b[^\]<>]*+\]>(?P<for_all>\s*+<!-->|-->)?|-?>)?)
     | <[!?](?P<declaration>[^>]*+>?)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A tag, the beginning of a comment, or a declaration. A tag without `rest` has no end."""
+"""A tag or a part of it, the beginning of a comment, or a declaration."""
+_MORE = re.compile(_REST)
 _ATTRIBUTE = re.compile(
     r"""
       (?P<name>[^\s\0>/=]++) [\s\0]*+ =\s*+
@@ -100,39 +105,36 @@ _ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 """An attribute with a value, or another word in a tag."""
+_BEGUN = re.compile(r"""=\s*+["']""")
 _QUOTES = {"double": '"', "single": "'", "bare": ""}
 _URL_ATTRIBUTES = {
     *("action", "background", "cite", "data", "formaction", "href", "longdesc", "poster", "src"),
     "url",
 }
 """The last words of their names: `src` in `data-src`, `url` in `background-url` of MJML."""
-_STRING = r"""(?:"(?>(?:[^"\\\n]++|\\.)*)"?+|'(?>(?:[^'\\\n]++|\\.)*)'?+)"""
+_STRING = r"""(?:"(?>(?:[^"\\\n]++|\\.){0,9999})"?+|'(?>(?:[^'\\\n]++|\\.){0,9999})'?+)"""
 _PARTS = {
     Kind.STYLE: re.compile(
         rf"(?P<url>\burl\(\s*+)(?:{_STRING}|[^)\"']*+)|{_STRING}|/\*.*?(?:\*/|\Z)",
         re.DOTALL | re.IGNORECASE,
     ),
     Kind.SCRIPT: re.compile(
-        rf"{_STRING}|`(?>(?:[^`\\]++|\\.)*)`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
+        rf"{_STRING}|`(?>(?:[^`\\]++|\\.){{0,9999}})`?+|/\*.*?(?:\*/|\Z)|//[^\n]*+", re.DOTALL
     ),
 }
 """Strings, comments and URLs in CSS and scripts. A string without an end reaches to its line's."""
-_CONTENTS = {
-    "script": (Kind.SCRIPT, re.compile("</script", re.IGNORECASE)),
-    "style": (Kind.STYLE, re.compile("</style", re.IGNORECASE)),
-    "mj-style": (Kind.STYLE, re.compile("</mj-style", re.IGNORECASE)),
-}
-"""The elements whose content is no HTML, and the end of that."""
-_ENDS: Mapping[Kind, re.Pattern[str]] = {
+_CONTENTS = {"script": Kind.SCRIPT, "style": Kind.STYLE, "mj-style": Kind.STYLE}
+"""The elements whose content is no HTML."""
+_ENDS = {
     Kind.TAG: re.compile(">"),
     Kind.COMMENT: re.compile("--!?>"),
     Kind.SCRIPT: re.compile("</script", re.IGNORECASE),
     Kind.STYLE: re.compile("</(?:mj-)?style", re.IGNORECASE),
 }
-_UNCLOSED = re.compile(
-    r"""(?>(?:[^"'\\]++|\\.|"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')*)["']"""
+_QUOTE_IN_CSS = re.compile(
+    r"""\\.|"(?>(?:[^"\\]++|\\.){0,9999})"|'(?>(?:[^'\\]++|\\.){0,9999})'|["']""", re.DOTALL
 )
-"""A text of CSS up to a quote that begins a string without an end."""
+"""A whole string of CSS, or a quote that begins one without an end."""
 _TABLE = {"table", "thead", "tbody", "tfoot", "tr", "td", "th"}
 _WITH_RAW = {
     *("mj-body", "mj-wrapper", "mj-section", "mj-group", "mj-column", "mj-hero", "mj-navbar"),
@@ -148,8 +150,8 @@ _URL = re.compile(r"""://[^\s"'<>]*+""")
 """A word with `://`, from there on."""
 _MAX_URL = 2_000
 """The number of characters before a place in which the parameter of its URL is searched."""
-_UNSAFE_IN_URL = re.compile(r"""[\s"'<>`\\^{|}]""")
-_UNSAFE_IN_CSS_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+_IN_URL = re.compile(r"""[\s"'<>`\\^{|}()]""")
+"""What can't be in an URL, and what ends `url(…)` of CSS."""
 _IN_PARAMETER = re.compile("%(?![0-9A-Fa-f]{2})|[^%]+")
 _IN_QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
 _WITHOUT_QUOTES = _IN_QUOTES | {ord(each): f"&#{ord(each)};" for each in " \t\n\f\r<=>`"}
@@ -168,14 +170,12 @@ class Html:
 
     @cached_property
     def _found(self) -> _Reader:
-        reader = _Reader(self._text)
-        reader.read()
-        return reader
+        return _Reader(self._text).read()
 
     @property
     def has_tags(self) -> bool:
-        """Whether the text is HTML."""
-        return self._found.has_tags
+        """Whether the text is HTML, also if only code contains it."""
+        return self._found.has_tags or _Reader(self._source).read().has_tags
 
     @property
     def is_document(self) -> bool:
@@ -183,8 +183,13 @@ class Html:
         return self._found.is_document
 
     @property
+    def is_mjml(self) -> bool:
+        """Whether the text is a file of MJML, or a part that such a file includes."""
+        return len(self._found.components) > 1
+
+    @property
     def root_end(self) -> int | None:
-        """The offset after the tag `<mjml>`, or None if the text is no MJML."""
+        """The offset after the tag `<mjml>`, or None if the text is no whole file of MJML."""
         return self._found.root_end
 
     def at(self, offset: int) -> Place:
@@ -233,14 +238,15 @@ class Html:
 
     def find_mjml(self, offset: int) -> Mjml:
         """Return what MJML does with code at this offset."""
+        if not self.is_mjml:
+            return Mjml.KEEPS
         kind = self.at(offset).kind
         component = self._found.components[_last(self._found.components, offset)][1]
-        if self.root_end is None or kind not in {Kind.TEXT, Kind.TAG}:
+        if component not in _WITHOUT_TEXT or kind not in {Kind.TEXT, Kind.TAG}:
             return Mjml.KEEPS
-        if component not in _WITHOUT_TEXT:
-            return Mjml.KEEPS
-        is_possible = component in _WITH_RAW and kind is Kind.TEXT
-        return Mjml.KEEPS_RAW if is_possible else Mjml.DROPS
+        is_included = self.root_end is None and not component
+        is_possible = is_included or component in _WITH_RAW
+        return Mjml.KEEPS_RAW if is_possible and kind is Kind.TEXT else Mjml.DROPS
 
     def is_in_query(self, offset: int) -> bool:
         """Return whether the offset is in the query of an URL."""
@@ -255,7 +261,7 @@ class Html:
         place = self.at(offset)
         url = self._url_before(offset)
         if url:
-            text = _encode_in_url(text, url, is_css=_is_css(place))
+            text = _encode_in_url(text, url)
         _require_fit(text, place)
         if place.kind is not Kind.ATTRIBUTE or not is_html:
             return text
@@ -296,28 +302,31 @@ def _is_css(place: Place) -> bool:
     return place.kind is Kind.STYLE or place.attribute == "style"
 
 
-def _encode_in_url(text: str, before: str, *, is_css: bool) -> str:
+def _encode_in_url(text: str, before: str) -> str:
     """Return the text for an URL that begins with `before`.
 
     The value of a parameter is encoded completely, apart from what is encoded already. In other
     parts, the text can have delimiters of URLs.
     """
     is_value = "?" in before and "=" in re.split("[?&;#]", before)[-1]
-    unsafe = _UNSAFE_IN_CSS_URL if is_css else _UNSAFE_IN_URL
-    return (_IN_PARAMETER if is_value else unsafe).sub(
-        lambda found: percent_encode(found[0], safe=""), text
-    )
+    unsafe = _IN_PARAMETER if is_value else _IN_URL
+    return unsafe.sub(lambda found: percent_encode(found[0], safe=""), text)
 
 
 def _require_fit(text: str, place: Place) -> None:
     if place.string:
-        ending = re.match(rf"(?>(?:[^{place.string}\\]|\\.)*)(?P<end>[{place.string}\\])", text)
-        if ending is not None:
-            raise DoesNotFit(f"`{ending['end']}` would end the string in {place.kind.value}")
-    elif _is_css(place) and not place.is_url and (begun := _UNCLOSED.match(text)) is not None:
-        raise DoesNotFit(f"`{begun[0][-1]}` would begin a string in {place.kind.value}")
+        pieces = re.finditer(rf"\\.|[{place.string}\\]", text)
+        if (quote := _find_quote(pieces)) is not None:
+            raise DoesNotFit(f"`{quote}` would end the string in {place.kind.value}")
+    elif _is_css(place) and (quote := _find_quote(_QUOTE_IN_CSS.finditer(text))) is not None:
+        raise DoesNotFit(f"`{quote}` would begin a string in {place.kind.value}")
     if place.kind in _ENDS and (end := _ENDS[place.kind].search(text)) is not None:
         raise DoesNotFit(f"`{end[0]}` would end {place.kind.value}")
+
+
+def _find_quote(pieces: Iterator[re.Match[str]]) -> str | None:
+    """Return the first piece of one character. Escapes and whole strings have more."""
+    return next((each[0] for each in pieces if len(each[0]) == 1), None)
 
 
 def _read_region(text: str, start: int, end: int, kind: Kind) -> Iterator[tuple[int, Place]]:
@@ -384,8 +393,8 @@ class _Reader:
     _numbers_open: Counter[str] = Factory(Counter)
     _outlook_end: int = 0
 
-    def read(self) -> None:
-        """Read the text. Each part of it is searched once."""
+    def read(self) -> Self:
+        """Read the text, and return this. Each part of the text is searched once."""
         offset = 0
         while (found := _MARKUP.search(self.text, offset)) is not None:
             if found["element"] is not None:
@@ -397,12 +406,19 @@ class _Reader:
                 offset = found.end()
         if self._open_templates:
             self.templates.append((self._open_templates[0], len(self.text)))
+        return self
 
     def _tag(self, found: re.Match[str]) -> int:
-        start, rest = found.start(), found["rest"]
-        end = len(self.text) if rest is None else found.end()
+        start, end, part = found.start(), found.end(), found["rest"]
+        while part and not part.endswith(">"):
+            more = _MORE.match(self.text, end)
+            part = more[0] if more else ""
+            end += len(part)
+        if not part:  # It is the rest of the text, and may be none, as in "a <b".
+            end = len(self.text)
         self.regions.append((start, end, Kind.TAG))
-        if rest is None:  # It has no end, so it is the rest of the text.
+        if not part:
+            self.has_tags = self.has_tags or _BEGUN.search(self.text, start) is not None
             return end
         self.has_tags = True
         element, is_end = found["element"].lower(), bool(found["slash"])
@@ -417,15 +433,13 @@ class _Reader:
         elif element == "template":
             self._template(start, end, is_end=is_end)
         elif element == "mjml" or element.startswith("mj-"):
-            self._component(element, end, is_end=is_end, is_empty=rest.endswith("/>"))
-        if element in _CONTENTS and not is_end:
-            kind, closing = _CONTENTS[element]
-            return self._region(end, kind, closing)
-        return end
+            self._component(element, end, is_end=is_end, is_empty=part.endswith("/>"))
+        is_content = element in _CONTENTS and not is_end
+        return self._region(end, _CONTENTS[element]) if is_content else end
 
-    def _region(self, start: int, kind: Kind, closing: re.Pattern[str]) -> int:
+    def _region(self, start: int, kind: Kind) -> int:
         """Add a region up to its end, or to that of the text. Return the offset of the end."""
-        found = closing.search(self.text, start)
+        found = _ENDS[kind].search(self.text, start)
         end = len(self.text) if found is None else found.start()
         self.regions.append((start, end, kind))
         return end
@@ -433,7 +447,7 @@ class _Reader:
     def _comment(self, found: re.Match[str]) -> int:
         self.has_tags = True
         if not found["comment"]:
-            return self._region(found.end(), Kind.COMMENT, _ENDS[Kind.COMMENT])
+            return self._region(found.end(), Kind.COMMENT)
         is_for_outlook = found["comment"].endswith("]>") and found["for_all"] is None
         if is_for_outlook and found.start() >= self._outlook_end:
             closing = self.text.find("-->", found.end())
@@ -459,10 +473,9 @@ class _Reader:
         if not is_end:
             if name == "mjml" and self.root_end is None:
                 self.root_end = end
-            if is_empty:
-                return
-            self._open_components.append(name)
-            self._numbers_open[name] += 1
+            if not is_empty:
+                self._open_components.append(name)
+                self._numbers_open[name] += 1
         elif not self._numbers_open[name]:
             return
         else:

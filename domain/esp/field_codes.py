@@ -27,8 +27,7 @@ from .filtered_codes import FilteredCode, filter_code
 from .names import EspName, NameFrom, NameState, Target
 from .profiles import BUILT_IN
 from .profiles.profile import WORD, Profile, ValueForm
-from .recognition.codes import find_unclosed
-from .recognition.tags import is_certainly_foreign
+from .recognition.tags import find_unclosed, is_certainly_foreign
 
 __all__ = ["CodeSource", "FieldCode", "NameSource"]
 

@@ -82,39 +82,36 @@ def _changes(
 ) -> Iterator[_Change]:
     old_fields = {field.id: field for field in before.fields}
     for field in after.fields:
-        old = old_fields.get(field.id)
+        old_field = old_fields.get(field.id)
         for integration_id in integration_ids:
-            new_name = after.find(field, integration_id)
-            if old is None and not _is_own_and_ambiguous(new_name, field, integration_id):
+            new = _find(after, field, integration_id)
+            if old_field is None and not _is_own_and_ambiguous(new):
                 continue
-            old_name = None if old is None else before.find(old, integration_id)
-            if _shown(old_name) != _shown(new_name):
-                yield Change.between(
-                    _named(field, before.integrations[integration_id], old_name),
-                    _named(field, after.integrations[integration_id], new_name),
-                )
+            old = None if old_field is None else _find(before, old_field, integration_id)
+            if _shown(old) != _shown(new):
+                yield Change.between(old, new)
 
 
-def _named(
-    field: RecipientField, integration: Integration, name: EspName | None
+def _find(
+    names: EspNames, field: RecipientField, integration_id: IntegrationId
 ) -> NamedField[EspName] | None:
-    return None if name is None else NamedField(field, integration, name)
+    name = names.find(field, integration_id)
+    return None if name is None else NamedField(field, names.integrations[integration_id], name)
 
 
-def _is_own_and_ambiguous(
-    name: EspName | None, field: RecipientField, integration_id: IntegrationId
-) -> bool:
-    is_own = field.origin.integration_id == integration_id
-    return is_own and name is not None and name.state is NameState.AMBIGUOUS
+def _is_own_and_ambiguous(named: NamedField[EspName] | None) -> bool:
+    if named is None or named.field.origin.integration_id != named.integration.id:
+        return False
+    return named.esp_name.state is NameState.AMBIGUOUS
 
 
 def effect_of(change: _Change) -> object:
     """Return what users see of the change. Equal changes have the same effect."""
-    shown = [
-        _shown(None if each is None else each.esp_name) for each in (change.before, change.after)
-    ]
-    return change.field.field.id, change.field.integration.id, *shown
+    named = change.field
+    return named.field.id, named.integration.id, _shown(change.before), _shown(change.after)
 
 
-def _shown(name: EspName | None) -> object:
-    return None if name is None else (name.name, name.standard, name.state)
+def _shown(named: NamedField[EspName] | None) -> object:
+    if named is None:
+        return None
+    return named.esp_name.name, named.esp_name.standard, named.esp_name.state

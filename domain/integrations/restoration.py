@@ -55,12 +55,7 @@ def plan_restorations(
     if size_limit is not None:
         size = sum(each.size for each in fields)
         require_room(lambda: size, added=changes.max_added_size(), limit=size_limit)
-    return SyncPlan(
-        integration=integration,
-        changes=changes,
-        unchanged=0,
-        refused=(),
-    )
+    return SyncPlan(integration=integration, changes=changes, unchanged=0, refused=())
 
 
 def _place(integration: Integration, field: RecipientField) -> object:

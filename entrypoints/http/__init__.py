@@ -5,6 +5,6 @@ from recipient_fields.application.extras import requires_extra
 with requires_extra("http", "falcon"):
     from .app import Api, create_app
     from .heavy_requests import HeavyRequests
-    from .unread_responses import UnreadResponses
+    from .responses import UnreadResponses
 
 __all__ = ["Api", "HeavyRequests", "UnreadResponses", "create_app"]

@@ -46,8 +46,7 @@ from .request_guard import RequestGuard, ResponseHeaders
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
 from .requests import credential, logged_request_id, request_id
 from .resource import JSON, Resource
-from .responses import ResponseCache
-from .unread_responses import LargeResponses, UnreadResponses
+from .responses import LargeResponses, ResponseCache, UnreadResponses
 
 DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 """Enough for the lists of 1,000 organizations with 100 fields each."""

@@ -33,7 +33,7 @@ from .heavy_requests import HeavyRequests
 from .readiness import Liveness, Readiness
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog, method_of, route_of
 from .resource import Resource
-from .unread_responses import UnreadResponses
+from .responses import UnreadResponses
 
 with requires_extra("http", "prometheus_client"):
     from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector

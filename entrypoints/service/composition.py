@@ -35,7 +35,7 @@ from ..http.request_log import (
     sender_of,
 )
 from ..http.resource import MAX_BODY_SIZE
-from ..http.unread_responses import MAX_UNREAD_BYTES, UnreadResponses
+from ..http.responses import MAX_UNREAD_BYTES, UnreadResponses
 from .host_rejections import HostRejections
 from .log import BufferedHandler
 from .selection import (

@@ -70,7 +70,8 @@ _CONTEXTS = _split(
     {{#if␣recipient.tier␣=␣"a"}}…{{/if}} {{#if␣recipient.tier␣=␣"a"}}b{{else}}…{{/if}}
     {{#if␣recipient.tier␣=␣"a"}}b{{else␣if␣…}}c{{/if}}
     <!doctype␣html><a␣href='https://a.example/?b=…'>c</a></html> <script>…</script> <style>…
-    <!--…--> <table><tr>…</tr></table>
+    <!--…--> <table><tr>…</tr></table> <!--[if␣mso]>…<![endif]--> <template>…</template> <a␣b="…">
+    <p␣style='a:␣url(…)'> <mjml><mj-body>…</mj-body></mjml>
     """
 )
 """Where pieces are in content."""
@@ -110,7 +111,8 @@ _REFERENCES = """
     """
 _HTML = """
     < <a␣ <a␣href=" href= href␣ <style> <script> <!-- --> <table> <td> </td> <p>a</p> ? ?a= ¶ ␣
-    ␣␣¶ x
+    ␣␣¶ x <a␣b=' <a␣b№=c <!--[if␣ <!--[if␣mso]> <![endif]--> <! <template> </template> <mj-a№>
+    </mj-a№> <mj-raw> </mj-raw> url( :// /* //
     """
 _PIECES = [
     *_split(_NAMES + _OPERATORS + _CALLS + _QUOTES + _DELIMITERS + _TAGS + _REFERENCES + _HTML),

@@ -279,6 +279,29 @@ def test_a_condition_is_exported(exported):
     assert run.out == "*|IF:FNAME=Ada|*A*|ELSE:|*B*|END:IF|*"
 
 
+def test_a_default_does_not_end_its_attribute(exported, previewed, tmp_path):
+    source = """<img alt='{{recipient.tier | default: "O'Neil"}}'>"""
+    run = exported(source)
+    assert run.out == "<img alt='*|IF:TIER|**|TIER|**|ELSE:|*O&#39;Neil*|END:IF|*'>"
+    run = exported(source, integration=BRAZE)
+    assert (
+        run.out == """<img alt='{{custom_attribute.${TIER} | escape | default: "O&#39;Neil"}}'>"""
+    )
+    assert previewed(source, {}).out == "<img alt='O&#39;Neil'>"
+
+
+def test_tags_of_blocks_between_components_of_mjml_are_raw(exported):
+    section = "<mj-section><mj-column><mj-text>Gold</mj-text></mj-column></mj-section>"
+    source = (
+        f'<mjml><mj-body>{{{{#if recipient.tier = "gold"}}}}{section}{{{{/if}}}}</mj-body></mjml>'
+    )
+    opening, closing = "<mj-raw>*|IF:TIER=gold|*</mj-raw>", "<mj-raw>*|END:IF|*</mj-raw>"
+    assert exported(source).out == f"<mjml><mj-body>{opening}{section}{closing}</mj-body></mjml>"
+    run = exported(source.replace("<mj-body>", "").replace("</mj-body>", ""))
+    assert run.status == INVALID
+    assert "Mistake: Line 1, column 7: MJML drops this code" in run.err
+
+
 def test_nothing_is_exported_if_there_are_violations(exported):
     run = exported("{{recipient.fnam}}\n {{recipient.lnam}} {{recipient.fname}}")
     assert (run.status, run.out) == (INVALID, "")

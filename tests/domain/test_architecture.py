@@ -43,8 +43,8 @@ FOR_THE_PROJECT = {
     *(f"domain.content.{each}" for each in ("html", "resolution")),
     "domain.spans",
     # The use cases of names. Other layers import them from their modules.
-    *(f"domain.integrations.{each}" for each in ("proposals", "selection")),
-    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes", "tags")),
+    "domain.integrations.selection",
+    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes")),
     # The parts of a profile. A person who writes one imports them from their modules.
     *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
     "domain.esp.languages.conditions.formulas",

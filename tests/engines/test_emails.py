@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import unescape
+from html.parser import HTMLParser
 
 import pytest
 
@@ -20,7 +21,7 @@ from recipient_fields.domain.esp import (
 
 from .errors import NotRendered
 from .generation import DATA_TYPES, Form, esp_name, stored, synced_codes, synced_fields
-from .rendering import render
+from .rendering import EVERY_ENGINE, render
 
 Values = Mapping[str, object]
 
@@ -141,3 +142,29 @@ def test_emails_show_what_the_preview_shows(
             preview = preview_content(content, fields, shown, surface=export.surface).content
             if text != read(preview, export.surface):
                 assert named_difference(codes, email, form, shown), f"{export.content}\n{values}"
+
+
+class _Titles(HTMLParser):
+    """Reads the attributes `title`, as a client of the recipient does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str | None] = []
+
+    def handle_starttag(self, _: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if name == "title"]
+
+
+@EVERY_ENGINE
+@pytest.mark.parametrize("quote", ["'", '"', ""])
+def test_a_default_arrives_in_its_attribute(esp: Esp, engine: Engine, quote: str) -> None:
+    default = """O'Neil "B" > & é"""
+    reference = r"""{{recipient.tier | default: 'O\'Neil "B" > & é'}}"""
+    email = f"<p title={quote}{reference}{quote} class='a'>"
+    export = exported(esp, email, None)
+    titles = _Titles()
+    titles.feed(render(esp, export.content, {}, engine))
+    if esp is Esp.HUBSPOT:  # The stand-in escapes defaults, which no source establishes.
+        assert WarningCode.HTML_IN_VALUES in {each.code for each in export.warnings}
+        titles.found = [unescape(each or "") for each in titles.found]
+    assert titles.found == [default]

@@ -106,6 +106,16 @@ def test_the_compiled_file_shows_what_the_compiled_preview_shows(esp, engine):
         assert found == wanted, (recipient, template)
 
 
+def test_a_part_that_a_file_includes_keeps_its_code():
+    source = """{{#if recipient.tier = "gold"}}<mj-section><mj-column>
+<mj-text>{{recipient.tier}}</mj-text></mj-column></mj-section>{{/if}}"""
+    part = export_content(parse_content(source), synced_codes(Esp.SALESFORCE), Esp.SALESFORCE)
+    (template,) = compile_files([f"<mjml><mj-body>{part.content}</mj-body></mjml>"])
+    for tier, shown in (("gold", True), ("silver", False)):
+        text = render(Esp.SALESFORCE, template, {esp_name(Esp.SALESFORCE, "tier"): tier})
+        assert (">gold<" in text) is shown
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -141,3 +151,10 @@ def test_code_with_the_quotes_of_its_attribute_is_a_mistake(esp, quote, other):
     source = f"<mjml><mj-body><mj-hero background-url={quote}{reference}{quote} /></mj-body></mjml>"
     with pytest.raises(InvalidContent, match=f"Write the attribute in {other} quotes"):
         export_content(parse_content(source), synced_codes(esp), esp)
+
+
+def test_code_of_the_esp_in_a_part_that_a_file_includes_is_a_mistake():
+    with pytest.raises(InvalidContent, match="column 26: MJML drops this code"):
+        export_content(
+            parse_content("<mj-section></mj-section>{% if x %}"), synced_codes(Esp.BRAZE), Esp.BRAZE
+        )

@@ -13,10 +13,7 @@ import pytest
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.http.heavy_requests import HEAVY_SIZE, HeavyRequests
 from recipient_fields.entrypoints.http.problems import RequestRejected
-from recipient_fields.entrypoints.http.unread_responses import (
-    ResponsePieces,
-    UnreadResponses,
-)
+from recipient_fields.entrypoints.http.responses import ResponsePieces, UnreadResponses
 
 ACME, BAKERY, BREWERY = map(OrganizationId, (1, 2, 3))
 HEAVY = [HEAVY_SIZE + 1]

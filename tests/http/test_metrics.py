@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from recipient_fields.entrypoints.http.metrics import Metrics, create_admin_app
 from recipient_fields.entrypoints.http.problems import RequestRejected
-from recipient_fields.entrypoints.http.unread_responses import UnreadResponses
+from recipient_fields.entrypoints.http.responses import UnreadResponses
 from recipient_fields.testing.examples import AUTHOR
 from recipient_fields.testing.field_changes import update_field
 

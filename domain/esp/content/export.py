@@ -9,12 +9,13 @@ from attrs import frozen
 from ...arguments import require_type
 from ...content import Content, ContentWarning, Surface, WarningCode
 from ...content.checks import find_violations
+from ...content.html import Html
 from ...content.tree import require_content
 from ..field_codes import CodeSource
 from ..names import Target
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
-from .html_in_values import HtmlInValues
+from .insertions import HtmlInValues
 from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
 from .rendering import Rendering
@@ -86,9 +87,8 @@ class ContentExporter:
         used = UsedFields(profile, content, resolver, report)
         rendering = Rendering(content, resolver, html, used, report)
         nodes = with_email_only_links(profile, content)
-        root_end = content.html.root_end
-        if root_end is not None:
-            nodes = tuple(insert_texts(nodes, [(root_end, _PRELUDES)]))
+        if content.html.root_end is not None:
+            nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))
         rendered = rendering.render(nodes)
         used.warn_of_names()
         if html.surface is Surface.HTML:
@@ -96,7 +96,7 @@ class ContentExporter:
         warnings = report.finish()
         meant = used.meant_keys()
         return ExportedContent(
-            content=_with_preludes(rendered, used.preludes(), is_mjml=root_end is not None),
+            content=_with_preludes(content.html, rendered, used.preludes()),
             surface=html.surface,
             warnings=warnings,
             keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
@@ -108,15 +108,16 @@ _PRELUDES = "\0preludes\0"
 """A mark for the preludes. Neither content nor codes contain U+0000."""
 
 
-def _with_preludes(rendered: str, preludes: str, *, is_mjml: bool) -> str:
+def _with_preludes(html: Html, rendered: str, preludes: str) -> str:
     """Return the content with the preludes before it.
 
     MJML drops text before its root, and writes such a component in it before the email.
     """
-    if not is_mjml:
-        return preludes + rendered
-    in_raw = f'<mj-raw position="file-start">{preludes}</mj-raw>' if preludes else ""
-    return rendered.replace(_PRELUDES, in_raw)
+    if not html.is_mjml or not preludes:
+        return preludes + rendered.replace(_PRELUDES, "")
+    if html.root_end is None:
+        return f"<mj-raw>{preludes}</mj-raw>{rendered}"
+    return rendered.replace(_PRELUDES, f'<mj-raw position="file-start">{preludes}</mj-raw>')
 
 
 def _warn_of_missing_link(profile: Profile, content: Content, report: Report) -> None:

@@ -31,7 +31,6 @@ from ..recognition.tags import (
     read_own_starts,
     read_starts,
 )
-from ..tags import titles
 from .report import Report
 
 MAX_TAG_LENGTH = 10_000
@@ -217,7 +216,7 @@ class ContentTags:
         if not html.is_literal(offset):
             return code, message
         advice = _LITERAL
-        if html.is_in_template(offset):
+        if self._content.source[offset] == "{" and html.is_in_template(offset):
             keeping = _KEEPING if esp is None else PROFILES[esp].keeping
             advice = f"{_IN_TEMPLATE} {keeping}" if keeping else _LITERAL
         return WarningCode.POSSIBLY_FOREIGN_CODE, f"{message} {advice}"
@@ -322,7 +321,7 @@ def _lookalike(
 
 
 def _describe(esp: Esp | None, finding: Finding) -> str:
-    others = titles(finding.dialects)
+    others = " or ".join(PROFILES[each].title for each in finding.dialects)
     if finding.reason is Reason.POSSIBLY_FOREIGN and not finding.dialects:
         return f"`{finding.word}` may be a tag of another sender."
     if finding.reason is Reason.POSSIBLY_FOREIGN:

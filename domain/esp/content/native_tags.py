@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from ...content import Content
+from ..languages.blocks import Tag
 from ..profiles.profile import Profile
-from ..tags import Tag, find_tags
+
+_SHOWN = 24
+"""The characters of a tag that a message shows."""
 
 
 class NativeTags:
-    """The tags in which content is written in the language of the ESP."""
+    """The tags in which content is written in the language of the ESP. They are read as needed."""
 
     def __init__(self, profile: Profile, content: Content) -> None:
-        self._title, self._lines = profile.title, content.lines
-        self.tags = tuple(find_tags(profile, content.masked))
-        self._starts = [tag.start for tag in self.tags]
+        self._title, self._content = profile.title, content
+        self._rest = profile.find_tags(content.masked)
+        self._tags: list[Tag] = []
+        self._starts: list[int] = []
+
+    def starts(self) -> Sequence[int]:
+        """Return the offsets of all tags."""
+        self._read_to(len(self._content.masked))
+        return self._starts
 
     def find(self, offset: int) -> Tag | None:
         """Return the tag in which the offset is, or None."""
+        self._read_to(offset)
         index = bisect_right(self._starts, offset) - 1
-        return self.tags[index] if index >= 0 and offset < self.tags[index].end else None
+        return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
+
+    def _read_to(self, offset: int) -> None:
+        while not self._starts or self._starts[-1] <= offset:
+            tag = next(self._rest, None)
+            if tag is None:
+                break
+            self._tags.append(tag)
+            self._starts.append(tag.start)
 
     def has_end(self, offset: int) -> bool:
         """Return whether a tag ends at this offset."""
@@ -29,7 +48,7 @@ class NativeTags:
 
     def explain(self, tag: Tag, key: str) -> str:
         """Return why a reference with this key, or a block, can't be in the tag."""
-        if not tag.is_read:
+        if not tag.is_code:
             return (
                 f"{self._title} does not read code after {self._place(tag)}. Move this out of that"
                 " part."
@@ -45,5 +64,7 @@ class NativeTags:
         return f"This is inside code of {self._title}: {self._place(tag)}. Move it out."
 
     def _place(self, tag: Tag) -> str:
-        position, opening = self._lines.position(tag.start), " ".join(tag.opening.split())
-        return f"`{opening}` in line {position.line}, column {position.column}"
+        position = self._content.lines.position(tag.start)
+        beginning = self._content.source[tag.start : tag.start + _SHOWN]
+        shown = " ".join(beginning.split()) + "…" * (tag.end - tag.start > _SHOWN)
+        return f"`{shown}` in line {position.line}, column {position.column}"

@@ -32,8 +32,7 @@ from .adjacent_text import (
     separate_end_of_block,
     separate_start,
 )
-from .html_in_values import HtmlInValues
-from .insertions import Insertion, Insertions
+from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
 from .native_tags import NativeTags
 from .report import Report
@@ -76,7 +75,8 @@ class Rendering:
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
-        self._warn_of_mjml(tag.start for tag in self._native_tags.tags)
+        if self._places.is_mjml:
+            self._warn_of_mjml(self._native_tags.starts())
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""
@@ -125,19 +125,22 @@ class Rendering:
         key, start = reference.key, reference.start
         code = self._used.use(key, start)
         tag = self._native_tags.find(start)
-        if tag is not None and not tag.is_read:
+        if tag is not None and not tag.is_code:
             self._report.refuse(start, self._native_tags.explain(tag, key))
             return ""
+        written = self._with_default_for_place(reference)
         try:
             if reference.is_expression:
                 if tag is None:
                     message = "Outside of a tag, this shows the expression."
                     self._report.warn(start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
                 return code.require_value_expression()
-            reference = self._with_default_for_place(reference)
-            insertion = self._insertions.get(reference, code, is_link=start in self._links)
+            insertion = self._insertions.get(written, code, is_link=start in self._links)
         except NotInsertable as error:
-            self._report.refuse(start, str(error), error.proposal)
+            message = str(error)
+            if written != reference:
+                message += f" At this place, the default is written `{written.default}`."
+            self._report.refuse(start, message, error.proposal)
             return ""
         has_filters = bool(reference.filters)
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
@@ -276,12 +279,11 @@ class Rendering:
             otherwise.complete(language)
         length = code.count(THEN) * len(then) + code.count(OTHERWISE) * otherwise.length
         self._require_length(length, start)
-        code = code.replace(THEN, then)
-        caveat = language.find_nesting(code.replace(OTHERWISE, otherwise.beginning))
+        beginning = otherwise.enclose(code.replace(THEN, then), language)
+        caveat = language.find_nesting(beginning)
         if caveat is not None:
             message = caveat.message.format(title=self._title)
             self._report.warn(start, caveat.code, message)
-        otherwise.enclose(code)
         return otherwise
 
     def _quoted(self, code: str, offset: int) -> str:
@@ -303,7 +305,7 @@ class Rendering:
                 f"This is inside {name} quotes or CSS, and {contains}. Check that your editor does"
                 " not change them."
             )
-            if place.kind is Kind.ATTRIBUTE and self._places.root_end is not None:
+            if place.kind is Kind.ATTRIBUTE and self._places.is_mjml:
                 warning_code = WarningCode.LOST_IN_MJML
                 message = f"MJML ends this attribute too early, because {contains}."
                 message += f" Write the attribute in {other} quotes."
@@ -324,30 +326,36 @@ class _Code:
 
     def __init__(self, text: str) -> None:
         self._parts = deque([text])
+        self._is_block = False
         self.length = len(text)
 
     def __str__(self) -> str:
         return "".join(self._parts)
-
-    @property
-    def beginning(self) -> str:
-        """The first part: the text, or the code up to the second branch."""
-        return self._parts[0]
 
     def complete(self, language: ConditionLanguage) -> None:
         """Write the text as a block requires it. Code with an else part is never blank."""
         if len(self._parts) == 1:
             self._set(language.text(self._parts[0]))
 
-    def enclose(self, code: str) -> None:
-        """Become the code with this one instead of its marks OTHERWISE."""
+    def enclose(self, code: str, language: ConditionLanguage) -> str:
+        """Become the code with this one instead of its marks OTHERWISE. Return its beginning."""
         before, *others = code.split(OTHERWISE)
         if len(others) == 1:
-            self._parts.appendleft(before)
-            self._parts.append(others[0])
-            self.length += len(before) + len(others[0])
+            first, after = self._parts.popleft(), others[0]
+            self.length -= len(first)
+            if self._is_block:
+                before, first, after = language.join(before, first, after)
+            self._parts.extendleft((first, before))
+            self._parts.append(after)
+            self.length += len(before) + len(first) + len(after)
+            beginning = before + first + after
         else:
-            self._set(code.replace(OTHERWISE, str(self)))
+            whole = str(self)
+            joined = language.insert(code, OTHERWISE, whole) if self._is_block else None
+            beginning = code.replace(OTHERWISE, whole) if joined is None else joined
+            self._set(beginning)
+        self._is_block = True
+        return beginning
 
     def _set(self, text: str) -> None:
         self._parts = deque([text])

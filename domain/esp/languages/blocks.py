@@ -87,7 +87,10 @@ class Tag:
     @property
     def is_code(self) -> bool:
         """Whether the tag is neither a comment nor a part that is not read as code."""
-        return not all(isinstance(each, Comment | Raw) for each in self.parts)
+        return not all(
+            isinstance(each, Comment | Raw) or (isinstance(each, Unread) and each.is_alone)
+            for each in self.parts
+        )
 
     @property
     def unread(self) -> Unread | None:
@@ -241,6 +244,11 @@ def opaque_block(
         return Opaque(start, end, word, arguments, named, nodes)
 
     return Opening(start, end, f"end{word}", build, frozenset({"else"}))
+
+
+def unended_part(text: str, start: int, last: str) -> Unread:
+    """Return a comment, or a part that is not read as code, without its end: the rest of a text."""
+    return Unread(start, len(text), f"This block has no `{last}`.", is_alone=True)
 
 
 def loop_builder(

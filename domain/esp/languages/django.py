@@ -16,6 +16,7 @@ from .blocks import (
     as_condition,
     loop_builder,
     opaque_block,
+    unended_part,
 )
 from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead
 from .tree import (
@@ -139,16 +140,14 @@ class _Reader:
         last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
         found = last.search(self._text, tag.end)
         if found is None:
-            reason = f"This block has no `end{tag.code}`."
-            return Unread(tag.start, len(self._text), reason, is_alone=True)
+            return unended_part(self._text, tag.start, f"end{tag.code}")
         return Raw(tag.start, found.end(), tag.end, found.start())
 
     def _comment(self, tag: _Tag) -> Node:
         for opening, start, end in self._tags(tag.end):
             if opening == "{%" and self._text[start + 2 : end - 2].strip() == "endcomment":
                 return Comment(tag.start, end)
-        reason = "This block has no `endcomment`."
-        return Unread(tag.start, len(self._text), reason, is_alone=True)
+        return unended_part(self._text, tag.start, "endcomment")
 
 
 def _output(start: int, end: int, code: str) -> Node:

@@ -87,7 +87,8 @@ class Tokens:
 
     def accept(self, kind: str, *texts: str) -> Token | None:
         """Read the next token if it is of this kind, and one of the texts, if there are any."""
-        token = self.peek()
+        known = self._next < len(self._found)
+        token = self._found[self._next] if known else self.peek()
         if token.kind != kind or (texts and token.text not in texts):
             return None
         self._next += 1

@@ -19,6 +19,7 @@ from .blocks import (
     as_condition,
     loop_builder,
     opaque_block,
+    unended_part,
 )
 from .expressions import NotRead, Token, Tokens
 from .tree import (
@@ -114,7 +115,7 @@ class _Reader:
             return self._tag(start)
         end = self._find_end("endraw", raw.end())
         if end is None:
-            return Unread(start, raw.end(), "This block has no `endraw`.", is_alone=True)
+            return unended_part(self._text, start, "endraw")
         return Raw(start, end.end(), raw.end(), end.start())
 
     def _find_end(self, what: str, offset: int) -> re.Match[str] | None:

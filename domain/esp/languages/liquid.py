@@ -16,6 +16,7 @@ from .blocks import (
     as_condition,
     loop_builder,
     opaque_block,
+    unended_part,
 )
 from .expressions import NotRead, Token, Tokens, tokenize
 from .tree import (
@@ -178,7 +179,7 @@ class _Reader:
         last = f"end{tag.word}"
         match = self._find_end(last, lambda: _ENDS[tag.word].search(self._text, tag.end))
         if match is None:
-            return Unread(tag.start, tag.end, f"This block has no `{last}`.", is_alone=True)
+            return unended_part(self._text, tag.start, last)
         if tag.word == "comment":
             return Comment(tag.start, match.end())
         return Raw(tag.start, match.end(), tag.end, match.start())

@@ -18,6 +18,7 @@ from .blocks import (
     as_condition,
     loop_builder,
     opaque_block,
+    unended_part,
 )
 from .expressions import NotRead, Token, Tokens
 from .tree import (
@@ -97,8 +98,7 @@ class _Reader:
         text_start = start + len(_VERBATIM)
         text_end = self._text.find(_END_OF_VERBATIM, text_start)
         if text_end < 0:
-            reason = f"This block has no `{_END_OF_VERBATIM}`."
-            return Unread(start, len(self._text), reason, is_alone=True)
+            return unended_part(self._text, start, "endverbatim")
         return Raw(start, text_end + len(_END_OF_VERBATIM), text_start, text_end)
 
     def _comment(self, start: int) -> Node:
@@ -136,8 +136,7 @@ class _Reader:
     def _comment_block(self, start: int, end: int) -> Node:
         found = _END_OF_COMMENT.search(self._text, end)
         if found is None:
-            reason = "This block has no `endcomment`."
-            return Unread(start, len(self._text), reason, is_alone=True)
+            return unended_part(self._text, start, "endcomment")
         return Comment(start, found.end())
 
 

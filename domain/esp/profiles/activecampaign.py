@@ -9,13 +9,12 @@ from ...content.system_values import SystemValue
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
 from ..languages.conditions.formulas import Atom
-from ..languages.conditions.writers import write_nested_blocks
+from ..languages.conditions.writers import write_alternatives
 from ..languages.percent_tags import read_percent_tags
 from . import shared
 from .profile import (
     AdjacentText,
     Creation,
-    Delimiters,
     Evidence,
     FilterLanguage,
     FilterRefusal,
@@ -32,7 +31,7 @@ from .profile import (
     words,
 )
 
-_NOT_EMPTY_TEXT = (Atom("{operand} != ''"),)
+_NOT_EMPTY_TEXT = (Atom("{operand} != ''", "{operand} == ''"),)
 
 _UNKNOWN_COMPARISON = Caveat(
     WarningCode.UNKNOWN_COMPARISON,
@@ -93,19 +92,21 @@ PROFILE = Profile(
         delimiters=("%",),
     ),
     conditions=ConditionLanguage(
-        write=write_nested_blocks,
+        write=write_alternatives,
         tag=("%", "%"),
         begin="IF {test}",
+        alternative="ELSEIF {test}",
         otherwise="ELSE",
         end="/IF",
         inseparable=r"\A(?![^%]*(?:%[^%\s][^%]*%[^%]*)*\Z)",  # a percent sign outside tags
         is_set=_NOT_EMPTY_TEXT,
         number_is_set=_NOT_EMPTY_TEXT,
-        equal=Atom("{operand} == {value}"),
+        joiners=(" && ", " || "),
         quote="'",
         quotes_numbers=True,
         booleans=("'false'", "'true'"),
-        true=Atom("{operand} == 'true'"),
+        true=Atom("{operand} == 'true'", "{operand} != 'true'"),
+        order=shared.ORDER_WITH_OPPOSITES,
         refused={
             Feature.CONTAINS: "No source establishes a test of {title} for a part of a text.",
             **shared.without_dates("the form in which an email reads a date is not established."),
@@ -163,6 +164,5 @@ PROFILE = Profile(
         ),
         tags=words("ELSE ELSEIF ENDIF IF"),
     ),
-    tags=(Delimiters("%(?:ELSE)?IF ", "%"),),
     adjacent_text=AdjacentText(_PERCENT, _COMPLETE_TAGS),
 )

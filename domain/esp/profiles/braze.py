@@ -182,7 +182,6 @@ PROFILE = Profile(
             " sha256 sha512 time_zone url_escape url_param_escape where_exp"
         ),
     ),
-    tags=liquid.DELIMITERS,
     adjacent_text=liquid.ADJACENT_TEXT,
     keeping=shared.keeping("raw"),
     api_hosts=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",

@@ -216,7 +216,6 @@ PROFILE = Profile(
             "date_i18n float formatdate integer intcomma markdown replace split time_add time_parse"
         ),
     ),
-    tags=django.DELIMITERS,
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("verbatim"),
 )

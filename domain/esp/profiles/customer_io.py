@@ -184,7 +184,6 @@ PROFILE = Profile(
             " uri_escape where_exp where_not xml_escape"
         ),
     ),
-    tags=liquid.DELIMITERS,
     adjacent_text=liquid.ADJACENT_TEXT,
     keeping=shared.keeping("raw"),
 )

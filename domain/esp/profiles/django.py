@@ -82,6 +82,4 @@ ACCENTS = (
     " as in cafe\u0301."
 )
 
-DELIMITERS = (shared.unread("verbatim"), shared.unread("comment"), *shared.BRACED, shared.COMMENT)
-
 ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{# #}")

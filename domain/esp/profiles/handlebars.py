@@ -8,7 +8,7 @@ from ...content import WarningCode
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage
 from ..languages.conditions.formulas import Atom
 from ..languages.conditions.writers import write_nested_blocks
-from .profile import AdjacentText, Delimiters, Engine, words
+from .profile import AdjacentText, Engine, words
 
 HELPERS = words("and each else if or unless")
 
@@ -35,6 +35,7 @@ CONDITIONS = ConditionLanguage(
     write=write_nested_blocks,
     tag=("{{", "}}"),
     begin="#{test}",
+    alternative=None,
     end="/{helper}",
     inseparable=r"\A\}|[{\\]\Z",
     is_set=(Atom("if {operand}"),),
@@ -43,12 +44,6 @@ CONDITIONS = ConditionLanguage(
 )
 
 BLOCK_WITH_DEFAULT = "{{#if EXPRESSION}}{{EXPRESSION}}{{else}}DEFAULT{{/if}}"
-
-DELIMITERS = (
-    Delimiters(r"\{\{~?!--", r"--~?\}\}", is_read=False),
-    Delimiters(r"\{\{~?!", r"\}\}", is_read=False),
-    Delimiters(r"\{\{", r"\}\}"),
-)
 
 ADJACENT_TEXT = AdjacentText(
     re.compile(r"[{\\]\Z"),  # A backslash before a tag makes it text.

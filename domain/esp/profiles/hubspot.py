@@ -232,7 +232,6 @@ PROFILE = Profile(
             " update_timestamp_rtu"
         ),
     ),
-    tags=(shared.unread("raw"), *shared.BRACED, shared.COMMENT),
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("raw"),
 )

@@ -249,7 +249,6 @@ PROFILE = Profile(
             " upper urlEncode wordWrap yesno"
         ),
     ),
-    tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
     keeping=handlebars.KEEPING,
 )

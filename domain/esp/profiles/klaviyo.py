@@ -203,7 +203,6 @@ PROFILE = Profile(
             " urlencodeplus weeks_since"
         ),
     ),
-    tags=django.DELIMITERS,
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("verbatim"),
     api_hosts=r"a\.klaviyo\.com",

@@ -45,6 +45,7 @@ _IS_SET = (
 
 CONDITIONS = ConditionLanguage(
     write=write_with_flags,
+    alternative="elsif {test}",
     keeps_white_space="{{ nil }}",
     is_set=_IS_SET,
     number_is_set=_IS_SET,
@@ -97,7 +98,5 @@ def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
         ),
     }
 
-
-DELIMITERS = (shared.unread("raw"), shared.unread("comment"), *shared.BRACED)
 
 ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{% if true %}{% endif %}")

@@ -16,7 +16,6 @@ from . import shared
 from .profile import (
     AdjacentText,
     Creation,
-    Delimiters,
     EmailOnly,
     Evidence,
     FilterForm,
@@ -108,6 +107,7 @@ PROFILE = Profile(
         write=write_nested_blocks,
         tag=("*|", "|*"),
         begin="IF:{test}",
+        alternative="ELSEIF:{test}",
         otherwise="ELSE:",
         end="END:IF",
         # A tag without its end
@@ -234,6 +234,5 @@ PROFILE = Profile(
         filters=words("HTML LOWER TITLE UPPER URL"),
         tags=words("ELSE ELSEIF END GROUP IF IFNOT INTERESTED INTERESTGROUP UNLESS"),
     ),
-    tags=(Delimiters(r"\*\|", r"\|\*"),),
     adjacent_text=AdjacentText(),
 )

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
-from typing import NamedTuple
 
 from attrs import frozen
 
@@ -22,7 +21,7 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.blocks import Language, Tag, find_places
+from ..languages.blocks import Language, Tag, find_places, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
 
 __all__ = [
@@ -58,8 +57,8 @@ class Profile:
 
     `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
 
-    `vocabulary`, `tags` and `adjacent_text` are about texts that users have written. `keeping` says
-    how a person writes tags in braces that the ESP must not read.
+    `vocabulary` and `adjacent_text` are about texts that users have written. `keeping` says how a
+    person writes tags in braces that the ESP must not read.
     """
 
     esp: Esp
@@ -76,7 +75,6 @@ class Profile:
     link_rule: LinkRule | None = None
     email_only: EmailOnly | None = None
     vocabulary: Vocabulary
-    tags: tuple[Delimiters, ...]
     adjacent_text: AdjacentText
     keeping: str | None = None
     api_hosts: str | None = None
@@ -86,6 +84,9 @@ class Profile:
 
     def find_tags(self, text: str) -> Iterator[Tag]:
         """Yield the tags of a text in the languages of the ESP, without those in another tag."""
+        if len(self.languages) == 1:
+            yield from find_tags(self.languages[0](text))
+            return
         offset = 0
         for start, tags in find_places(text, self.languages):
             tag = self.choose(tags) if start >= offset else None
@@ -527,14 +528,6 @@ def _is_among(name: str, words: frozenset[str]) -> bool:
 def _beginnings(words: frozenset[str]) -> tuple[str, ...]:
     """Return the beginnings of names that words with `*` stand for."""
     return tuple(each[:-1] for each in words if each.endswith("*"))
-
-
-class Delimiters(NamedTuple):
-    """The patterns of the delimiters of a tag, or of a part in which the ESP reads no code."""
-
-    opening: str
-    closing: str
-    is_read: bool = True
 
 
 @frozen

@@ -18,7 +18,6 @@ from . import shared
 from .profile import (
     AdjacentText,
     Creation,
-    Delimiters,
     Escaping,
     Evidence,
     FilterForm,
@@ -100,6 +99,7 @@ PROFILE = Profile(
         write=write_inline,
         tag=("%%[ ", " ]%%"),
         begin="IF {test} THEN",
+        alternative="ELSEIF {test} THEN",
         otherwise="ELSE",
         end="ENDIF",
         # An odd number of %% anywhere, or another number of percent signs at an end
@@ -236,6 +236,5 @@ PROFILE = Profile(
             "and do downto else elseif endif false for if next not null or set then to true var"
         ),
     ),
-    tags=(Delimiters(r"%%\[", r"\]%%"), Delimiters("%%=", "=%%"), Delimiters("%%", "%%")),
     adjacent_text=AdjacentText(re.compile(r"(?<!%)(?:%%)*%\Z")),
 )

@@ -224,7 +224,6 @@ PROFILE = Profile(
         tags=handlebars.HELPERS
         | words("equals formatDate greaterThan insert length lessThan notEquals"),
     ),
-    tags=handlebars.DELIMITERS,
     adjacent_text=handlebars.ADJACENT_TEXT,
     keeping=handlebars.KEEPING,
     api_hosts=r"api(?:\.eu)?\.sendgrid\.com",

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
 from ...content import DateStyle, FilterName, WarningCode
-from ...content.syntax import statement
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.conditions.formulas import Atom
-from .profile import Delimiters, FilterRefusal
+from .profile import FilterRefusal
 
 # Sources
 
@@ -107,16 +106,6 @@ BRACES = ("{", "}", "\\")
 """Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
 
 
-def unread(name: str) -> Delimiters:
-    """Return the delimiters of `{% NAME %}…{% endNAME %}`."""
-    return Delimiters(statement(name), statement(f"end{name}"), is_read=False)
-
-
 def keeping(name: str) -> str:
     """Return what keeps text in the part `{% NAME %}…{% endNAME %}`."""
     return f"Write it between `{{% {name} %}}` and `{{% end{name} %}}`."
-
-
-BRACED = (Delimiters(r"\{\{", r"\}\}"), Delimiters(r"\{%", r"%\}"))
-
-COMMENT = Delimiters(r"\{#", r"#\}", is_read=False)

@@ -40,6 +40,8 @@ _MAX_TAGS = 10
 """The number of tags of an insertion code that are read."""
 _REMEMBERED = 1_024
 """The number of insertion codes whose dialects are remembered: lists of fields ask repeatedly."""
+_DELIMITER = re.compile(r"\{\{|\{%|%%\[|%%=|\*\||\[\[(?=\w)|%(?:ELSE)?IF\s|\}\}|%\}|\]%%|=%%|\|\*")
+_PAIRS = (("{", "}"), ("[", "]"), ("%%=", "=%%"))
 _VARIABLE = re.compile(r"\{\{\s*\w+(?P<path>\.[\w.]+)?\s*\}\}")
 
 
@@ -194,6 +196,30 @@ def _recognize_dialects(insertion_code: str) -> tuple[Esp, ...]:
 
 def _fit(profile: Profile, tag: TextTag) -> Fit:
     return tag.readings[profile.esp].fit if profile.esp in tag.readings else Fit.NONE
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def find_unmatched(code: str) -> str | None:
+    """Return the first delimiter in the code that is no part of a tag of any ESP, or None."""
+    offset = 0
+    for tag in find_text_tags(code):
+        unmatched = _DELIMITER.search(code, offset, tag.start)
+        if unmatched is not None:
+            return unmatched[0]
+        if not any(each.is_read for each in tag.readings.values()):
+            for opening, closing in _PAIRS:
+                if tag.text.count(opening) != tag.text.count(closing):
+                    return tag.text[:2]
+        offset = tag.end
+    unmatched = _DELIMITER.search(code, offset)
+    return None if unmatched is None else unmatched[0]
+
+
+def find_unclosed(code: str) -> str | None:
+    """Return the first unmatched delimiter if it begins a tag, or None: `{{` in `{{ x`."""
+    delimiter = find_unmatched(code)
+    is_closing = delimiter is not None and delimiter.startswith(("}", "%}", "]", "=", "|"))
+    return None if is_closing else delimiter
 
 
 def is_foreign(esp: Esp, code: str) -> bool:

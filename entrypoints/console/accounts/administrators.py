@@ -32,6 +32,8 @@ ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
 _LABELS = {"email": "Email address", "role": "Role"}
 
 _LIST = "/settings/administrators"
+_RESET = "administrators/reset.html"
+_REVOKE = "administrators/revoke.html"
 _LINKED_ALREADY = Flash(
     "This form was submitted already, and the console shows a link only once. If you could not copy"
     " it, reset the password of the administrator: that creates another link."
@@ -171,7 +173,7 @@ class PasswordReset(Page):
 
     def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
-        self._show(req, resp, _get(self.core, req, administrator_id))
+        _send_confirmation(self, req, resp, _RESET, _get(self.core, req, administrator_id))
 
     def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Create a link that sets another password, and show it once."""
@@ -182,25 +184,9 @@ class PasswordReset(Page):
                     visit(req).organization.id, administrator.id
                 )
         except AdministratorShared as refused:
-            self._show(req, resp, administrator, str(refused))
+            _send_confirmation(self, req, resp, _RESET, administrator, str(refused))
             return
         _send_list(self, req, resp, reset)
-
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        administrator: Administrator,
-        error: str | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "administrators/reset.html",
-            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
-            administrator=administrator,
-            error=error,
-        )
 
 
 class AdministratorRevocation(Page):
@@ -210,7 +196,7 @@ class AdministratorRevocation(Page):
 
     def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
-        self._show(req, resp, _get(self.core, req, administrator_id))
+        _send_confirmation(self, req, resp, _REVOKE, _get(self.core, req, administrator_id))
 
     def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Remove the administrator from the organization, and end all sessions of the account."""
@@ -222,27 +208,10 @@ class AdministratorRevocation(Page):
                 )
         except LastAdministrator as refused:
             administrator = _get(self.core, req, administrator_id)
-            self._show(req, resp, administrator, str(refused))
+            _send_confirmation(self, req, resp, _REVOKE, administrator, str(refused))
             return
         flash = Flash("", revoked.email.text, " was revoked and signed out.")
         self.pages.redirect(req, resp, path, flash)
-
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        administrator: Administrator,
-        error: str | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "administrators/revoke.html",
-            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
-            administrator=administrator,
-            is_self=administrator.id == visit(req).administrator.id,
-            error=error,
-        )
 
 
 @frozen(kw_only=True)
@@ -293,6 +262,26 @@ def _send_form(
         role=role,
         roles=ROLE_NAMES,
         errors=errors,
+    )
+
+
+def _send_confirmation(
+    page: Page,
+    req: Request,
+    resp: Response,
+    template: str,
+    administrator: Administrator,
+    error: str | None = None,
+) -> None:
+    """Send the confirmation of an action, or the reason why it is not possible."""
+    page.pages.send(
+        req,
+        resp,
+        template,
+        status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
+        administrator=administrator,
+        is_self=administrator.id == visit(req).administrator.id,
+        error=error,
     )
 
 

@@ -78,7 +78,7 @@ class FieldList(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the fields that match the filters."""
-        organization_id = visit(req).organization.id
+        organization_id, content = visit(req).organization.id, self.core.content
         integrations = {
             integration.id: integration
             for integration in self.core.integrations.list_integrations(organization_id)
@@ -86,7 +86,7 @@ class FieldList(Page):
         filters = _Filters.parse(req, integrations)
         folded: _Folded | None = None
         if integrations and not filters.counterparts:
-            names = self.core.content.read_codes(organization_id).names
+            names = content.read_codes(organization_id).names
             folded = _Folded.of(names, filters.query(req))
             found = folded.select(organization_id, filters.query(req))
         else:
@@ -98,7 +98,7 @@ class FieldList(Page):
             is_empty=found.total == 0 and not filters.restrict,
             found=found,
             rows=[
-                _Row.of(field, integrations, folded, len(self.core.content.find_warnings(field)))
+                _Row.of(field, integrations, folded, len(content.find_warnings(field)))
                 for field in found.fields
             ],
             folded_count=0 if folded is None else folded.count,

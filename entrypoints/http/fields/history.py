@@ -194,7 +194,7 @@ class FieldHistory(Resource):
         The changes of the field with this id, or of all fields that have had this key.
         """
         organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
-        read = partial(self.service.publish_field_changes, organization_id, reference)
+        read = partial(self.service.publish_changes, organization_id, reference=reference)
         _send_page(req, resp, read, self.heavy)
 
     on_head = on_get

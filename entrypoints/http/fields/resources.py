@@ -79,8 +79,7 @@ from ..resource import (
     Tag,
     operation,
 )
-from ..responses import ReadResponse, ResponseCache, in_slot, send
-from ..unread_responses import reads_files
+from ..responses import ReadResponse, ResponseCache, in_slot, reads_files, send
 from .examples import (
     BIRTHDAY,
     FIRST_NAME,

@@ -152,6 +152,15 @@ def test_a_saved_plan_with_names_alone_is_for_one_state(run, cli, acme, set_name
     assert set_names()["shop"] == "OTHER"
 
 
+def test_a_saved_plan_that_was_edited_to_set_equal_names_changes_nothing(run, cli, acme, tmp_path):
+    file = tmp_path / "plan"
+    apply(run, DOCUMENT)
+    integrations = [{"integration_id": 1, "names": {"city": {"name": "TOWN"}}}]
+    file.write_text(json.dumps({"operations": [], "integrations": integrations}))
+    applied = cli("apply", file, "--organization", acme, "--yes")
+    assert applied.table() == ["Plan: 0 to create, 0 to change, 0 to delete, 1 unchanged."]
+
+
 def test_a_plan_as_json_has_the_names(run):
     names = json.loads(run("plan", DOCUMENT, "--json").out)["plan"]["names"]
     assert names["unchanged"] == 0

@@ -163,6 +163,8 @@ BODY = "<mjml><mj-head>{}</mj-head><mj-body>{}</mj-body></mjml>"
     [
         ("<p>¦a</p>", Mjml.KEEPS),
         ("<mj-text>¦", Mjml.KEEPS),
+        ("¦<mj-section></mj-section>", Mjml.KEEPS_RAW),
+        ("<mj-divider />¦", Mjml.KEEPS_RAW),
         ("¦<mjml>", Mjml.DROPS),
         ("<mjml>¦", Mjml.DROPS),
         ("<mjml></mjml>¦", Mjml.DROPS),

@@ -38,6 +38,9 @@ def fields(make_field):
     [
         ('Hi {{recipient.name | default: "you"}}!', {}, "Hi you!"),
         ('Hi {{recipient.name | default: "you"}}!', {"name": ""}, "Hi you!"),
+        ("""<b title='{{recipient.name | default: "it's"}}'>""", {}, "<b title='it&#39;s'>"),
+        ('<a href="/?q={{recipient.name | default: "a b"}}">', {}, '<a href="/?q=a%20b">'),
+        ('<b>{{recipient.name | default: "<i>it\'s</i>"}}</b>', {}, "<b><i>it's</i></b>"),
         ('{{recipient.visits | default: "none"}}', {"visits": 0}, "0"),
         ('{{recipient.vip | default: "none"}}', {"vip": False}, "false"),
         ("{{recipient.visits}},{{recipient.visits}}", {"visits": 3.0}, "3,3"),

@@ -21,6 +21,10 @@ from recipient_fields.domain.content import Surface, find_surface, parse_content
         ("<!DOCTYPE html>", Surface.HTML),
         ("<!--[if mso]>Outlook<![endif]-->", Surface.HTML),
         ("<o:p></o:p>", Surface.HTML),
+        ("{{<b>recipient.a</b>}}", Surface.HTML),
+        ("<b title='{{recipient.a}}</b>", Surface.HTML),
+        ("1 <b and c", Surface.TEXT),
+        ('{{ x | default: "<br>" }}', Surface.HTML),
         ('{{recipient.a | default: "<b>none</b>"}}', Surface.HTML),
         (
             '{{#if recipient.a is set}}{{recipient.a | upper | default: "a<br>"}}{{/if}}',

@@ -29,7 +29,6 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
-from recipient_fields.domain.esp.tags import find_tags
 from recipient_fields.domain.integrations import FieldCodes
 
 from ...support.growth import assert_grows_linearly, count_calls
@@ -309,23 +308,17 @@ def test_encoded_text_is_searched_in_linear_time():
     assert_grows_linearly(lambda text: list(find_text_tags(text)), lambda size: "%41" * size, 4_000)
 
 
-@pytest.mark.parametrize(
-    "find",
-    [
-        lambda esp, text: find_tags(PROFILES[esp], text),
-        lambda esp, text: PROFILES[esp].find_tags(text),
-    ],
-    ids=["find_tags", "Profile.find_tags"],
-)
 @pytest.mark.parametrize("esp", Esp)
-def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp, find):
+def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(esp):
     text = "Thank you for your order. " * 10_000
     characters = re.compile("[%*<{[]")
 
     def fastest(work: Callable[[], object]) -> float:
         return min(timeit.repeat(work, timer=thread_time, repeat=5, number=1))
 
-    assert fastest(lambda: list(find(esp, text))) < 5 * fastest(lambda: characters.search(text))
+    assert fastest(lambda: list(PROFILES[esp].find_tags(text))) < 5 * fastest(
+        lambda: characters.search(text)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import re
 
 from recipient_fields.domain.esp import PROFILES, Esp, NoSafeForm, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
-from recipient_fields.domain.esp.recognition.codes import find_unclosed
-from recipient_fields.domain.esp.recognition.tags import is_certainly_foreign
+from recipient_fields.domain.esp.recognition.tags import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 
 

@@ -9,7 +9,7 @@ import pytest
 from recipient_fields.domain import MAX_KEY_LENGTH, RESERVED_KEYS, FieldKey
 from recipient_fields.domain.esp import BUILT_IN, PROFILES, Esp, derive_codes
 from recipient_fields.domain.esp.derived_codes import has_safe_form
-from recipient_fields.domain.integrations.proposals import possible_names
+from recipient_fields.domain.integrations.codes import possible_names
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 

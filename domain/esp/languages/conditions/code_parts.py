@@ -39,6 +39,8 @@ class Caveat:
     message: str
 
 
+ELSE = "\0else\0"
+"""A mark for the else part in code. Neither content nor codes contain U+0000."""
 _BLANK = re.compile(r"(?>(?:\s++|\{%(?>(?:(?!%\}).)*)%\})+)", re.DOTALL)
 """White space and tags. A search for tags would scan the rest of the text after each `{%`."""
 _VALUE = Atom("{operand}")
@@ -79,7 +81,8 @@ class ConditionLanguage:
     """How one ESP writes conditions.
 
     `write` is the strategy that joins tests. `tag` contains the delimiters of a tag; `begin`,
-    `alternative`, `otherwise` and `end` are the contents of the tags. In these templates, `{test}`
+    `alternative`, `otherwise` and `end` are the contents of the tags; a language without an
+    `alternative` has a block in the else part instead. In these templates, `{test}`
     is a test, `{helper}` its first word, `{operand}` the value expression, and `{value}` a literal.
     A text in which the regular expression `inseparable` matches would form another tag together
     with the tags around it. `keeps_white_space` is code that shows nothing, and that a block of
@@ -107,7 +110,7 @@ class ConditionLanguage:
     write: Callable[[ConditionLanguage, Formula, str, str], str]
     tag: tuple[str, str] = ("{% ", " %}")
     begin: str = "if {test}"
-    alternative: str = "elif {test}"
+    alternative: str | None = "elif {test}"
     otherwise: str = "else"
     end: str = "endif"
     keeps_white_space: str = ""
@@ -155,17 +158,42 @@ class ConditionLanguage:
 
     def block(self, test: str, then: str, otherwise: str) -> str:
         """Return the code that renders `then` if the test holds, and `otherwise` if not."""
-        return self.chain([test], then, otherwise)
+        code = self._tag(self.begin.format(test=test)) + then
+        if otherwise:
+            code += self._tag(self.otherwise) + otherwise
+        return code + self._tag(self.end.format(helper=test.partition(" ")[0]))
 
     def chain(self, tests: Sequence[str], then: str, otherwise: str) -> str:
         """Return the code that renders `then` if any test holds, with a tag per test."""
-        first, *others = tests
-        code = self._tag(self.begin.format(test=first)) + then
-        for test in others:
-            code += self._tag(self.alternative.format(test=test)) + then
-        if otherwise:
-            code += self._tag(self.otherwise) + otherwise
-        return code + self._tag(self.end.format(helper=first.partition(" ")[0]))
+        *others, last = tests
+        code = self.block(last, then, otherwise)
+        for test in reversed(others):
+            code = self.insert(self.block(test, then, ELSE), ELSE, code)
+        return code
+
+    def insert(self, code: str, mark: str, block: str) -> str:
+        """Return the code with a block of this language at each mark."""
+        before, *others = code.split(mark)
+        for after in others:
+            before = "".join(self.join(before, block, after))
+        return before
+
+    def join(self, before: str, block: str, after: str) -> tuple[str, str, str]:
+        """Return the code before a block, the block, or its beginning, and the code after it.
+
+        If the block is the whole else part of another one, it begins with the short form of that,
+        and both have one end: `{% elif b %}` is `{% else %}{% if b %}`.
+        """
+        if self.alternative is None:
+            return before, block, after
+        begin, short = (
+            self.tag[0] + each.partition("{test}")[0] for each in (self.begin, self.alternative)
+        )
+        otherwise, end = self._tag(self.otherwise), self._tag(self.end)
+        if before.endswith(otherwise) and block.startswith(begin) and after.startswith(end):
+            before, after = before.removesuffix(otherwise), after.removeprefix(end)
+            block = short + block.removeprefix(begin)
+        return before, block, after
 
     def code(self, atom: Atom) -> str:
         """Return the code of a test that can be negated."""

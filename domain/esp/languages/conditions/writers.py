@@ -3,9 +3,9 @@
 A language without parentheses and precedence sets a variable for each group that does not fit into
 one chain of `and` or `or`. Chains never mix both operators, so the order of evaluation does not
 matter. A language without `and`, `or` and variables has nested blocks with copies of the texts:
-`a or b` is a block for `a` and, in its else part, a block for `b`. The disjunctive normal form of
-`a and (b or c)` is `a and b or a and c`. If the engines of an ESP differ in how tightly `and`
-binds, each alternative has a tag of its own.
+`a or b` is a block for `a` and, in its else part or its next branch, one for `b`. The disjunctive
+normal form of `a and (b or c)` is `a and b or a and c`. If the engines of an ESP differ in how
+tightly `and` binds, each alternative has a tag of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from math import prod
+from operator import itemgetter
 
 from attrs import Factory, frozen
 
 from ...errors import NotExpressible
-from .code_parts import ConditionLanguage
+from .code_parts import ELSE, ConditionLanguage
 from .formulas import Atom, Conjunction, Disjunction, Formula, atoms, negation
 
 MAX_COPIES = 32
@@ -116,7 +117,7 @@ def _blocks(language: ConditionLanguage, formula: Formula, then: str, otherwise:
         if isinstance(formula, Conjunction):
             code = _blocks(language, part, code, otherwise)
         else:
-            code = _blocks(language, part, then, code)
+            code = language.insert(_blocks(language, part, then, ELSE), ELSE, code)
     return code
 
 
@@ -139,7 +140,8 @@ def write_normal_form(
 ) -> str:
     """Return one block, whose test is the normal form of the formula or of its negation.
 
-    The shorter one is used. Raises: NotExpressible if both are too long.
+    The one with fewer tests, or fewer negations without a short form, is used. Raises:
+    NotExpressible if both are too long.
     """
     return _write(language, formula, then, otherwise, in_one_tag=True)
 
@@ -158,21 +160,27 @@ def write_alternatives(
 def _write(
     language: ConditionLanguage, formula: Formula, then: str, otherwise: str, *, in_one_tag: bool
 ) -> str:
-    def tests(formula: Formula) -> list[str] | None:
-        if _count_terms(formula) > MAX_TERMS:
-            return None
-        tests = list(_tests(language, _terms(formula), in_one_tag=in_one_tag))
-        return tests if len(tests) <= MAX_COPIES else None
-
-    positive, negative = tests(formula), tests(negation(formula))
-    if negative is not None and (positive is None or _length(negative) < _length(positive)):
-        positive, then, otherwise = negative, otherwise, then
-    if positive is None:
+    forms: list[tuple[tuple[int, int, int], list[str], str, str]] = []
+    for form, first, second in ((formula, then, otherwise), (negation(formula), otherwise, then)):
+        if _count_terms(form) <= MAX_TERMS:
+            terms = _terms(form)
+            tests = list(_tests(language, terms, in_one_tag=in_one_tag))
+            if len(tests) <= MAX_COPIES:
+                used = [atom for term in terms for atom in term]
+                size = len(tests), len(used), sum(map(_is_awkward, used))
+                forms.append((size, tests, first, second))
+    if not forms:
         raise NotExpressible(
             f"Without parentheses, this condition has more than"
             f" {MAX_TERMS if in_one_tag else MAX_COPIES} alternatives. Simplify it."
         )
-    return language.chain(positive, then, otherwise)
+    _, tests, then, otherwise = min(forms, key=itemgetter(0))
+    return language.chain(tests, then, otherwise)
+
+
+def _is_awkward(atom: Atom) -> bool:
+    """Return whether this is a negation that the language has no short form for."""
+    return atom.negated and (atom.opposite is None or len(atom.opposite) > 2 * len(atom.code))
 
 
 def _tests(
@@ -188,10 +196,6 @@ def _tests(
     if single:
         yield either.join(single)
     yield from (test for test, term in zip(alternatives, terms, strict=True) if len(term) > 1)
-
-
-def _length(tests: list[str]) -> int:
-    return sum(map(len, tests))
 
 
 def _count_terms(formula: Formula) -> int:
