@@ -49,7 +49,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"recipient_fields\.adapters\.row_mapping\.Row|.+\.[A-Z]"),  # type variables
     (r"py:class", r"recipient_fields\.entrypoints\.http\.request_log\.RequestLog"),  # private
     # What the languages of ESPs read texts into. The reference does not describe it.
-    (r"py:class", r"recipient_fields\.domain\.esp\.languages\.blocks\.\w+"),
+    (r"py:class", r"recipient_fields\.domain\.esp\.languages\.(?:blocks|tree)\.\w+"),
 ]
 
 myst_heading_anchors = 3
