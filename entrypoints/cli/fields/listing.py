@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
-from recipient_fields.domain.esp import CodeWarning, field_warnings
 
 from ..commands import Command
 from ..options import json_option, option
@@ -18,6 +18,9 @@ from ..typed_options import Instant
 
 _MAX_CELL_LENGTH = 40
 """Characters of the allowed values in a list, so that most lists fit into 100 columns."""
+
+if TYPE_CHECKING:
+    from recipient_fields.domain.esp import CodeWarning
 
 
 @click.command("list", cls=Command)
@@ -88,7 +91,11 @@ def check(storage: str, organization: str, *, as_json: bool) -> None:
     """List insertion codes that look wrong. The command changes nothing."""
     with open_for_organization(storage, organization) as (core, chosen):
         catalog = core.fields.list_fields(chosen.id)
-    warnings = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
+    warnings = [
+        (field, warning)
+        for field in catalog.fields
+        for warning in core.content.find_warnings(field)
+    ]
     if as_json:
         print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
     else:
