@@ -67,9 +67,13 @@ class EspNames:
         """All integrations, by id."""
         return self._integrations
 
-    @cached_property
+    @property
     def by_key(self) -> Mapping[str, RecipientField]:
         """The fields by key."""
+        return self._by_key
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, RecipientField]:
         return {str(each.key): each for each in self._fields}
 
     def resolve_target(self, target: Target | str) -> Target:
