@@ -33,7 +33,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 from urllib3.exceptions import TimeoutError as HttpTimeout
-from urllib3.util import Url
+from urllib3.util import Url, parse_url
 
 _READ_SIZE = 65_536
 _MIN_TIMEOUT = 0.001
@@ -243,6 +243,18 @@ def is_secure(url: Url) -> bool:
     return url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
 
 
+def parse_secure_url(text: str) -> Url | None:
+    """Return a URL to which credentials can be sent, or None.
+
+    It is secure, and has a host, but neither a user nor a fragment.
+    """
+    try:
+        url = parse_url(text)
+    except ValueError:
+        return None
+    return url if is_secure(url) and url.host and not (url.auth or url.fragment) else None
+
+
 class _DeadlineResponse(http.client.HTTPResponse):
     """A response. Reading it takes at most the timeout that the socket has at its start."""
 
@@ -304,20 +316,12 @@ class _PlainConnection(HTTPConnection):
         return self.process == os.getpid() and super().is_connected
 
 
-class _SecureConnection(HTTPSConnection):
-    response_class = _DeadlineResponse
-    process = 0
-
+class _SecureConnection(_PlainConnection, HTTPSConnection):
     def connect(self) -> None:
         """Open the connection, and verify the certificate, within its timeout."""
-        self.sock = _encrypted(self, _connect(self))
+        super().connect()
+        self.sock = _encrypted(self, self.sock)
         self.is_verified = True
-        self.process = os.getpid()
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the connection is open. The pool opens another one if a fork inherited it."""
-        return self.process == os.getpid() and super().is_connected
 
 
 class _PlainPool(HTTPConnectionPool):
@@ -351,8 +355,6 @@ def _connect(connection: HTTPConnection) -> socket.socket:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.connect(address)
             sock.settimeout(_seconds_left(connection, deadline))
-        except TimeoutError:
-            sock.close()
         except OSError:
             sock.close()
         except BaseException:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -78,19 +78,37 @@ def shared_record(record: HistoryRecord) -> SharedRecord:
     return SharedRecord({**row, "bytes": size}, values, size)
 
 
-def old_records(records: Iterable[HistoryRecord]) -> list[OldRecord]:
+@frozen
+class RecordSizes:
+    """The size of a record's documents, and those of its shared values by digest."""
+
+    documents: int
+    values: Mapping[str, int]
+
+
+def record_sizes(record: HistoryRecord) -> RecordSizes:
+    """Return the sizes of a record and its shared values."""
+    shared = shared_record(record)
+    values = {digest: len(value.encode()) for digest, value in shared.values.items()}
+    return RecordSizes(shared.bytes, values)
+
+
+def old_records(
+    records: Iterable[HistoryRecord],
+    sizes_of: Callable[[HistoryRecord], RecordSizes] = record_sizes,
+) -> list[OldRecord]:
     """Return all records of a history, by ascending sequence, with the bytes that each one frees.
 
-    A storage whose histories are short can use this instead of a stored size.
+    A storage whose histories are short can use this instead of a stored size. `sizes_of` can return
+    sizes that were measured before.
     """
     freed: dict[int, int] = {}
     values: dict[str, tuple[int, int]] = {}
     records = list(records)
     for record in records:
-        shared = shared_record(record)
-        freed[record.sequence] = shared.bytes
-        for digest, value in shared.values.items():
-            values[digest] = record.sequence, len(value.encode())
+        sizes = sizes_of(record)
+        freed[record.sequence] = sizes.documents
+        values.update((each, (record.sequence, size)) for each, size in sizes.values.items())
     for sequence, size in values.values():
         freed[sequence] += size
     return [OldRecord(r.sequence, r.occurred_at, freed[r.sequence]) for r in records]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -45,7 +44,6 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Precondition,
     RecipientField,
-    StorageUnavailable,
     format_instant,
     view_of,
 )
@@ -85,8 +83,6 @@ from .requests import (
 )
 from .responses import (
     Cursors,
-    InvalidResponse,
-    OtherOrganization,
     catalog_of,
     codes_of,
     compiled_of,
@@ -190,8 +186,7 @@ class RecipientFieldsClient(RecipientFields):
         if self._api_key is None:
             raise TypeError("This client has `keys`: pass the id of one of their organizations.")
         response = self._send(OrganizationNotFound, self._api_key, "GET", f"{_FIELDS}?limit=1")
-        with _response_checks():
-            return organization_of(response)
+        return organization_of(response)
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
         """Return the integrations of the organization by ascending id.
@@ -200,8 +195,7 @@ class RecipientFieldsClient(RecipientFields):
         old to list integrations.
         """
         response = self._call(OrganizationNotFound, organization_id, "GET", _INTEGRATIONS)
-        with _response_checks():
-            return integrations_of(response, organization_id)
+        return integrations_of(response, organization_id)
 
     def list_codes(
         self, organization_id: OrganizationId, reference: FieldReference
@@ -211,8 +205,7 @@ class RecipientFieldsClient(RecipientFields):
         Raises: FieldNotFound if the organization has no such field.
         """
         response = self._call(FieldNotFound, organization_id, "GET", f"{_item(reference)}/codes")
-        with _response_checks():
-            return codes_of(response)
+        return codes_of(response)
 
     def check_content(
         self,
@@ -243,8 +236,7 @@ class RecipientFieldsClient(RecipientFields):
         """Export the content, as ContentService does. `resolved` is empty."""
         body = export_body(content, target, options)
         response = self._call(OrganizationNotFound, organization_id, "POST", _EXPORTS, body)
-        with _response_checks():
-            return exported_of(response)
+        return exported_of(response)
 
     def preview_content(
         self,
@@ -257,8 +249,7 @@ class RecipientFieldsClient(RecipientFields):
         """Return the content for a recipient with these values, as ContentService does."""
         body = preview_body(content, values, surface)
         response = self._call(OrganizationNotFound, organization_id, "POST", _PREVIEWS, body)
-        with _response_checks():
-            return preview_of(response)
+        return preview_of(response)
 
     def compile_condition(
         self,
@@ -273,13 +264,11 @@ class RecipientFieldsClient(RecipientFields):
         """Compile the condition, as ContentService does. Warnings have no places."""
         body = compilation_body(condition, target, then, otherwise, strict)
         response = self._call(OrganizationNotFound, organization_id, "POST", _COMPILATIONS, body)
-        with _response_checks():
-            return compiled_of(response)
+        return compiled_of(response)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)
-        with _response_checks():
-            return catalog_of(response, organization_id)
+        return catalog_of(response, organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
         return published(self.list_fields(organization_id))
@@ -302,8 +291,7 @@ class RecipientFieldsClient(RecipientFields):
             # The limit or a text is too large, or the service does not know a parameter or the
             # cursor.
             return self._select(organization_id, query)
-        with _response_checks():
-            page, cursor = page_of(response, organization_id, query)
+        page, cursor = page_of(response, organization_id, query)
         self._cursors.add(query, page, cursor)
         return page
 
@@ -319,14 +307,12 @@ class RecipientFieldsClient(RecipientFields):
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
         response = self._call(FieldNotFound, organization_id, "GET", _item(reference))
-        with _response_checks():
-            return field_of(response, organization_id)
+        return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         body = input_body(draft)
         response = self._call(OrganizationNotFound, organization_id, "POST", _FIELDS, body)
-        with _response_checks():
-            return field_of(response, organization_id)
+        return field_of(response, organization_id)
 
     def update_field(
         self,
@@ -340,8 +326,7 @@ class RecipientFieldsClient(RecipientFields):
         response = self._call(
             FieldNotFound, organization_id, "PATCH", _item(reference), body, precondition
         )
-        with _response_checks():
-            return field_of(response, organization_id)
+        return field_of(response, organization_id)
 
     def replace_or_create_field(
         self,
@@ -353,8 +338,7 @@ class RecipientFieldsClient(RecipientFields):
         response = self._call(
             OrganizationNotFound, organization_id, "PUT", _item(draft.key), body, precondition
         )
-        with _response_checks():
-            return field_of(response, organization_id), response.status == 201
+        return field_of(response, organization_id), response.status == 201
 
     def delete_field(
         self,
@@ -379,10 +363,9 @@ class RecipientFieldsClient(RecipientFields):
         response = self._apply(organization_id, batch, {})
         if response is None:
             return ()
-        with _response_checks():
-            if not is_minimal(response):
-                return results_of(response, organization_id, batch)
-            identities = identities_of(response, batch)
+        if not is_minimal(response):
+            return results_of(response, organization_id, batch)
+        identities = identities_of(response, batch)
         fields = {field.id: field for field in self.list_fields(organization_id).fields}
         return tuple(None if each is None else fields.get(each.id) for each in identities)
 
@@ -396,10 +379,9 @@ class RecipientFieldsClient(RecipientFields):
         response = self._apply(organization_id, batch, {"Prefer": "return=minimal"})
         if response is None:
             return ()
-        with _response_checks():
-            if is_minimal(response):
-                return identities_of(response, batch)
-            fields = results_of(response, organization_id, batch)
+        if is_minimal(response):
+            return identities_of(response, batch)
+        fields = results_of(response, organization_id, batch)
         return tuple(None if each is None else FieldIdentity(each.id, each.key) for each in fields)
 
     def _apply(
@@ -434,8 +416,7 @@ class RecipientFieldsClient(RecipientFields):
         require_ids(field_id=field_id)
         target = f"{_item(field_id)}/restore"
         response = self._call(FieldNotFound, organization_id, "POST", target)
-        with _response_checks():
-            return field_of(response, organization_id)
+        return field_of(response, organization_id)
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         """Return a page of the history.
@@ -461,8 +442,7 @@ class RecipientFieldsClient(RecipientFields):
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         target = f"{_FIELDS}?{urlencode({'as_of': format_instant(at)})}"
         response = self._call(OrganizationNotFound, organization_id, "GET", target)
-        with _response_checks():
-            return catalog_of(response, organization_id)
+        return catalog_of(response, organization_id)
 
     def _list_changes(
         self, not_found: NotFound, organization_id: OrganizationId, target: str, query: HistoryQuery
@@ -471,8 +451,7 @@ class RecipientFieldsClient(RecipientFields):
         if parameters is None:
             return query.select(self._all_changes(not_found, organization_id, target))
         response = self._call(not_found, organization_id, "GET", f"{target}?{parameters}")
-        with _response_checks():
-            return history_of(response, organization_id)
+        return history_of(response, organization_id)
 
     def _all_changes(
         self, not_found: NotFound, organization_id: OrganizationId, target: str
@@ -554,22 +533,3 @@ _SUCCESSES: Mapping[str, set[int]] = {
 def _item(reference: FieldReference) -> str:
     require_reference(reference)
     return f"{_FIELDS}/{quote(str(reference), safe='')}"
-
-
-@contextmanager
-def _response_checks() -> Iterator[None]:
-    """Raise StorageUnavailable if the block finds an invalid response.
-
-    Raise OrganizationNotFound if it finds that the response is about another organization.
-    """
-    try:
-        yield
-    except OtherOrganization as other:
-        error = OrganizationNotFound()
-        error.add_note(str(other))
-        raise error from None
-    except InvalidResponse as invalid:
-        raise StorageUnavailable(
-            f"The service's response does not match its contract: {invalid}. It may be of"
-            " another version than the client: upgrade the older one."
-        ) from None

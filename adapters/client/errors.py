@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -43,7 +43,7 @@ from recipient_fields.domain.esp import MissingProfile, NotExpressible
 from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from ..network import Response, describe
-from .responses import Detail, InvalidResponse, read_document, version_of
+from .responses import Detail, invalid_response, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')
@@ -84,7 +84,7 @@ def code_of(response: Response) -> str | None:
     """Return the code of an error response, or None if it does not match the contract."""
     try:
         return read_document(response, _ErrorDocument).error.code
-    except InvalidResponse:
+    except StorageUnavailable:
         return None
 
 
@@ -99,7 +99,7 @@ def error_of(
     try:
         error = read_document(response, _ErrorDocument).error
         converted = _convert(response, error, not_found, batch)
-    except (InvalidDocument, InvalidResponse):
+    except (InvalidDocument, StorageUnavailable):
         return StorageUnavailable(
             f"The service, or a proxy in front of it, {describe(response.status)}, without a valid"
             " error document."
@@ -113,8 +113,6 @@ def _convert(
     response: Response, error: _Error, not_found: NotFound, batch: Batch | None
 ) -> RecipientFieldsError:
     code, message = error.code, error.message[:_MAX_MESSAGE]
-    if code in _FAILURES:
-        return _FAILURES[code](message)
     if batch is not None:
         rejection = _batch_rejection(response, error, batch)
         if rejection is not None:
@@ -140,6 +138,10 @@ def _convert(
             return VersionConflict(version_of(response), message)
         case "unauthorized":
             return _key_refused(response)
+        case "api_key_validation_unavailable":
+            return KeyValidationUnavailable(message)
+        case "request_timeout":
+            return StorageUnavailable(message)
     if response.status < 500 or response.status == 501:
         return RequestRefused(code, message)
     return StorageUnavailable(message)
@@ -159,7 +161,7 @@ def _batch_rejection(
         by_operation.setdefault(int(match[1]), []).append(of_operation)
     if by_operation:
         if max(by_operation) >= len(batch.operations):
-            raise InvalidResponse("its details have an operation that the batch does not have")
+            raise invalid_response("its details have an operation that the batch does not have")
         return BatchRejected(
             {n: _failure(each, batch.operations[n]) for n, each in by_operation.items()}
         )
@@ -167,7 +169,7 @@ def _batch_rejection(
         return None
     current = version_of(response)
     if current is None:
-        raise InvalidResponse("its ETag is not that of a catalog")
+        raise invalid_response("its ETag is not that of a catalog")
     return CatalogChanged(current)
 
 
@@ -194,16 +196,6 @@ def _failure(details: Sequence[Detail], operation: BatchOperation) -> RecipientF
     return _invalid_field(details)
 
 
-_FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
-    "internal_error": StorageUnavailable,
-    "service_unavailable": StorageUnavailable,
-    "overloaded": StorageUnavailable,
-    "request_timeout": StorageUnavailable,
-    "api_key_validation_unavailable": KeyValidationUnavailable,
-}
-"""The errors that can be temporary."""
-
-
 def _key_refused(response: Response) -> KeyRefused:
     challenge = response.headers.get("WWW-Authenticate", "")
     explanation = _EXPLANATION.search(challenge)
@@ -212,7 +204,7 @@ def _key_refused(response: Response) -> KeyRefused:
 
 def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
     if not isinstance(error.reason, str):
-        raise InvalidResponse("it has no reason")
+        raise invalid_response("it has no reason")
     if error.reason == "insufficient_scope":
         return InsufficientAccess()
     return OperationForbidden(message)
@@ -225,7 +217,7 @@ def _details(error: _Error) -> list[Detail]:
 def _key_taken(details: Sequence[Detail]) -> KeyTaken:
     detail = next(iter(details), None)
     if detail is None or detail.existing_key is None or detail.existing_id is None:
-        raise InvalidResponse("its details have no existing field")
+        raise invalid_response("its details have no existing field")
     return KeyTaken(detail.existing_key, detail.existing_id, detail.message)
 
 
@@ -236,7 +228,7 @@ def _limit_reached(limit: object) -> FieldLimitReached:
 
 def _catalog_too_large(limit: object, used: object) -> CatalogTooLarge:
     if not isinstance(limit, int) or not isinstance(used, int):
-        raise InvalidResponse("it has no limit or no used bytes")
+        raise invalid_response("it has no limit or no used bytes")
     return CatalogTooLarge(limit, used)
 
 
@@ -263,7 +255,7 @@ def _invalid_input(code: str, details: Sequence[Detail]) -> RecipientFieldsError
 
 def _not_expressible(details: Sequence[Detail], message: str) -> NotExpressible:
     if not details:
-        raise InvalidResponse("its details are empty")
+        raise invalid_response("its details are empty")
     return NotExpressible(message, _member(details[0]))
 
 

@@ -243,8 +243,9 @@ def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
 
     `cursor` replaces `after`. The service may still reject values that are too large.
     """
-    if not _has_parameters(query):
-        return None
+    alternatives = (query.sources, query.data_types, query.keys, query.integration_ids)
+    if frozenset() in alternatives or (query.text and character_violation(query.text)):
+        return None  # A filter without values would be omitted.
     values = {
         "source": _joined(source.value for source in query.sources or ()),
         "data_type": _joined(data_type.value for data_type in query.data_types or ()),
@@ -273,14 +274,6 @@ def history_parameters(query: HistoryQuery) -> str | None:
         "limit": query.limit,
     }
     return _query_string(values)
-
-
-def _has_parameters(query: FieldQuery) -> bool:
-    """Return whether parameters can express the query. A filter without values would be omitted."""
-    alternatives = (query.sources, query.data_types, query.keys, query.integration_ids)
-    return all(each is None or each for each in alternatives) and (
-        query.text is None or character_violation(query.text) is None
-    )
 
 
 def _query_string(values: Mapping[str, object]) -> str | None:

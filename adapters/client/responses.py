@@ -42,8 +42,10 @@ from recipient_fields.domain import (
     HistoryRecord,
     InvalidInput,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
     Rule,
+    StorageUnavailable,
     Violation,
 )
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition
@@ -145,12 +147,12 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 _LINK = re.compile(r'<([^<>]*)>; *rel="next"')
 
 
-class InvalidResponse(Exception):
-    """A response is not one of the API. The message says why, but does not contain the response."""
-
-
-class OtherOrganization(Exception):
-    """A response is about another organization than the call. The message says about which."""
+def invalid_response(reason: str) -> StorageUnavailable:
+    """Return the error for a response that is not one of the API, without what it contains."""
+    return StorageUnavailable(
+        f"The service's response does not match its contract: {reason}. It may be of another"
+        " version than the client: upgrade the older one."
+    )
 
 
 @frozen
@@ -200,19 +202,19 @@ class _CompiledCondition:
 
 
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
-    """Return the field. Raises: InvalidResponse if its version is not that in `ETag`."""
+    """Return the field. Raises: StorageUnavailable if its version is not that in `ETag`."""
     field = _field(read_document(response, FieldEnvelopeDocument).recipient_field, organization_id)
     if version_of(response) != field.version_tag:
-        raise InvalidResponse("its ETag is not that of this version of the field")
+        raise invalid_response("its ETag is not that of this version of the field")
     return field
 
 
 def catalog_of(response: Response, organization_id: OrganizationId) -> Catalog:
-    """Return all fields. Raises: InvalidResponse if some are missing or not sorted by id."""
+    """Return all fields. Raises: StorageUnavailable if some are missing or not sorted by id."""
     fields = _fields(response, organization_id)
     _require_ascending("fields", "id", [field.id for field in fields])
     if _total(response) != len(fields):
-        raise InvalidResponse("it has another number of fields than Total-Count")
+        raise invalid_response("it has another number of fields than Total-Count")
     return Catalog(organization_id, _revision(response, organization_id), fields)
 
 
@@ -221,12 +223,12 @@ def page_of(
 ) -> tuple[FieldPage, str | None]:
     """Return the page, and the cursor of the next page if there is one.
 
-    Raises: InvalidResponse if the response does not match the contract.
+    Raises: StorageUnavailable if the response does not match the contract.
     """
     fields = _fields(response, organization_id)
     cursor = _next(response, "cursor")
     if cursor is not None and not fields:
-        raise InvalidResponse("an empty page has a next page")
+        raise invalid_response("an empty page has a next page")
     page = FieldPage(
         organization_id,
         _revision(response, organization_id),
@@ -244,7 +246,7 @@ def is_minimal(response: Response) -> bool:
 
 
 def identities_of(response: Response, batch: Batch) -> tuple[FieldIdentity | None, ...]:
-    """Return the id and key of each field. Raises: InvalidResponse if some are missing."""
+    """Return the id and key of each field. Raises: StorageUnavailable if some are missing."""
     results = read_document(response, MinimalBatchResultListDocument).results
     _require_results(len(results), batch)
     return tuple(
@@ -258,7 +260,7 @@ def identities_of(response: Response, batch: Batch) -> tuple[FieldIdentity | Non
 def results_of(
     response: Response, organization_id: OrganizationId, batch: Batch
 ) -> tuple[RecipientField | None, ...]:
-    """Return the field of each operation. Raises: InvalidResponse if some are missing."""
+    """Return the field of each operation. Raises: StorageUnavailable if some are missing."""
     fields = [
         result.recipient_field
         for result in read_document(response, BatchResultListDocument).results
@@ -269,11 +271,11 @@ def results_of(
 
 def _require_results(count: int, batch: Batch) -> None:
     if count != len(batch.operations):
-        raise InvalidResponse("it has another number of results than the batch has operations")
+        raise invalid_response("it has another number of results than the batch has operations")
 
 
 def integrations_of(response: Response, organization_id: OrganizationId) -> tuple[Integration, ...]:
-    """Return all integrations. Raises: InvalidResponse if they are not sorted by id."""
+    """Return all integrations. Raises: StorageUnavailable if they are not sorted by id."""
     documents = read_document(response, IntegrationListDocument).integrations
     _require_ascending("integrations", "id", [each.id for each in documents])
     try:
@@ -283,12 +285,12 @@ def integrations_of(response: Response, organization_id: OrganizationId) -> tupl
 
 
 def codes_of(response: Response) -> tuple[FieldCodeDocument, ...]:
-    """Return the codes of a field. Raises: InvalidResponse if they do not match the contract."""
+    """Return the codes of a field. Raises: StorageUnavailable if they do not match the contract."""
     return tuple(read_document(response, FieldCodeListDocument).codes)
 
 
 def exported_of(response: Response) -> ExportedContent:
-    """Return the exported content. Raises: InvalidResponse if it does not match the contract."""
+    """Return the exported content. Raises: StorageUnavailable if it does not match the contract."""
     document = read_document(response, _ExportedContent)
     return ExportedContent(
         content=document.content,
@@ -300,7 +302,7 @@ def exported_of(response: Response) -> ExportedContent:
 
 
 def preview_of(response: Response) -> PreviewedContent:
-    """Return the previewed content. Raises: InvalidResponse if it does not match the contract."""
+    """Return the content. Raises: StorageUnavailable if it does not match the contract."""
     document = read_document(response, _PreviewedContent)
     return PreviewedContent(
         content=document.content,
@@ -311,7 +313,7 @@ def preview_of(response: Response) -> PreviewedContent:
 
 
 def compiled_of(response: Response) -> tuple[Esp, ConditionCode]:
-    """Return the ESP and its code. Raises: InvalidResponse if it does not match the contract."""
+    """Return the ESP and its code. Raises: StorageUnavailable if it does not match the contract."""
     document = read_document(response, _CompiledCondition)
     warnings = tuple(
         ConditionWarning(each.message, _warning_code(each.code, each.kind), ())
@@ -331,18 +333,18 @@ def _warning_code(code: str, kind: str) -> WarningCode:
 
 def _require_ascending(items: str, number: str, numbers: Sequence[int]) -> None:
     if any(first >= second for first, second in pairwise(numbers)):
-        raise InvalidResponse(f"its {items} are not sorted by {number}")
+        raise invalid_response(f"its {items} are not sorted by {number}")
 
 
 def organization_of(response: Response) -> OrganizationId:
-    """Return the organization of a list. Raises: InvalidResponse if the ETag is not of a list."""
+    """Return the organization of a list. Raises: StorageUnavailable without the ETag of a list."""
     return OrganizationId(int(_catalog_tag(response)[1]))
 
 
 def history_of(response: Response, organization_id: OrganizationId) -> HistoryPage:
     """Return the page of the history.
 
-    Raises: InvalidResponse if the records are not sorted by sequence number, or the link to the
+    Raises: StorageUnavailable if the records are not sorted by sequence number, or the link to the
     next page does not continue after the last one.
     """
     documents = read_document(response, HistoryRecordListDocument).recipient_field_changes
@@ -353,19 +355,19 @@ def history_of(response: Response, organization_id: OrganizationId) -> HistoryPa
     if after is None:
         return HistoryPage(records, None)
     if not records or after != str(sequences[-1]):
-        raise InvalidResponse("the next page does not continue after the last record")
+        raise invalid_response("the next page does not continue after the last record")
     return HistoryPage(records, sequences[-1])
 
 
 def read_document(response: Response, kind: type[T]) -> T:
-    """Return the JSON as a value of this class. Raises: InvalidResponse if it does not match."""
+    """Return the JSON as a value of this class. Raises: StorageUnavailable if it does not match."""
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type != _MEDIA_TYPE:
-        raise InvalidResponse(f"it is not {_MEDIA_TYPE}")
+        raise invalid_response(f"it is not {_MEDIA_TYPE}")
     try:
         return parse_document(parse_json(response.body), kind, ignore_unknown=True)
     except NotJson:
-        raise InvalidResponse("it is not JSON") from None
+        raise invalid_response("it is not JSON") from None
     except InvalidInput as invalid:
         raise _invalid(invalid) from None
 
@@ -389,7 +391,7 @@ def _record(document: HistoryRecordDocument, organization_id: OrganizationId) ->
     except InvalidInput as invalid:
         raise _invalid(invalid) from None
     except ValueError as invalid:
-        raise InvalidResponse(str(invalid)) from None
+        raise invalid_response(str(invalid)) from None
 
 
 def _fields(response: Response, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
@@ -397,29 +399,31 @@ def _fields(response: Response, organization_id: OrganizationId) -> tuple[Recipi
     return tuple(_field(document, organization_id) for document in documents)
 
 
-def _invalid(invalid: InvalidInput) -> InvalidResponse:
+def _invalid(invalid: InvalidInput) -> StorageUnavailable:
     """Return the error with the first violation, without its suggestion, which can contain data."""
-    return InvalidResponse(str(InvalidInput(invalid.violations[:1])).rstrip("."))
+    return invalid_response(str(InvalidInput(invalid.violations[:1])).rstrip("."))
 
 
 def _revision(response: Response, organization_id: OrganizationId) -> int:
     tag = _catalog_tag(response)
     if int(tag[1]) != organization_id:
-        raise OtherOrganization(f"The API key of {organization_id} is of organization {tag[1]}.")
+        error = OrganizationNotFound()
+        error.add_note(f"The API key of {organization_id} is of organization {tag[1]}.")
+        raise error
     return int(tag[2], 16)
 
 
 def _catalog_tag(response: Response) -> re.Match[str]:
     tag = _CATALOG_TAG.fullmatch(version_of(response) or "")
     if tag is None:
-        raise InvalidResponse("its ETag is not that of a catalog")
+        raise invalid_response("its ETag is not that of a catalog")
     return tag
 
 
 def _total(response: Response) -> int:
     total = response.headers.get("Total-Count", "")
     if _NUMBER.fullmatch(total) is None:
-        raise InvalidResponse("it has no valid Total-Count")
+        raise invalid_response("it has no valid Total-Count")
     return int(total)
 
 
@@ -431,5 +435,5 @@ def _next(response: Response, parameter: str) -> str | None:
     target = _LINK.fullmatch(link)
     values = [] if target is None else parse_qs(urlsplit(target[1]).query).get(parameter, [])
     if len(values) != 1:
-        raise InvalidResponse(f"its Link has no {parameter} of the next page")
+        raise invalid_response(f"its Link has no {parameter} of the next page")
     return values[0]

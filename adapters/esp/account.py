@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import Parameter, signature
 
 from recipient_fields.application import EspFieldSource
 from recipient_fields.application.environment import (
@@ -15,35 +16,18 @@ from recipient_fields.domain.integrations import NoFieldSource
 from . import SOURCES
 from .api import variable
 
-_PARAMETERS: Mapping[str, tuple[str, str]] = {
-    "sfmc": ("client_id client_secret subdomain data_extension", "account_id url"),
-    "mailchimp": ("api_key list_id", "url"),
-    "klaviyo": ("api_key", "pages url"),
-    "braze": ("api_key url", ""),
-    "hubspot": ("access_token", "url"),
-    "sendgrid": ("api_key", "url"),
-    "iterable": ("api_key", "url"),
-    "brevo": ("api_key", "url"),
-    "activecampaign": ("api_key url", ""),
-}
-"""The required and the optional parameters of each source."""
-
-
-def credential_variables() -> frozenset[str]:
-    """Return the variables of all sources."""
-    found = (names for esp in _PARAMETERS for names in account_variables(esp))
-    return frozenset(name for names in found for name in names.values())
-
 
 def account_variables(esp: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the required and the optional variables of an ESP, by the source's parameters.
 
     Their names contain the ESP and the parameter, such as RECIPIENT_FIELDS_BRAZE_URL.
     """
-    required, optional = (
-        {name: variable(esp, name) for name in names.split()}
-        for names in _PARAMETERS.get(esp, ("", ""))
-    )
+    required, optional = dict[str, str](), dict[str, str]()
+    parameters = signature(SOURCES[esp]).parameters if esp in SOURCES else {}
+    for name, parameter in parameters.items():
+        if name != "limits":
+            variables = required if parameter.default is Parameter.empty else optional
+            variables[name] = variable(esp, name)
     return required, optional
 
 

@@ -13,7 +13,7 @@ from recipient_fields.domain.integrations import ReportedField
 
 from .api import Api, variable
 from .listing import Types, Unsupported, counted_pages, report, report_items
-from .responses import Item, WholeNumber
+from .responses import Item, Response, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -53,14 +53,6 @@ class _Page:
     fields: list[Item]
     fieldOptions: list[object] | None = None  # noqa: N815 (the name in the API)
 
-    @property
-    def total(self) -> int:
-        return self.meta.total
-
-    @property
-    def identities(self) -> list[str]:
-        return [str(each.get("id") or each.get("perstag")) for each in self.fields]
-
 
 @frozen(kw_only=True)
 class ActiveCampaignFieldSource:
@@ -80,7 +72,7 @@ class ActiveCampaignFieldSource:
             scope=f"{key} needs to be the key of a user with access to fields",
         )
         with Run(self.limits) as run:
-            for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):
+            for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _read):
                 values = {
                     str(option.get("id")): option.get("value")
                     for option in page.fieldOptions or ()
@@ -88,6 +80,12 @@ class ActiveCampaignFieldSource:
                 }
                 reported = partial(_reported, values=values)
                 yield from report_items(api, page.fields, _Field, reported, name="perstag")
+
+
+def _read(response: Response) -> tuple[_Page, int, list[str]]:
+    page = response.read(_Page)
+    identities = [str(each.get("id") or each.get("perstag")) for each in page.fields]
+    return page, page.meta.total, identities
 
 
 def _reported(each: _Field, values: Mapping[str, object]) -> ReportedField:

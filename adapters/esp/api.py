@@ -16,7 +16,7 @@ from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import EspRefused, EspUnavailable
 
-from ..network import Response, is_secure
+from ..network import Response, parse_secure_url
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -82,7 +82,8 @@ class Api:
                 f"can't use the credentials in {self.named(self.credentials)}: use only printable"
                 " ASCII characters"
             )
-        if not _usable(self.url):
+        url = parse_secure_url(self.url)
+        if url is None or url.query:
             raise self.refused(
                 f"can't use the URL in {self.named('url')}: use one like https://api.example.com"
             )
@@ -180,15 +181,6 @@ def is_host_label(text: str) -> bool:
 def _seconds(text: str) -> float:
     """Return the number in a header, or 0 if there is none."""
     return float(text) if _SECONDS.fullmatch(text) else 0
-
-
-def _usable(text: str) -> bool:
-    """Return whether this is a base URL to which credentials can be sent."""
-    try:
-        url = parse_url(text)
-    except ValueError:
-        return False
-    return is_secure(url) and bool(url.host) and not (url.auth or url.query or url.fragment)
 
 
 def origin(url: Url) -> tuple[str | None, str | None, int | None]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import count
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
 from recipient_fields.domain.integrations import EspField, RefusedField, ReportedField
 
 from .api import Api
-from .responses import Item, describe, read_item
+from .responses import Item, Response, describe, read_item
 from .run import Run
 
 T = TypeVar("T")
@@ -132,25 +132,17 @@ class ListedFields:
         return len(self._seen)
 
 
-class CountedPage(Protocol):
-    """A page of a list that contains the total number of fields."""
-
-    @property
-    def total(self) -> int:
-        """The number of fields on all pages."""
-
-    @property
-    def identities(self) -> Sequence[str]:
-        """The id of each field of this page, or its name if it has no id."""
-
-
-P = TypeVar("P", bound=CountedPage)
-
-
 def counted_pages(
-    run: Run, api: Api, path: str, page_size: Mapping[str, int], kind: type[P]
-) -> Iterator[P]:
+    run: Run,
+    api: Api,
+    path: str,
+    page_size: Mapping[str, int],
+    read: Callable[[Response], tuple[T, int, Sequence[str]]],
+) -> Iterator[T]:
     """Yield the pages of a list that is read by offset and contains its total in each page.
+
+    `read` returns a page with the number of fields on all pages, and the id of each field of this
+    page, or its name if it has no id.
 
     Raises: EspUnavailable if the total changes, if it is not the number of fields, or if a field is
     listed twice: when a field is deleted, another one moves to a page that was read before.
@@ -159,15 +151,16 @@ def counted_pages(
     expected = None
     for pages in count():
         run.check_page_limit(api, pages)
-        page = run.get(api, path, {**page_size, "offset": len(listed)}).read(kind)
-        for identity in page.identities:
+        response = run.get(api, path, {**page_size, "offset": len(listed)})
+        page, total, identities = read(response)
+        for identity in identities:
             listed.add(identity)
-        ends_early = not page.identities and len(listed) < page.total
-        if ends_early or len(listed) > page.total or expected not in {None, page.total}:
+        ends_early = not identities and len(listed) < total
+        if ends_early or len(listed) > total or expected not in {None, total}:
             raise api.unavailable(
                 "listed another number of fields than its total: they changed during the run"
             )
-        expected = page.total
+        expected = total
         yield page
-        if len(listed) == page.total:
+        if len(listed) == total:
             return

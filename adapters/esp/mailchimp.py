@@ -13,7 +13,7 @@ from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, is_host_label, variable
 from .listing import UNDOCUMENTED, Types, counted_pages, report, report_items
-from .responses import Item, WholeNumber
+from .responses import Item, Response, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -46,14 +46,6 @@ class _Page:
     merge_fields: list[Item]
     total_items: WholeNumber
 
-    @property
-    def total(self) -> int:
-        return self.total_items
-
-    @property
-    def identities(self) -> list[str]:
-        return [str(each.get("merge_id") or each.get("tag")) for each in self.merge_fields]
-
 
 @frozen(kw_only=True)
 class MailchimpFieldSource:
@@ -76,7 +68,7 @@ class MailchimpFieldSource:
         )
         path = f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields"
         with Run(self.limits) as run:
-            for page in counted_pages(run, api, path, {"count": 1_000}, _Page):
+            for page in counted_pages(run, api, path, {"count": 1_000}, _read):
                 yield from report_items(api, page.merge_fields, _MergeField, _reported, name="tag")
 
     def _data_center(self) -> str:
@@ -89,6 +81,12 @@ class MailchimpFieldSource:
                 f" {variable('mailchimp', 'url')} to https://api.mailchimp.com."
             )
         return center
+
+
+def _read(response: Response) -> tuple[_Page, int, list[str]]:
+    page = response.read(_Page)
+    identities = [str(each.get("merge_id") or each.get("tag")) for each in page.merge_fields]
+    return page, page.total_items, identities
 
 
 def _reported(each: _MergeField) -> ReportedField:

@@ -17,7 +17,7 @@ from recipient_fields.domain.integrations import EspRefused, ReportedField
 from .api import Api, Fault, is_host_label, variable
 from .listing import ListedFields, Types, Unsupported, report
 from .run import DEFAULT_LIMITS, Limits, Run
-from .soap import RetrieveRequest, RetrieveResponse, read_fault
+from .soap import RetrieveResponse, read_fault, retrieve_request
 
 _TYPES: Types = {
     "Base16Encrypted": Unsupported.ENCRYPTED,
@@ -32,7 +32,6 @@ _TYPES: Types = {
     "Text": DataType.TEXT,
 }
 _API = partial(Api, esp=Esp("sfmc"), credentials="client_id client_secret", address="subdomain url")
-_MEMBERS = ("Name", "FieldType", "DefaultValue")
 
 
 @frozen
@@ -66,7 +65,7 @@ class SalesforceFieldSource:
             )
             listed = ListedFields(soap)
             for page in self._pages(run, soap, token):
-                for name, (type_name, default) in page.objects(*_MEMBERS):
+                for name, type_name, default in page.fields():
                     listed.add(name)
                     yield report(name, type_name, _TYPES, default=default)
         if not listed:
@@ -78,17 +77,11 @@ class SalesforceFieldSource:
             )
 
     def _pages(self, run: Run, soap: Api, token: str) -> Iterator[RetrieveResponse]:
-        retrieve = RetrieveRequest(
-            object_type="DataExtensionField",
-            members=_MEMBERS,
-            property="DataExtension.CustomerKey",
-            value=self.data_extension,
-        )
         request_id = ""
         for pages in count():
             run.check_page_limit(soap, pages)
-            response = run.post(soap, "/Service.asmx", retrieve.envelope(token, request_id))
-            page = RetrieveResponse.parse(soap, response.body)
+            body = retrieve_request(token, self.data_extension, request_id)
+            page = RetrieveResponse.parse(soap, run.post(soap, "/Service.asmx", body).body)
             yield page
             request_id = page.next_request_id
             if not request_id:

@@ -14,27 +14,21 @@ from .api import Api, Fault
 _PARTNER = "{http://exacttarget.com/wsdl/partnerAPI}"
 
 
-@frozen(kw_only=True)
-class RetrieveRequest:
-    """A request for the objects of a type whose `property` equals `value`."""
+def retrieve_request(token: str, data_extension: str, request_id: str = "") -> bytes:
+    """Return the request for the fields of the data extension with this external key.
 
-    object_type: str
-    members: tuple[str, ...]
-    property: str
-    value: str
-
-    def envelope(self, token: str, request_id: str = "") -> bytes:
-        """Return the request. `request_id` is the id of the request that it continues, if any."""
-        members = "".join(f"<Properties>{member}</Properties>" for member in self.members)
-        more = f"<ContinueRequest>{escape(request_id)}</ContinueRequest>" if request_id else ""
-        return f"""<?xml version="1.0" encoding="UTF-8"?>
+    `request_id` is the id of the request that it continues, if any.
+    """
+    more = f"<ContinueRequest>{escape(request_id)}</ContinueRequest>" if request_id else ""
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
 <s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
 <s:Header><fueloauth xmlns="http://exacttarget.com">{escape(token)}</fueloauth></s:Header>
 <s:Body xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
 <RetrieveRequestMsg xmlns="http://exacttarget.com/wsdl/partnerAPI"><RetrieveRequest>
-<ObjectType>{self.object_type}</ObjectType>{members}
-<Filter xsi:type="SimpleFilterPart"><Property>{self.property}</Property>
-<SimpleOperator>equals</SimpleOperator><Value>{escape(self.value)}</Value></Filter>
+<ObjectType>DataExtensionField</ObjectType><Properties>Name</Properties>
+<Properties>FieldType</Properties><Properties>DefaultValue</Properties>
+<Filter xsi:type="SimpleFilterPart"><Property>DataExtension.CustomerKey</Property>
+<SimpleOperator>equals</SimpleOperator><Value>{escape(data_extension)}</Value></Filter>
 {more}</RetrieveRequest></RetrieveRequestMsg></s:Body></s:Envelope>""".encode()
 
 
@@ -81,11 +75,12 @@ class RetrieveResponse:
         """The id with which the next request continues, or empty if there are no more objects."""
         return self._text(self._message, "RequestID") if self.status == _CONTINUES else ""
 
-    def objects(self, name: str, *members: str) -> Iterator[tuple[str, list[str | None]]]:
-        """Yield a member of each object, and others, which are None if absent or empty."""
+    def fields(self) -> Iterator[tuple[str, str | None, str | None]]:
+        """Yield the name, the type and the default of each field. The last two can be absent."""
         for result in self._message.iterfind(f"{_PARTNER}Results"):
-            others = [result.findtext(_PARTNER + member) or None for member in members]
-            yield self._text(result, name), others
+            optional = (result.findtext(_PARTNER + each) for each in ("FieldType", "DefaultValue"))
+            type_name, default = (text or None for text in optional)
+            yield self._text(result, "Name"), type_name, default
 
     def _text(self, element: Element, name: str) -> str:
         text = element.findtext(_PARTNER + name)

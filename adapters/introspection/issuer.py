@@ -24,7 +24,7 @@ from ..network import (
     Outcome,
     Request,
     describe,
-    is_secure,
+    parse_secure_url,
     send,
 )
 from .circuit_breaker import CircuitBreaker
@@ -67,7 +67,7 @@ class Issuer:
     timeout: float = DEFAULT_TIMEOUT
 
     def __attrs_post_init__(self) -> None:
-        if not _usable(self.url):
+        if _PRINTABLE.fullmatch(self.url) is None or parse_secure_url(self.url) is None:
             raise ValueError(
                 "Invalid introspection URL: use one like https://issuer.example/introspect, without"
                 " user, password or fragment. http is only for this machine."
@@ -171,13 +171,3 @@ def _failure(status: int) -> str:
 
 def _unavailable(what: str) -> NoReturn:
     raise KeyValidationUnavailable(f"The token issuer {what}.")
-
-
-def _usable(text: str) -> bool:
-    """Return whether tokens can be sent to this URL."""
-    try:
-        url = parse_url(text)
-    except ValueError:
-        return False
-    plain = _PRINTABLE.fullmatch(text) is not None
-    return plain and is_secure(url) and bool(url.host) and not (url.auth or url.fragment)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
+from attrs import fields_dict
+
 from recipient_fields.application import Clock, system_clock
 from recipient_fields.application.environment import (
     VARIABLE_PREFIX,
@@ -20,10 +22,7 @@ from .rules import TokenRules
 from .validator import DEFAULT_CACHE_TOKENS, IntrospectionKeyValidator
 
 _DECIMAL = re.compile(r"[0-9]{1,6}(\.[0-9]{1,3})?")
-_RULES = {
-    *("organization_claim", "access_claim", "read_scope", "write_scope", "key_id_claim"),
-    *("audience", "issuer"),
-}
+_RULES = fields_dict(TokenRules).keys()
 _NUMBERS = {"timeout", "cache_seconds", "cache_tokens"}
 
 

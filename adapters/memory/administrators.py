@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from threading import RLock
 
 from attrs import asdict, evolve
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    AdministratorsCheck,
-    Records,
-)
+from recipient_fields.application import AdministratorRepository, AdministratorsCheck
 from recipient_fields.domain import (
     Administrator,
     AdministratorId,
@@ -31,7 +27,8 @@ from recipient_fields.domain import (
     Role,
 )
 
-from .records import Ids, Organizations
+from .catalogs import Catalogs
+from .records import OwnedTable, Table
 
 
 class MemoryAdministratorRepository(AdministratorRepository):
@@ -40,23 +37,21 @@ class MemoryAdministratorRepository(AdministratorRepository):
     def __init__(
         self,
         lock: RLock,
-        organizations: Organizations,
-        accounts: dict[AdministratorId, Administrator],
+        catalogs: Catalogs,
+        accounts: Table[Administrator],
         end_sessions: Callable[[AdministratorId], object],
     ) -> None:
         self._lock = lock
-        self._organizations = organizations
+        self._catalogs = catalogs
         self._accounts = accounts
         self._end_sessions = end_sessions
-        self._ids = Ids()
         self._links: dict[tuple[AdministratorId, LinkPurpose], Link] = {}
-        self._invitation_ids = Ids()
-        self._invitations: dict[InvitationId, Invitation] = {}
+        self._invitations = OwnedTable[Invitation](InvitationNotFound)
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
         with self._lock:
-            self._organizations.get(organization_id)
-            everyone = self._accounts.values()
+            self._catalogs.get(organization_id)
+            everyone = self._accounts.rows.values()
             members = (each for each in everyone if each.role_in(organization_id) is not None)
             return tuple(sorted(members, key=lambda each: each.email.folded))
 
@@ -64,14 +59,14 @@ class MemoryAdministratorRepository(AdministratorRepository):
         self, organization_id: OrganizationId, administrator_id: AdministratorId, /
     ) -> Administrator:
         with self._lock:
-            administrator = self._accounts.get(administrator_id)
+            administrator = self._accounts.rows.get(administrator_id)
         if administrator is None or administrator.role_in(organization_id) is None:
             raise AdministratorNotFound
         return administrator
 
     def find(self, email: EmailAddress, /) -> Administrator | None:
         with self._lock:
-            everyone = self._accounts.values()
+            everyone = self._accounts.rows.values()
             return next((each for each in everyone if each.email == email), None)
 
     def invite(
@@ -84,33 +79,29 @@ class MemoryAdministratorRepository(AdministratorRepository):
                 each.id for each in self.invitations(organization_id) if each.email == draft.email
             ]
             invitation = Invitation(
-                id=replaced[0] if replaced else InvitationId(self._invitation_ids.assign()),
+                id=replaced[0] if replaced else InvitationId(self._invitations.assign_id()),
                 organization_id=organization_id,
                 **asdict(draft, recurse=False),
             )
-            self._invitations[invitation.id] = invitation
-            return invitation
+            return self._invitations.put(invitation)
 
     def invitations(self, organization_id: OrganizationId, /) -> tuple[Invitation, ...]:
         with self._lock:
-            self._organizations.get(organization_id)
-            everyone = self._invitations.values()
-            ours = (each for each in everyone if each.organization_id == organization_id)
-            return tuple(sorted(ours, key=lambda each: each.email.folded))
+            self._catalogs.get(organization_id)
+            invitations = self._invitations.of(organization_id)
+            return tuple(sorted(invitations, key=lambda each: each.email.folded))
 
     def find_invitation(self, digest: bytes, at: datetime, /) -> Invitation | None:
         with self._lock:
-            valid = (each for each in self._invitations.values() if not each.is_expired(at))
+            valid = (each for each in self._invitations.rows.values() if not each.is_expired(at))
             return next((each for each in valid if each.digest == digest), None)
 
     def withdraw_invitation(
         self, organization_id: OrganizationId, invitation_id: InvitationId, /
     ) -> Invitation:
         with self._lock:
-            invitation = self._invitations.get(invitation_id)
-            if invitation is None or invitation.organization_id != organization_id:
-                raise InvitationNotFound
-            del self._invitations[invitation_id]
+            invitation = self._invitations.get(organization_id, invitation_id)
+            self._invitations.delete(invitation)
             return invitation
 
     def accept_invitation(
@@ -130,7 +121,7 @@ class MemoryAdministratorRepository(AdministratorRepository):
                 raise AdministratorNotFound
             if found is None:
                 administrator = Administrator(
-                    id=AdministratorId(self._ids.assign()),
+                    id=AdministratorId(self._accounts.assign_id()),
                     email=invitation.email,
                     password_hash=password_hash,
                     created_at=at,
@@ -138,10 +129,9 @@ class MemoryAdministratorRepository(AdministratorRepository):
                 )
             else:
                 administrator = found.joining(invitation)
-            del self._invitations[invitation.id]
+            self._invitations.delete(invitation)
             self._end(administrator.id)
-            self._accounts[administrator.id] = administrator
-            return administrator
+            return self._accounts.put(administrator)
 
     def change_role(
         self,
@@ -156,8 +146,7 @@ class MemoryAdministratorRepository(AdministratorRepository):
             changed = administrator.with_role(organization_id, role)
             before = self.all(organization_id)
             check(before, (*(each for each in before if each.id != changed.id), changed))
-            self._accounts[changed.id] = changed
-            return changed
+            return self._accounts.put(changed)
 
     def revoke(
         self,
@@ -178,13 +167,13 @@ class MemoryAdministratorRepository(AdministratorRepository):
         self, administrator_id: AdministratorId, old: str, new: str, /
     ) -> None:
         with self._lock:
-            administrator = self._accounts.get(administrator_id)
+            administrator = self._accounts.rows.get(administrator_id)
             if administrator is not None and administrator.password_hash == old:
-                self._accounts[administrator_id] = evolve(administrator, password_hash=new)
+                self._accounts.put(evolve(administrator, password_hash=new))
 
     def add_link(self, link: Link, /) -> Administrator:
         with self._lock:
-            administrator = self._accounts.get(link.administrator_id)
+            administrator = self._accounts.rows.get(link.administrator_id)
             if administrator is None:
                 raise AdministratorNotFound
             self._links[administrator.id, link.purpose] = link
@@ -197,7 +186,7 @@ class MemoryAdministratorRepository(AdministratorRepository):
             if link is None:
                 return None
             return FoundLink(
-                administrator=self._accounts[link.administrator_id],
+                administrator=self._accounts.rows[link.administrator_id],
                 purpose=link.purpose,
                 expires_at=link.expires_at,
             )
@@ -213,33 +202,23 @@ class MemoryAdministratorRepository(AdministratorRepository):
             del self._links[administrator.id, purpose]
             if password_hash is not None:
                 administrator = evolve(administrator, password_hash=password_hash)
-                self._accounts[administrator.id] = administrator
+                self._accounts.put(administrator)
                 self._end_sessions(administrator.id)
             return administrator
 
-    def delete_all(self, organization_id: OrganizationId) -> None:
+    def delete_of(self, organization_id: OrganizationId) -> None:
         """Delete all memberships and invitations of the organization."""
         for administrator in self.all(organization_id):
             self._remove(organization_id, administrator)
-        for invitation in self.invitations(organization_id):
-            del self._invitations[invitation.id]
-
-    def records(self) -> Records[Administrator]:
-        """Return the administrators of all organizations."""
-        return self._ids.records(self._accounts.values())
-
-    def load(self, administrators: Iterable[Administrator], last_id: int) -> None:
-        """Replace all administrators by these."""
-        self._ids.skip_to(last_id)
-        self._accounts.update((each.id, each) for each in administrators)
+        self._invitations.delete_of(organization_id)
 
     def _remove(self, organization_id: OrganizationId, administrator: Administrator) -> None:
         """Delete the membership, and the account if it has no other one."""
         remaining = administrator.without(organization_id)
         if remaining is not None:
-            self._accounts[administrator.id] = remaining
+            self._accounts.put(remaining)
         else:
-            del self._accounts[administrator.id]
+            del self._accounts.rows[administrator.id]
             self._end(administrator.id)
 
     def _end(self, administrator_id: AdministratorId) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from threading import RLock
 
@@ -19,7 +18,6 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     HistorySize,
-    OldRecord,
     OrganizationId,
     epoch_milliseconds,
     records_before,
@@ -27,20 +25,20 @@ from recipient_fields.domain import (
     undo,
 )
 
-from .catalogs import StoredCatalog
+from .catalogs import Catalogs
 
 
 class MemoryHistoryRepository(HistoryRepository):
     """The histories in memory, one per catalog."""
 
-    def __init__(self, lock: RLock, catalog_of: Callable[[OrganizationId], StoredCatalog]) -> None:
+    def __init__(self, lock: RLock, catalogs: Catalogs) -> None:
         self._lock = lock
-        self._catalog_of = catalog_of
+        self._catalogs = catalogs
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         with self._lock:
-            catalog = self._catalog_of(organization_id)
-            records, removed = tuple(catalog.history), catalog.removed_records
+            catalog = self._catalogs.get(organization_id)
+            records, removed = tuple(catalog.history), catalog.removed_records()
         return query.select(records, removed)
 
     def publish(
@@ -50,8 +48,8 @@ class MemoryHistoryRepository(HistoryRepository):
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._lock:
-            catalog = self._catalog_of(organization_id)
-            records, fields = tuple(catalog.history), catalog.to_catalog().fields
+            catalog = self._catalogs.get(organization_id)
+            records, fields = tuple(catalog.history), catalog.all().fields
         until_then = [each for each in records if each.occurred_at <= at]
         if not until_then:
             raise BeforeHistory
@@ -65,27 +63,15 @@ class MemoryHistoryRepository(HistoryRepository):
 
     def size(self, organization_id: OrganizationId, /) -> HistorySize:
         with self._lock:
-            catalog = self._catalog_of(organization_id)
-            return catalog.history_counter.size(catalog.history)
+            return self._catalogs.get(organization_id).history_size()
 
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
-        return self._remove(organization_id, lambda oldest, _: records_before(oldest, before))
+        with self._lock:
+            catalog = self._catalogs.get(organization_id)
+            return catalog.remove(records_before(catalog.old_records(), before))
 
     def prune_to_size(self, organization_id: OrganizationId, max_bytes: int, /) -> int:
-        return self._remove(
-            organization_id,
-            lambda oldest, size: records_to_free(oldest, size.bytes - max_bytes),
-        )
-
-    def _remove(
-        self,
-        organization_id: OrganizationId,
-        choose: Callable[[Sequence[OldRecord], HistorySize], Iterable[OldRecord]],
-    ) -> int:
         with self._lock:
-            catalog = self._catalog_of(organization_id)
-            history, counter = catalog.history, catalog.history_counter
-            removed = list(choose(counter.oldest(history), counter.size(history)))
-            counter.remove(removed)
-            del history[: len(removed)]
-            return len(removed)
+            catalog = self._catalogs.get(organization_id)
+            excess = catalog.history_size().bytes - max_bytes
+            return catalog.remove(records_to_free(catalog.old_records(), excess))

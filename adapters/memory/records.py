@@ -1,71 +1,87 @@
-"""The ids of records in memory, and the organizations to which the records belong."""
+"""The records of one kind in memory, with the ids that they get."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from typing import TypeVar
+from operator import attrgetter
+from typing import Generic, Protocol, TypeVar
 
-from recipient_fields.application import OrganizationRecord, Records
-from recipient_fields.domain import Organization, OrganizationId, OrganizationNotFound
-
-T = TypeVar("T")
+from recipient_fields.application import Records
+from recipient_fields.domain import OrganizationId
 
 
-class Ids:
-    """Assigns ascending ids to records of one kind."""
+class Record(Protocol):
+    """A record with an id."""
+
+    @property
+    def id(self) -> int:
+        """The id, which is unique in its table."""
+
+
+class OwnedRecord(Record, Protocol):
+    """A record of an organization."""
+
+    @property
+    def organization_id(self) -> OrganizationId:
+        """The id of the organization."""
+
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T", bound=OwnedRecord)
+
+
+class Table(Generic[R]):
+    """The records of one kind by ascending id. Callers hold the lock."""
 
     def __init__(self) -> None:
-        self.last: int = 0
+        self.rows: dict[int, R] = {}
+        self.last_id: int = 0
 
-    def assign(self) -> int:
-        self.last += 1
-        return self.last
+    def assign_id(self) -> int:
+        """Return an id that no record has had."""
+        self.last_id += 1
+        return self.last_id
 
-    def skip_to(self, last: int) -> None:
-        self.last = max(self.last, last)
+    def put(self, record: R) -> R:
+        """Store a new or changed record, and return it."""
+        self.rows[record.id] = record
+        return record
 
-    def records(self, records: Iterable[T]) -> Records[T]:
-        stored = tuple(records)
-        return Records(len(stored), self.last, stored)
+    def records(self) -> Records[R]:
+        """Return all records, for a snapshot."""
+        return Records(len(self.rows), self.last_id, tuple(self.rows.values()))
+
+    def load(self, records: Records[R]) -> None:
+        """Store the records of a snapshot."""
+        for record in sorted(records, key=attrgetter("id")):
+            self.put(record)
+        self.last_id = max(self.last_id, records.last_id)
 
 
-class Organizations:
-    """The organizations, by ascending id. Callers hold the lock."""
+class OwnedTable(Table[T]):
+    """The records of organizations. For each one, those of the others do not exist."""
 
-    def __init__(self) -> None:
-        self._ids = Ids()
-        self._by_id: dict[OrganizationId, Organization] = {}
+    def __init__(self, missing: type[Exception]) -> None:
+        """`missing` is raised if an organization has no such record."""
+        super().__init__()
+        self._missing = missing
 
-    def all(self) -> tuple[Organization, ...]:
-        return tuple(self._by_id.values())
+    def of(self, organization_id: OrganizationId) -> tuple[T, ...]:
+        """Return the records of the organization."""
+        rows = self.rows.values()
+        return tuple(each for each in rows if each.organization_id == organization_id)
 
-    def add(self, name: str, created_at: datetime) -> Organization:
-        organization_id = OrganizationId(self._ids.assign())
-        organization = Organization(id=organization_id, name=name, created_at=created_at)
-        self._by_id[organization_id] = organization
-        return organization
+    def get(self, organization_id: OrganizationId, record_id: int) -> T:
+        """Return the record."""
+        record = self.rows.get(record_id)
+        if record is None or record.organization_id != organization_id:
+            raise self._missing
+        return record
 
-    def get(self, organization_id: OrganizationId) -> Organization:
-        organization = self._by_id.get(organization_id)
-        if organization is None:
-            raise OrganizationNotFound
-        return organization
+    def delete(self, record: T) -> None:
+        """Delete the record."""
+        del self.rows[record.id]
 
-    def replace(self, organization: Organization) -> None:
-        self._by_id[organization.id] = organization
-
-    def remove(self, organization_id: OrganizationId) -> None:
-        del self._by_id[organization_id]
-
-    def records(
-        self, to_record: Callable[[Organization], OrganizationRecord]
-    ) -> Records[OrganizationRecord]:
-        """Return the record of every organization."""
-        return self._ids.records(map(to_record, self.all()))
-
-    def load(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
-        """Replace all organizations by these."""
-        organizations = sorted((each.organization for each in records), key=lambda each: each.id)
-        self._ids.skip_to(last_id)
-        self._by_id = {each.id: each for each in organizations}
+    def delete_of(self, organization_id: OrganizationId) -> None:
+        """Delete the records of the organization."""
+        for record in self.of(organization_id):
+            self.delete(record)

@@ -62,7 +62,7 @@ _LAST_FIELD_ID = """
 _encode = JSONEncoder(check_circular=False).encode
 
 
-@frozen
+@frozen(eq=False)
 class PostgresDialect(Dialect):
     """The SQL of PostgreSQL."""
 

@@ -135,7 +135,7 @@ def retry_once(attempt: Callable[[], T], pause: Callable[[float], object] = slee
 
 def is_retryable(error: psycopg.Error) -> bool:
     """Return whether a retry can succeed: two transactions conflicted, or a session was reset."""
-    return error.sqlstate in (*_CONFLICTS, _DEALLOCATED) or _is_key_conflict(error)
+    return error.sqlstate in (*_CONFLICTS, _DEALLOCATED) or _violates(error, KEY_ONCE)
 
 
 def one_line(error: psycopg.Error) -> str:
@@ -167,17 +167,13 @@ def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
             return None
         logged = isinstance(error, CircuitOpen)
         return StorageUnavailable(f"PostgreSQL: {one_line(error)}", logged=logged)
-    if state.startswith(_UNAVAILABLE) or _is_key_conflict(error) or _lost_a_worker(error):
+    if state.startswith(_UNAVAILABLE) or _violates(error, KEY_ONCE) or _lost_a_worker(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
     if _violates(error, DIGEST_ONCE) or _violates(error, _OWNER_ONCE):
         return DigestTaken()
     if state in _INVALID:
         return InvalidField([Violation(_INVALID[state], _INVALID_MESSAGE)])
     return None
-
-
-def _is_key_conflict(error: psycopg.Error) -> bool:
-    return _violates(error, KEY_ONCE)
 
 
 def _lost_a_worker(error: psycopg.Error) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from time import time_ns
 
 from attrs import fields, frozen
@@ -75,9 +76,6 @@ class PostgresFieldRepository(RelationalFieldRepository):
         size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
-            return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
-
         if self._is_fast:
             planned = PlannedChanges.of(CatalogChanges.of(created=[definition]), author)
             field = self._database.read(
@@ -87,6 +85,7 @@ class PostgresFieldRepository(RelationalFieldRepository):
             )
             if field is not None:
                 return field
+        plan = partial(plan_creation, definition=definition, limit=limit, size_limit=size_limit)
         at = definition.created_at
         return super().change(organization_id, plan, author=author, at=at).created[0]
 

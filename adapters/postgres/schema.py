@@ -107,14 +107,13 @@ def migrate(
         if distributed:
             require_citus(connection)
         applied = apply_migrations(connection, build_indexes, on_applied)
-        if distributed:
+        if distributed or is_distributed(connection):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                distribute(connection, LOCK_TIMEOUT)
-        elif is_distributed(connection):
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                distribute_new_tables(connection)
+                if distributed:
+                    distribute(connection, LOCK_TIMEOUT)
+                else:
+                    distribute_new_tables(connection)
         return applied
 
 

@@ -45,7 +45,7 @@ from .database import (
     storable_id,
     with_instants,
 )
-from .organizations import require_organization
+from .organizations import get_organization
 from .statements import SQL
 
 
@@ -57,7 +57,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
         def read(connection: Connection) -> tuple[Administrator, ...]:
-            require_organization(connection, organization_id)
+            get_organization(connection, organization_id)
             return _all(connection, organization_id)
 
         return self._database.read(read)
@@ -90,7 +90,7 @@ class RelationalAdministratorRepository(AdministratorRepository):
         values = id_values(organization_id=organization_id)
 
         def read(connection: Connection) -> tuple[Invitation, ...]:
-            require_organization(connection, organization_id)
+            get_organization(connection, organization_id)
             return tuple(map(_read_invitation, connection.all(SQL.select_invitations, values)))
 
         return self._database.read(read)

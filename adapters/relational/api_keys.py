@@ -22,7 +22,6 @@ from .database import (
     Connection,
     Database,
     Row,
-    Values,
     id_values,
     keep_organization,
     storable_id,
@@ -81,7 +80,7 @@ class RelationalApiKeyRepository(ApiKeyRepository):
     def record_use(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
-        values = {**_ids(organization_id, key_id), "at": at}
+        values = {**id_values(organization_id=organization_id, id=key_id), "at": at}
         self._database.write(
             lambda c: c.execute(SQL.record_key_use, values), seconds=_RECORD_USE_TIMEOUT
         )
@@ -109,17 +108,13 @@ def read_api_key(row: Row) -> ApiKey:
     return stored_key(*with_instants("api_keys", row, 7, 8, 9, 10))
 
 
-def _ids(organization_id: OrganizationId, key_id: ApiKeyId) -> Values:
-    return id_values(id=key_id, organization_id=organization_id)
-
-
 def _get(
     connection: Connection,
     select: NamedStatement,
     organization_id: OrganizationId,
     key_id: ApiKeyId,
 ) -> ApiKey:
-    row = connection.one(select, _ids(organization_id, key_id))
+    row = connection.one(select, id_values(organization_id=organization_id, id=key_id))
     if row is None:
         raise ApiKeyNotFound
     return read_api_key(row)
@@ -129,7 +124,7 @@ def _update(connection: Connection, key: ApiKey, changed: ApiKey) -> ApiKey:
     """Store the changed expiry and revocation of the key, and return the key with them."""
     changed = key.with_validity_of(changed)
     values = {
-        **_ids(key.organization_id, key.id),
+        **id_values(organization_id=key.organization_id, id=key.id),
         "expires_at": changed.expires_at,
         "revoked_at": changed.revoked_at,
     }

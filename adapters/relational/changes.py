@@ -34,7 +34,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import author_document, plain_values
 from ..shared_values import share_values
-from .database import Connection, Row, Values, id_values, optional_instant
+from .database import Row, Values, id_values, optional_instant
 from .statements import SQL, NamedStatement, Statement
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -161,14 +161,16 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
     """Return the values of a field's row by column, except the organization.
 
     Times are in milliseconds. A definition has the values of the new field, which has no id yet.
-    The folded columns are those of databases that can't fold as `fold_case` does.
+    The folded columns are those of databases that can't fold as `fold_case` does. By the letters of
+    its ESP name, the row of a synced field is found.
     """
     created_at = epoch_milliseconds(field.created_at)
+    esp_name = field.origin.esp_field_name
     row = {
         **plain_values(field),
         "folded_name": fold_case(field.name),
-        "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
-        "esp_name_letters": find_letters(field),
+        "folded_esp_field_name": fold_case(esp_name or "") or None,
+        "esp_name_letters": None if esp_name is None else name_letters(esp_name),
         "allowed_values": _allowed_values(field),
         "created_at": created_at,
         "updated_at": created_at,
@@ -178,12 +180,6 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
         updated_at = epoch_milliseconds(field.updated_at)
         row |= {"id": field.id, "updated_at": updated_at, "version": field.version}
     return row
-
-
-def find_letters(field: FieldDefinition) -> str | None:
-    """Return the letters of the ESP name of a synced field, by which its row is found."""
-    name = field.origin.esp_field_name
-    return None if name is None else name_letters(name)
 
 
 @define
@@ -270,9 +266,3 @@ class Counters:
 
 _NAMES = tuple(fields_dict(Counters))
 _read_counters = attrgetter(*_NAMES)
-
-
-def read_counters(connection: Connection, organization_id: OrganizationId) -> Counters:
-    """Return the counters. Raises: OrganizationNotFound if the organization does not exist."""
-    values = id_values(organization_id=organization_id)
-    return Counters.of(connection.one(SQL.select_counters, values))

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
-from attrs import frozen
-
 from recipient_fields.application import Records, Snapshot
 from recipient_fields.domain import HistoryRecord, OrganizationId
 
@@ -17,7 +15,7 @@ from .catalogs import complete_catalogs
 from .database import NO_VALUES, Connection, Row, Values
 from .records import read_all_rows
 from .repositories import COPIED, HISTORY, SHARED_VALUES, Table
-from .statements import SQL, Statement
+from .statements import SQL, ComposedStatement, Statement
 
 T = TypeVar("T")
 
@@ -73,18 +71,6 @@ def write_snapshot(
     complete_catalogs(connection.shared)
 
 
-@frozen
-class _Count(Statement):
-    """Count the rows of a table."""
-
-    _table: str
-
-    @property
-    def template(self) -> str:
-        """The statement."""
-        return f"SELECT count(*) FROM {self._table}"
-
-
 def _records(connection: CopyConnection, table: Table[T]) -> Records[T]:
     """Return the records, which are read while they are iterated over."""
 
@@ -92,7 +78,7 @@ def _records(connection: CopyConnection, table: Table[T]) -> Records[T]:
         values = {"organization_ids": organization_ids, "digests": digests}
         return list(connection.stream(SQL.select_values_of_several, values))
 
-    [(count,)] = connection.stream(_Count(table.name))
+    [(count,)] = connection.stream(ComposedStatement(f"SELECT count(*) FROM {table.name}"))
     rows = connection.stream(table)
     if table is HISTORY:
         return Records(count, 0, map_rows(table.read, read_all_rows(rows, find)))

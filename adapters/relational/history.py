@@ -35,7 +35,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import publish_record, read_document, read_field, read_record
 from ..shared_values import insert_values
-from .changes import Counters, read_counters
+from .changes import Counters
 from .database import (
     Connection,
     Database,
@@ -122,8 +122,9 @@ class RelationalHistoryRepository(HistoryRepository):
         return read_unchanged(self._database, organization_id, read)
 
     def size(self, organization_id: OrganizationId, /) -> HistorySize:
+        ids = id_values(organization_id=organization_id)
         while True:
-            counters = self._database.read(lambda c: read_counters(c, organization_id))
+            counters = Counters.of(self._database.read(lambda c: c.one(SQL.select_counters, ids)))
             if counters.records_are_sized:
                 return counters.history_size
             self._count(organization_id, counters)

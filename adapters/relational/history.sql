@@ -92,24 +92,21 @@ WHERE organization_id = :organization_id AND {is_unchanged}
 -- select_unchanged_of: Select those of the same fields that have these ids.
 {select_unchanged} AND {any(field.id, :ids)}
 
+-- first_changes: The sequences of the first records of fields after `last`.
+SELECT min(sequence) FROM recipient_field_changes
+WHERE organization_id = :organization_id AND sequence > :last
+
 -- select_changed: Select the other fields, as documents before the first record after `last`.
 SELECT field_id, {json(before)} FROM recipient_field_changes
-WHERE organization_id = :organization_id AND before IS NOT NULL AND sequence IN (
-    SELECT min(sequence) FROM recipient_field_changes
-    WHERE organization_id = :organization_id AND sequence > :last GROUP BY field_id
-)
+WHERE organization_id = :organization_id AND before IS NOT NULL
+    AND sequence IN ({first_changes} GROUP BY field_id)
 
 -- select_changed_small: Select the same documents without their large members.
 SELECT field_id, {small(before)} FROM recipient_field_changes
-WHERE organization_id = :organization_id AND before IS NOT NULL AND sequence IN (
-    SELECT min(sequence) FROM recipient_field_changes
-    WHERE organization_id = :organization_id AND sequence > :last GROUP BY field_id
-)
+WHERE organization_id = :organization_id AND before IS NOT NULL
+    AND sequence IN ({first_changes} GROUP BY field_id)
 
 -- select_changed_of: Select those of the same documents whose fields have these ids.
 SELECT field_id, {json(before)} FROM recipient_field_changes
-WHERE organization_id = :organization_id AND before IS NOT NULL AND sequence IN (
-    SELECT min(sequence) FROM recipient_field_changes
-    WHERE organization_id = :organization_id AND sequence > :last AND {any(field_id, :ids)}
-    GROUP BY field_id
-)
+WHERE organization_id = :organization_id AND before IS NOT NULL
+    AND sequence IN ({first_changes} AND {any(field_id, :ids)} GROUP BY field_id)

@@ -49,7 +49,6 @@ from .database import (
     Database,
     Overtaken,
     Row,
-    Values,
     Work,
     id_values,
     lock_catalog,
@@ -180,7 +179,8 @@ class RelationalIntegrationRepository(IntegrationRepository):
             fields = integration.filter_fields(catalog.all().fields)
             check(fields)
             catalog.store(PlannedChanges.of(CatalogChanges.of(deleted=fields), author), at=at)
-            connection.execute(SQL.delete_integration, _ids(organization_id, integration_id))
+            ids = id_values(organization_id=organization_id, id=integration_id)
+            connection.execute(SQL.delete_integration, ids)
             catalog.advance()
             return fields
 
@@ -246,7 +246,7 @@ class _SyncRun:
         catalog, synced = LockedCatalog(connection, self._organization_id), planned.plan.integration
         catalog.store(planned.changes, at=self._at)
         values = {
-            **_ids(self._organization_id, self._integration_id),
+            **id_values(organization_id=self._organization_id, id=self._integration_id),
             "last_synced_at": synced.last_synced_at,
             "refused_names": refused_names_document(synced),
         }
@@ -317,7 +317,8 @@ def _select(
 def _get(
     connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
-    row = connection.one(SQL.select_integration, _ids(organization_id, integration_id))
+    ids = id_values(organization_id=organization_id, id=integration_id)
+    row = connection.one(SQL.select_integration, ids)
     if row is None:
         raise IntegrationNotFound
     return read_integration(row)
@@ -328,15 +329,11 @@ def _replace(
 ) -> Integration:
     """Store and return the integration with another name, or other names of fields."""
     if changed != integration:
-        ids = _ids(changed.organization_id, changed.id)
+        ids = id_values(organization_id=changed.organization_id, id=changed.id)
         values = {**ids, "name": changed.name, "names": names_document(changed)}
         connection.execute(SQL.update_integration, values)
         catalog.advance()
     return changed
-
-
-def _ids(organization_id: OrganizationId, integration_id: IntegrationId) -> Values:
-    return id_values(id=integration_id, organization_id=organization_id)
 
 
 def read_integration(row: Row) -> Integration:

@@ -33,7 +33,7 @@ from .database import (
     storable_id,
     with_instants,
 )
-from .statements import SQL, Statement
+from .statements import SQL, ComposedStatement, Statement
 
 _DELETION_TIMEOUT = 30.0
 """Seconds, because a history can have a million records."""
@@ -51,8 +51,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
         return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        values = id_values(organization_id=organization_id)
-        return _found(self._database.read(lambda c: c.one(SQL.select_organization, values)))
+        return self._database.read(lambda c: get_organization(c, organization_id))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
         values = {
@@ -77,7 +76,7 @@ class RelationalOrganizationRepository(OrganizationRepository):
         def delete(connection: Connection) -> OrganizationContents:
             require_locked(connection)
             accounts = [row[0] for row in connection.all(SQL.lock_accounts, values)]
-            deleted = {t: connection.execute(DeleteRows(t), values) for t in self._owned}
+            deleted = {t: connection.execute(delete_rows(t), values) for t in self._owned}
             contents = OrganizationContents(
                 fields=deleted["recipient_fields"],
                 api_keys=deleted["api_keys"],
@@ -94,23 +93,15 @@ class RelationalOrganizationRepository(OrganizationRepository):
         )
 
 
-@frozen
-class DeleteRows(Statement):
-    """Delete the rows of an organization in this table."""
-
-    _table: str
-
-    @property
-    def template(self) -> str:
-        """The statement."""
-        return f"DELETE FROM {self._table} WHERE organization_id = :organization_id"
+def delete_rows(table: str) -> Statement:
+    """Return the statement that deletes the rows of an organization in this table."""
+    return ComposedStatement(f"DELETE FROM {table} WHERE organization_id = :organization_id")
 
 
-def require_organization(connection: Connection, organization_id: OrganizationId) -> None:
-    """Raise OrganizationNotFound if the organization does not exist."""
+def get_organization(connection: Connection, organization_id: OrganizationId) -> Organization:
+    """Return the organization. Raises: OrganizationNotFound if it does not exist."""
     values = id_values(organization_id=organization_id)
-    if connection.one(SQL.select_organization, values) is None:
-        raise OrganizationNotFound
+    return _found(connection.one(SQL.select_organization, values))
 
 
 def read_organization(row: Row) -> Organization:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import field, frozen
 
@@ -36,13 +36,23 @@ class Statement(Hashable, Protocol):
         """The SQL, in which only methods of the dialect are to be replaced."""
 
 
-@frozen
+@frozen(eq=False)
 class NamedStatement(Statement):
-    """A text of an `.sql` file."""
+    """A text of an `.sql` file. There is one object for each."""
 
     name: str
     sentence: str
     template: str = field(repr=False)
+
+    if not TYPE_CHECKING:  # It takes a third of the time, and the type is that of `Hashable`.
+        __hash__ = object.__hash__
+
+
+@frozen
+class ComposedStatement(Statement):
+    """A statement that contains the name of a table."""
+
+    template: str
 
 
 class Statements:
@@ -71,11 +81,12 @@ class Statements:
         return {name: NamedStatement(name, each, complete(texts[name])) for name, each in sentences}
 
     def __getattr__(self, name: str) -> NamedStatement:
-        """Return the text with this name."""
+        """Return the text with this name. Later uses find it as an attribute."""
         try:
-            return self.by_name[name]
+            statement = vars(self)[name] = self.by_name[name]
         except KeyError:
             raise AttributeError(name) from None
+        return statement
 
 
 SQL = Statements("recipient_fields.adapters.relational")

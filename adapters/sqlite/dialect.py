@@ -106,8 +106,9 @@ class SqliteConnection(Connection):
         return self._execute(statement, values).rowcount
 
     def store(self, statement: Statement, rows: Sequence[Values], shared: Values, /) -> None:
-        stored_rows = [stored({**shared, **row}) for row in rows]
-        self._connection.executemany(render(statement, SQLITE), stored_rows)
+        if rows:
+            stored_rows = [stored({**shared, **row}) for row in rows]
+            self._connection.executemany(render(statement, SQLITE), stored_rows)
 
     def assign(self, statement: Statement, rows: Sequence[Values], shared: Values, /) -> list[Row]:
         # The driver's `executemany` returns no rows.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cached_property
 from typing import Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
@@ -62,31 +61,32 @@ class CatalogChanges(Generic[F]):
     @property
     def deleted(self) -> tuple[RecipientField, ...]:
         """The deleted fields."""
-        found = self._by_operation[RecordedOperation.DELETED]
-        return cast(tuple[RecipientField, ...], tuple(each.field for each in found))
+        found = (each.before for each in self._select(RecordedOperation.DELETED))
+        return cast("tuple[RecipientField, ...]", tuple(found))
 
     @property
     def updated(self) -> tuple[Change[RecipientField], ...]:
         """The updates."""
-        found = self._by_operation[RecordedOperation.UPDATED]
-        return cast(tuple[Change[RecipientField], ...], tuple(found))
+        found = self._select(RecordedOperation.UPDATED)
+        return cast("tuple[Change[RecipientField], ...]", tuple(found))
 
     @property
     def restored(self) -> tuple[RecipientField, ...]:
         """The restored fields."""
-        found = self._by_operation[RecordedOperation.RESTORED]
-        return cast(tuple[RecipientField, ...], tuple(each.field for each in found))
+        found = (each.after for each in self._select(RecordedOperation.RESTORED))
+        return cast("tuple[RecipientField, ...]", tuple(found))
 
     @property
     def created(self) -> tuple[F, ...]:
         """The new fields."""
-        return tuple(each.field for each in self._by_operation[RecordedOperation.CREATED])
+        found = (each.after for each in self._select(RecordedOperation.CREATED))
+        return cast("tuple[F, ...]", tuple(found))
 
     def with_ids(self, created: Iterable[RecipientField]) -> CatalogChanges[RecipientField]:
         """Return the changes with these new fields, which have the ids that a storage assigned."""
         others = [each for each in self.changes if each.operation is not RecordedOperation.CREATED]
         stored = [Change(RecordedOperation.CREATED, None, each) for each in created]
-        return CatalogChanges((*cast(list[Change[RecipientField]], others), *stored))
+        return CatalogChanges((*cast("list[Change[RecipientField]]", others), *stored))
 
     def added_size(self) -> int:
         """Return the bytes that the changes add to the list of the fields. It can be negative.
@@ -125,12 +125,8 @@ class CatalogChanges(Generic[F]):
                 by_id[change.after.id] = change.after
         return tuple(by_id[each] for each in sorted(by_id))
 
-    @cached_property
-    def _by_operation(self) -> Mapping[RecordedOperation, list[Change[F]]]:
-        grouped: dict[RecordedOperation, list[Change[F]]] = {each: [] for each in RecordedOperation}
-        for change in self.changes:
-            grouped[change.operation].append(change)
-        return grouped
+    def _select(self, operation: RecordedOperation) -> list[Change[F]]:
+        return [each for each in self.changes if each.operation is operation]
 
 
 class CatalogView(Protocol):

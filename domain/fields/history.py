@@ -146,7 +146,7 @@ class Change(Generic[T]):
     @property
     def states(self) -> tuple[T, T]:
         """The field before and after an update."""
-        return cast(tuple[T, T], (self.before, self.after))
+        return cast("tuple[T, T]", (self.before, self.after))
 
     @property
     def member_changes(self: Change[RecipientField]) -> tuple[MemberChange, ...]:

@@ -74,9 +74,13 @@ class EspNames:
         """The ids of the integrations whose ESP has a profile, in ascending order."""
         return sorted(i for i, each in self.integrations.items() if each.esp in self.profiles)
 
-    @cached_property
+    @property
     def by_key(self) -> Mapping[str, RecipientField]:
         """The fields by key."""
+        return self._by_key
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, RecipientField]:
         return {str(each.key): each for each in self._fields}
 
     def resolve_target(self, target: Target | str) -> Target:

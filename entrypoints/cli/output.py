@@ -13,11 +13,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_hex
 from threading import current_thread, main_thread
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.extras import requires_extra
@@ -72,6 +73,20 @@ def print_bytes(content: bytes) -> None:
 def note(message: str) -> None:
     """Print a message for the user on standard error."""
     click.echo(printable(message), err=True)
+
+
+@define
+class Progress:
+    """Prints notes about long work: at most one every `interval` seconds."""
+
+    interval: float = 2.0
+    _noted_at: float = field(factory=monotonic, init=False)
+
+    def note(self, message: str) -> None:
+        """Print the message, unless another one was printed a short time ago."""
+        if monotonic() - self._noted_at >= self.interval:
+            self._noted_at = monotonic()
+            note(message)
 
 
 def printable(text: str) -> str:

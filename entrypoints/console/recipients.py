@@ -32,13 +32,8 @@ OpenRecipients: TypeAlias = Callable[
 ]
 """Opens a file with this name. Raises: UnreadableFile if its beginning can't be read."""
 
-_MAX_SECONDS = 15.0
-"""CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
-_MAX_REJECTS_SIZE = 32 * 1024 * 1024
-"""Bytes of a download. The rejects are in memory until they are sent."""
 _MAX_NAME_LENGTH = 100
 _USE_COMMAND = "Split the list, or check it with the command recipient-fields recipients check."
-_TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
 _BUSY = "The server checks another list at the moment. Try again in a few seconds."
 _ENCODINGS = {"": "Detected (UTF-8 or UTF-16)", "cp1252": "Windows-1252 (Western European)"}
 _REJECTS = {"spreadsheets": "Spreadsheets", "programs": "Programs"}
@@ -60,6 +55,10 @@ class RecipientListCheck(Page):
     """`/console/o/{organization_id}/fields/check`."""
 
     open_recipients: OpenRecipients
+    max_seconds: float = 15.0
+    """CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
+    max_rejects_size: int = 32 * 1024 * 1024
+    """Bytes of a download. The rejects are in memory until they are sent."""
     _checks: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
     is_for_viewers = True
     max_body_size = MAX_FORM_SIZE
@@ -111,13 +110,16 @@ class RecipientListCheck(Page):
     ) -> _Result:
         """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
         name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
-        end = thread_time() + _MAX_SECONDS
+        end = thread_time() + self.max_seconds
         rejects = io.BytesIO()
 
         def require_limits() -> None:
             if thread_time() > end:
-                raise ListNotChecked(_TOO_SLOW)
-            if rejects.tell() > _MAX_REJECTS_SIZE:
+                raise ListNotChecked(
+                    f"The check takes longer than {self.max_seconds:g} s of CPU time."
+                    f" {_USE_COMMAND}"
+                )
+            if rejects.tell() > self.max_rejects_size:
                 raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
 
         content = io.BytesIO(file.content)

@@ -73,8 +73,6 @@ def _wanted(polled: Any) -> int:
     return reads | (select.POLLOUT if polled.writable() else 0)
 
 
-_TICK = 0.1
-"""Seconds between two checks of the connections and of the queue."""
 _ACCEPTED_AT_ONCE = 64
 
 
@@ -88,6 +86,8 @@ class Listener(TcpWSGIServer):
 
     channel_class: type[Connection] = Connection
 
+    tick: float = 0.1
+    """Seconds between two checks of the connections and of the queue."""
     draining: bool = False
     """Whether the server is to end once it has responded to everything it has received."""
     drains_since: float = 0.0
@@ -201,12 +201,12 @@ class Listener(TcpWSGIServer):
         full = len(self.active_channels) >= self._max_connections and not self.draining
         idle = self._longest_idle() if full else None
         if full and idle is None:
-            self._accepts_from = monotonic() + _TICK
+            self._accepts_from = monotonic() + self.tick
             return False
         try:
             accepted = self.accept()
         except OSError:  # For example, no file descriptor is left.
-            self._accepts_from = monotonic() + _TICK
+            self._accepts_from = monotonic() + self.tick
             return False
         if accepted is None:
             return False
@@ -225,7 +225,7 @@ class Listener(TcpWSGIServer):
         """Return the connection that has been idle longest, if one has been idle for a while."""
         if not self._idle and monotonic() >= self._next_search:
             # A search for each new connection would use most of the CPU time under overload.
-            self._next_search = monotonic() + _TICK
+            self._next_search = monotonic() + self.tick
             idle = [each for each in self.active_channels.values() if each.evictable]
             self._idle = deque(sorted(idle, key=attrgetter("last_activity")))
         while self._idle:
@@ -237,11 +237,11 @@ class Listener(TcpWSGIServer):
     def _poll(self) -> None:
         """Wait for events, for a tick at most, and handle them; check the limits once per tick."""
         self.poller.watch(self)  # There may be room again.
-        self.poller.wait(_TICK)
+        self.poller.wait(self.tick)
         now = monotonic()
         if now < self._next_check:
             return
-        self._next_check = now + _TICK
+        self._next_check = now + self.tick
         for connection in self.task_dispatcher.take_overdue():
             connection.service()
         for connection in list(self.active_channels.values()):

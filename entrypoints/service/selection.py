@@ -368,7 +368,7 @@ def open_permitted_source(
         raise CredentialsNotPermitted from None
 
 
-def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def esp_variables(esp: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the required and the optional environment variables of an ESP's account."""
     from recipient_fields.adapters.esp.account import account_variables
 
@@ -378,10 +378,11 @@ def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def credential_variables() -> frozenset[str]:
     """Return all environment variables that adapters read."""
-    from recipient_fields.adapters.esp import account
+    from recipient_fields.adapters.esp import SOURCES
     from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
-    return account.credential_variables() | frozenset(CREDENTIAL_VARIABLES)
+    of_esps = (name for esp in SOURCES for names in esp_variables(esp) for name in names)
+    return frozenset((*of_esps, *CREDENTIAL_VARIABLES))
 
 
 def _scheme(url: str) -> str:

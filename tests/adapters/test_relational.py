@@ -19,7 +19,7 @@ from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
 from recipient_fields.adapters.relational.changes import UpdateFields
 from recipient_fields.adapters.relational.fields import SelectPage
 from recipient_fields.adapters.relational.history import SelectRecords
-from recipient_fields.adapters.relational.organizations import DeleteRows
+from recipient_fields.adapters.relational.organizations import delete_rows
 from recipient_fields.adapters.relational.repositories import COPIED, OWNED
 from recipient_fields.adapters.relational.statements import SQL, Statement, Statements, render
 from recipient_fields.adapters.sqlite import SqliteStorage
@@ -52,7 +52,7 @@ def built() -> Iterator[Statement]:
     for flag in (False, True):
         yield SelectRecords(tuple((column, flag) for column in columns), flag, True, flag)
     yield SelectRecords((), False, False, True)
-    yield from map(DeleteRows, OWNED)
+    yield from map(delete_rows, OWNED)
     yield from COPIED.values()
     yield UpdateFields(SQL.update_fields, ("id", *(each.name for each in FIELD_MEMBERS[1:])))
 

@@ -98,14 +98,14 @@ def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> 
     assert progress == [
         ("organizations", 1, 2),
         ("organizations", 2, 2),
-        ("API keys", 1, 2),
-        ("API keys", 2, 2),
         ("fields", 1, 3),
         ("fields", 2, 3),
         ("fields", 3, 3),
         ("history records", 1, 3),
         ("history records", 2, 3),
         ("history records", 3, 3),
+        ("API keys", 1, 2),
+        ("API keys", 2, 2),
         ("administrators", 1, 2),
         ("administrators", 2, 2),
     ]

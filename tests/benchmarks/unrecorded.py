@@ -30,8 +30,7 @@ def _unrecorded(statement: NamedStatement) -> NamedStatement:
 
 
 with pytest.MonkeyPatch.context() as patch:
-    statements = {**POSTGRES_SQL.by_name, "create_field": _unrecorded(POSTGRES_SQL.create_field)}
-    patch.setattr(POSTGRES_SQL, "by_name", statements)
+    patch.setattr(POSTGRES_SQL, "create_field", _unrecorded(POSTGRES_SQL.create_field))
     patch.setattr(changes, "author_document", lambda _: "{}")
     patch.setattr(changes, "share_values", lambda _: SharedDocument("{}", {}))
     main()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from .errors import NotRendered
-from .truth import Truth, known
+from .truth import UNESTABLISHED, Truth
 
 Renderer: TypeAlias = Callable[[Mapping[str, object]], str]
 
@@ -101,16 +101,25 @@ def _render(parts: Sequence[Part], *, shown: bool) -> tuple[str, Sequence[Part]]
 
 
 def _render_block(parts: Sequence[Part], *, shown: bool) -> tuple[str, Sequence[Part]]:
-    """Render a block that begins with an `if`. Return the text and the rest."""
-    texts, decided, after_else = "", not shown, False
+    """Render a block that begins with an `if`. Return the text and the rest.
+
+    A branch whose condition is unknown can be taken or not, so each text must be the same.
+    """
+    outcomes: set[str] = set()
+    decided, after_else = not shown, False
     while parts and isinstance(branch := parts[0], Branch):
         if branch.keyword == "end":
-            return texts, parts[1:]
+            if not decided:
+                outcomes.add("")
+            if len(outcomes) > 1:
+                raise NotRendered(UNESTABLISHED)
+            return "".join(outcomes), parts[1:]
         if after_else:
             raise NotRendered("A branch after the else.")
         after_else = branch.keyword == "else"
-        taken = not decided and known(branch.condition())
-        text, parts = _render(parts[1:], shown=taken)
-        texts += text
-        decided = decided or taken
+        truth = not decided and branch.condition()
+        text, parts = _render(parts[1:], shown=truth is not False)
+        if truth is not False:
+            outcomes.add(text)
+        decided = decided or truth is True
     raise NotRendered("An if without an end.")

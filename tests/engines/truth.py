@@ -21,6 +21,7 @@ ORDER: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+UNESTABLISHED = "The documentation does not establish the result."
 NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 
 
@@ -40,7 +41,7 @@ def negate(truth: Truth) -> Truth:
 
 def known(truth: Truth) -> bool:
     if truth is UNKNOWN:
-        raise NotRendered("The documentation does not establish the result.")
+        raise NotRendered(UNESTABLISHED)
     return truth
 
 

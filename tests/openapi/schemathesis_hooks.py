@@ -35,6 +35,10 @@ def before_call(
     match case.operation.definition.raw.get("operationId"):
         case "create_recipient_field":
             _add_key(case.body)
+        case "list_merge_tags":
+            # A schema can't say that exactly one of two parameters is required.
+            case.query.pop("integration_id", None)
+            case.query.setdefault("esp", "braze")
         case "apply_recipient_field_batch":
             _make_unconditional(case.body)
 

@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 import pytest
 
-from recipient_fields.entrypoints.server import listener
 from recipient_fields.entrypoints.server.connections import Connection
 
 from ..support.waiting import eventually
@@ -26,10 +25,11 @@ def server(
         monkeypatch.delattr(select, "epoll")
     with running_server(connections=100) as server:
         assert server.connect().get("/").body == b"ok"
-        monkeypatch.setattr(listener, "_TICK", 60.0)
+        checked_in_time = server.listener.tick
+        server.listener.tick = 60.0
         assert server.connect().get("/").body == b"ok"
         yield server
-        monkeypatch.undo()
+        server.listener.tick = checked_in_time
         server.connect().get("/")
 
 

@@ -36,7 +36,7 @@ from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = 1_500
+_MAX_TAGS = 1_250
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_OPENINGS = 10_000
@@ -123,7 +123,7 @@ class ContentTags:
     def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
-        Up to 1,500 tags are examined. A warning is at the first other one. Refuse tags in braces
+        Up to 1,250 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
         lookalikes = set[int]()

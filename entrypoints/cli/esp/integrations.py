@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from time import monotonic
 from typing import BinaryIO
 
 import click
@@ -44,14 +43,13 @@ from ..options import (
     setting_option,
     yes_option,
 )
-from ..output import note, print_json, print_line, print_table, table_lines
+from ..output import Progress, note, print_json, print_line, print_table, table_lines
 from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
 from .names import names
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
-_PROGRESS_INTERVAL = 2.0
 
 
 @click.group(cls=CommandGroup)
@@ -354,12 +352,10 @@ def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
 
 def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:
     """Yield the same fields, and print their number every two seconds."""
-    printed_at = monotonic()
+    progress = Progress()
     for count, field in enumerate(reported, start=1):
         yield field
-        if monotonic() - printed_at >= _PROGRESS_INTERVAL:
-            printed_at = monotonic()
-            note(f"Read {counted(count, 'field')} so far.")
+        progress.note(f"Read {counted(count, 'field')} so far.")
 
 
 def _print_lines(plan: SyncPlan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -23,7 +24,7 @@ from ...service.selection import (
 )
 from ..commands import Command
 from ..options import option
-from ..output import note, one_line
+from ..output import Progress, note, one_line
 
 
 @click.command(cls=Command)
@@ -37,9 +38,6 @@ def backup(storage: str, file: Path) -> None:
     """
     back_up_storage(storage, file)
     note(f"Wrote {file}: {file.stat().st_size:,} bytes.")
-
-
-_PROGRESS_INTERVAL = 2.0
 
 
 @click.command(cls=Command)
@@ -64,7 +62,7 @@ def copy(storage: str, to: str) -> None:
         _open("target", lambda: open_new_storage(to)) as target,
     ):
         note(one_line(f"Copying {shown_storage(storage)} to {shown_storage(to)}."))
-        copied = copy_storage(source, target, on_progress=_Progress())
+        copied = copy_storage(source, target, on_progress=partial(note_copied, Progress()))
     note(
         f"Copied {counted(copied.organizations, 'organization')},"
         f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')},"
@@ -73,16 +71,9 @@ def copy(storage: str, to: str) -> None:
     )
 
 
-class _Progress:
-    """A callback that prints at most one line every two seconds."""
-
-    def __init__(self) -> None:
-        self._next = monotonic() + _PROGRESS_INTERVAL
-
-    def __call__(self, kind: str, number: int, count: int) -> None:
-        if monotonic() >= self._next:
-            note(f"Copying {kind}: {number:,} of {count:,}.")
-            self._next = monotonic() + _PROGRESS_INTERVAL
+def note_copied(progress: Progress, kind: str, number: int, count: int) -> None:
+    """Print how many records of this kind are copied."""
+    progress.note(f"Copying {kind}: {number:,} of {count:,}.")
 
 
 @contextmanager

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from threading import RLock
 from typing import ClassVar
 
 import pytest
 
-from recipient_fields.adapters.memory.accounts import MemoryApiKeyRepository
 from recipient_fields.application import AdministrationService, StoredKeyValidator
 from recipient_fields.domain import (
     Access,
@@ -24,14 +22,24 @@ SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days
 EXAMPLE = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
 
 
-class UnreadableApiKeys(MemoryApiKeyRepository):
+class ChangedApiKeys:
+    """The API keys of a storage, of which a subclass replaces methods."""
+
+    def __init__(self, keys):
+        self._keys = keys
+
+    def __getattr__(self, name):
+        return getattr(self._keys, name)
+
+
+class UnreadableApiKeys(ChangedApiKeys):
     def find(self, digest, /):
         raise StorageUnavailable("the storage is down")
 
 
-class UnwritableApiKeys(MemoryApiKeyRepository):
-    def __init__(self, *shared):
-        super().__init__(*shared)
+class UnwritableApiKeys(ChangedApiKeys):
+    def __init__(self, keys):
+        super().__init__(keys)
         self.tried = []
 
     def record_use(self, organization_id, key_id, at, /):
@@ -51,7 +59,7 @@ def used(storage, issued):
 
 @pytest.fixture
 def read_only(storage):
-    return UnwritableApiKeys(RLock(), storage.organizations, storage.fields)
+    return UnwritableApiKeys(storage.api_keys)
 
 
 @pytest.fixture
@@ -96,7 +104,7 @@ def test_every_well_formed_invalid_key_takes_the_same_steps(
 ):
     """The duration of a response must not disclose the reason."""
 
-    class Recorded(MemoryApiKeyRepository):
+    class Recorded(ChangedApiKeys):
         steps: ClassVar[list[str]] = []
 
         def find(self, digest, /):
@@ -106,7 +114,7 @@ def test_every_well_formed_invalid_key_takes_the_same_steps(
         def record_use(self, organization_id, key_id, at, /):
             self.steps.append("record_use")
 
-    recorded = Recorded(RLock(), storage.organizations, storage.fields)
+    recorded = Recorded(storage.api_keys)
     validator = StoredKeyValidator(recorded, clock)
     revoked = administration.issue_key(acme, name="R")
     administration.revoke_key(acme, revoked.api_key.id)
@@ -141,13 +149,13 @@ def test_a_well_formed_key_that_was_never_issued_is_unknown(issued, validator):
     ids=lambda text: ascii(text)[:50],
 )
 def test_a_malformed_key_is_rejected_without_a_query(presented, storage, clock):
-    down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
+    down = UnreadableApiKeys(storage.api_keys)
     outcome = StoredKeyValidator(down, clock).validate(presented)
     assert outcome == Rejection(RejectionReason.MALFORMED)
 
 
 def test_a_storage_that_fails_makes_validation_unavailable(storage, clock):
-    down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
+    down = UnreadableApiKeys(storage.api_keys)
     with pytest.raises(KeyValidationUnavailable, match=r"^the storage is down$") as unavailable:
         StoredKeyValidator(down, clock).validate(EXAMPLE)
     assert isinstance(unavailable.value.__cause__, StorageUnavailable)

@@ -7,15 +7,18 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.application import Core
+from recipient_fields.application import Core, copy_storage
 from recipient_fields.domain import Credential, OrganizationId, RecipientField
-from recipient_fields.entrypoints.cli.service import storages
+from recipient_fields.entrypoints.cli.output import Progress
+from recipient_fields.entrypoints.cli.service.storages import note_copied
 from recipient_fields.entrypoints.service.selection import open_core
 
 from ...support.command_line import CommandLine, Script
@@ -68,16 +71,26 @@ def test_a_postgresql_database_without_a_schema_can_be_the_target(
 
 
 def test_progress_is_printed_to_standard_error(
-    cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
+    core: Core, manual: RecipientField, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(storages, "_PROGRESS_INTERVAL", 0)
-    run = cli("copy", "--to", other)
+    on_progress = partial(note_copied, Progress(interval=0.0))
+    copy_storage(core.storage, MemoryStorage(), on_progress=on_progress)
 
-    assert run.messages().splitlines()[:2] == [
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[:2] == [
         "Copying organizations: 1 of 1.",
         "Copying fields: 1 of 1.",
     ]
-    assert run.out == ""
+    assert printed.out == ""
+
+
+def test_progress_is_printed_at_most_every_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(interval=60.0)
+    progress.note("too early")
+    progress.interval = 0.0
+    progress.note("in time")
+
+    assert capsys.readouterr().err == "in time\n"
 
 
 def test_a_target_that_is_not_empty_is_reported_on_one_line(

@@ -5,14 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Thread
 from time import monotonic
+from typing import Any
 
 import pytest
 
 from recipient_fields.domain import DataType, closest_match
 from recipient_fields.entrypoints.console import MAX_FILE_SIZE, MAX_FORM_SIZE
+from recipient_fields.entrypoints.console.pages import Pages, StaticFiles
+from recipient_fields.entrypoints.console.recipients import RecipientListCheck
+from recipient_fields.entrypoints.console.requests import Cookies
+from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.growth import count_calls
 from ...support.waiting import eventually
@@ -32,7 +37,7 @@ def upload(console: Console, dana: Browser) -> Upload:
     return _upload_as(console, dana)
 
 
-def _upload_as(console: Console, browser: Browser) -> Upload:
+def _upload_as(console: Console, browser: Browser, page: str = "check") -> Upload:
     def upload(
         content: str | bytes,
         press: tuple[str, str] = CHECK,
@@ -40,7 +45,7 @@ def _upload_as(console: Console, browser: Browser) -> Upload:
         **changes: str,
     ) -> Response:
         return browser.upload(
-            browser.get(f"{console.fields}/check"),
+            browser.get(f"{console.fields}/{page}"),
             "",
             content if isinstance(content, bytes) else content.encode(),
             press=press,
@@ -273,14 +278,23 @@ def test_a_file_of_10_mib_is_accepted_and_a_larger_form_gets_a_page(upload: Uplo
     assert "This form has at most 10 MiB." in page.text
 
 
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ({"max_rejects_size": 1_000}, "The rejects are too large."),
+        ({"max_seconds": 0.0}, "The check takes longer than 0 s of CPU time."),
+    ],
+)
 def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
-    upload: Upload, monkeypatch: pytest.MonkeyPatch
+    console: Console, dana: Browser, limit: Mapping[str, Any], reason: str
 ) -> None:
-    module = "recipient_fields.entrypoints.console.recipients"
-    monkeypatch.setattr(f"{module}._MAX_REJECTS_SIZE", 1_000)
-    assert "The rejects are too large." in upload("tier\n" + "x\n" * 100, REJECTS).text
-    monkeypatch.setattr(f"{module}._MAX_SECONDS", 0.0)
-    assert "The check takes longer than 15 s of CPU time." in upload("tier\n" + "x\n" * 100).text
+    console.add_field(name="Tier", allowed_values=["gold", "silver"])
+    pages = Pages(StaticFiles.read(), Cookies(is_secure=False), origin=None)
+    limited = RecipientListCheck(console.core, pages, open_recipients, **limit)
+    console.app.add_route("/console/o/{organization_id:id}/fields/limited-check", limited)
+    upload = _upload_as(console, dana, "limited-check")
+
+    assert reason in upload("tier\n" + "x\n" * 100, REJECTS).text
 
 
 @pytest.mark.slow

@@ -426,3 +426,11 @@ def test_instants_are_compared_from_1970_on(esp):
     assert "seen_milliseconds < 1795166100001 %}" in code
     with pytest.raises(NotExpressible, match="seen: Comparisons with an instant before 1970"):
         compiled(esp, 'seen in (date "2026-11-20T09:15:00Z", date "1969-12-31T23:59:59Z")')
+
+
+@pytest.mark.parametrize("esp", [Esp("mailchimp"), Esp("sendgrid"), Esp("iterable")])
+def test_nested_blocks_contain_no_more_copies_than_the_formula_needs(esp):
+    """For `(a or b) and c or d`, both texts are in the else part of `a`, and of `b`, and of `c`."""
+    text = '(tier = "a" or tier = "b") and tier = "c" or tier = "d"'
+    code = compiled(esp, text, then="THEN", otherwise="OTHER").code
+    assert (code.count("THEN"), code.count("OTHER")) == (5, 3)

@@ -39,8 +39,6 @@ class Caveat:
     message: str
 
 
-ELSE = "\0else\0"
-"""A mark for the else part in code. Neither content nor codes contain U+0000."""
 _BLANK = re.compile(r"(?>(?:\s++|\{%(?>(?:(?!%\}).)*)%\})+)", re.DOTALL)
 """White space and tags. A search for tags would scan the rest of the text after each `{%`."""
 _VALUE = Atom("{operand}")
@@ -156,19 +154,24 @@ class ConditionLanguage:
         pattern, caveat = self.nesting
         return None if pattern.search(code) is None else caveat
 
-    def block(self, test: str, then: str, otherwise: str) -> str:
-        """Return the code that renders `then` if the test holds, and `otherwise` if not."""
+    def block(self, test: str, then: str, otherwise: str, *, is_chain: bool = False) -> str:
+        """Return the code that renders `then` if the test holds, and `otherwise` if not.
+
+        If `is_chain` is true, `otherwise` is a block of this language.
+        """
         code = self._tag(self.begin.format(test=test)) + then
-        if otherwise:
-            code += self._tag(self.otherwise) + otherwise
-        return code + self._tag(self.end.format(helper=test.partition(" ")[0]))
+        end = self._tag(self.end.format(helper=test.partition(" ")[0]))
+        if not otherwise:
+            return code + end
+        code += self._tag(self.otherwise)
+        return "".join(self.join(code, otherwise, end)) if is_chain else code + otherwise + end
 
     def chain(self, tests: Sequence[str], then: str, otherwise: str) -> str:
         """Return the code that renders `then` if any test holds, with a tag per test."""
         *others, last = tests
         code = self.block(last, then, otherwise)
         for test in reversed(others):
-            code = self.insert(self.block(test, then, ELSE), ELSE, code)
+            code = self.block(test, then, code, is_chain=True)
         return code
 
     def insert(self, code: str, mark: str, block: str) -> str:

@@ -18,7 +18,7 @@ from operator import itemgetter
 from attrs import Factory, frozen
 
 from ...errors import NotExpressible
-from .code_parts import ELSE, ConditionLanguage
+from .code_parts import ConditionLanguage
 from .formulas import Atom, Conjunction, Disjunction, Formula, atoms, negation
 
 MAX_COPIES = 32
@@ -107,17 +107,25 @@ def write_nested_blocks(
     return _blocks(language, formula, then, otherwise)
 
 
-def _blocks(language: ConditionLanguage, formula: Formula, then: str, otherwise: str) -> str:
+def _blocks(
+    language: ConditionLanguage,
+    formula: Formula,
+    then: str,
+    otherwise: str,
+    *,
+    is_chain: bool = False,
+) -> str:
+    """Return a tree of blocks. If `is_chain` is true, `otherwise` is such a tree."""
     if isinstance(formula, Atom):
         if formula.negated:
-            then, otherwise = otherwise, then
-        return language.block(formula.code, then, otherwise)
-    code = _blocks(language, formula.parts[-1], then, otherwise)
+            return language.block(formula.code, otherwise, then)
+        return language.block(formula.code, then, otherwise, is_chain=is_chain)
+    code = _blocks(language, formula.parts[-1], then, otherwise, is_chain=is_chain)
     for part in reversed(formula.parts[:-1]):
         if isinstance(formula, Conjunction):
-            code = _blocks(language, part, code, otherwise)
+            code = _blocks(language, part, code, otherwise, is_chain=is_chain)
         else:
-            code = language.insert(_blocks(language, part, then, ELSE), ELSE, code)
+            code = _blocks(language, part, then, code, is_chain=True)
     return code
 
 
