@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from json import JSONEncoder
 from typing import Self, TypeAlias
 
@@ -210,6 +211,11 @@ def derive_key(name: str) -> str:
     """
     if not isinstance(name, str):
         require_type(str, name=name)
+    return _derive_key(name)
+
+
+@lru_cache(maxsize=4_096)  # a sync asks for the key of each name several times
+def _derive_key(name: str) -> str:
     letters = name.lower() if name.isascii() else _without_accents(name)
     if _NON_ASCII_LETTER.search(letters) is not None:
         return ""
