@@ -19,8 +19,9 @@ from recipient_fields.application.content.documents import (
     MAX_EXPORTS_LENGTH,
 )
 from recipient_fields.application.documents.conversion import with_suggestion
+from recipient_fields.application.documents.strict_json import NotJson, parse_json
 from recipient_fields.application.wording import excerpt, other_places
-from recipient_fields.domain import IntegrationId, InvalidInput
+from recipient_fields.domain import IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
@@ -91,14 +92,14 @@ class ContentView(Page):
             self._show(req, resp, inputs, targets, errors=errors)
             return
         try:
-            options = inputs.options()
+            options, event = inputs.options(), inputs.read_event()
         except InvalidInput as invalid:
-            errors = FormErrors.of(invalid, {"literals": "Literals"})
+            errors = FormErrors.of(invalid, {"literals": "Literals", "event": "Event data"})
             self._show(req, resp, inputs, targets, errors=errors)
             return
         is_long = len(inputs.content) * len(chosen) > _LONG
         with self._long_exports.working() if is_long else nullcontext():
-            self._export(req, resp, inputs, targets, chosen, options)
+            self._export(req, resp, inputs, targets, chosen, options, event)
 
     def _export(
         self,
@@ -108,6 +109,7 @@ class ContentView(Page):
         targets: Mapping[str, _Target],
         chosen: Sequence[_Target],
         options: ExportOptions,
+        event: Mapping[str, object],
     ) -> None:
         source, preview = inputs.content, None
         try:
@@ -117,7 +119,7 @@ class ContentView(Page):
             exports = list(_exports(trial, chosen, source))
             written = next((each.exported for each in exports if each.exported), None)
             if written is not None:
-                preview = _Preview.of(trial.preview(written, inputs.values))
+                preview = _Preview.of(trial.preview(written, inputs.values, event))
         except InvalidContent as invalid:
             places = _Places.of(source, map(_refused_place, invalid.violations))
             self._show(req, resp, inputs, targets, places=places)
@@ -178,6 +180,8 @@ class _Inputs:
     raw: bool
     allows_mistakes: bool
     literals: str
+    sent_by: str
+    event: str
     shown_tab: str
     values: Mapping[str, str]
 
@@ -192,6 +196,8 @@ class _Inputs:
             raw=form.text("raw") == "true",
             allows_mistakes=form.text("allow_mistakes") == "true",
             literals=form.text("literals"),
+            sent_by=form.text("sent_by"),
+            event=form.text("event"),
             shown_tab=form.text("tab"),
             values={name.removeprefix(_VALUE): form.text(name) for name in names},
         )
@@ -203,7 +209,19 @@ class _Inputs:
             raw=self.raw,
             strict=False if self.allows_mistakes else DEFAULT_STRICT,
             literals=list(filter(None, map(str.strip, self.literals.splitlines()))),
+            sent_by=self.sent_by.strip() or None,
         )
+
+    def read_event(self) -> Mapping[str, object]:
+        """Return the event data. Raises: InvalidInput if it is no JSON object."""
+        try:
+            event = parse_json(self.event.encode()) if self.event.strip() else {}
+        except NotJson as error:
+            raise InvalidInput([Violation(Rule.FORMAT, str(error), ("event",))]) from None
+        if not isinstance(event, dict):
+            message = 'Write a JSON object, such as {"order_id": "A-1"}.'
+            raise InvalidInput([Violation(Rule.TYPE, message, ("event",))])
+        return event
 
     def hidden_values(self, shown: Sequence[_Sample]) -> Mapping[str, str]:
         """Return the sample values, by input, of fields for which the page shows no input.
