@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["DataPath"]
-
 EVENT: Final = "event"
 """The root of the paths to the data of the event or message that causes the send."""
 LOOP: Final = "loop"
@@ -16,9 +14,9 @@ MAX_PARTS = 8
 """The number of parts after the root."""
 _TEXT = r"""(?:"[^"\\{}\r\n]{1,100}+"|'[^'\\{}\r\n]{1,100}+')"""
 _PART = rf"(?:\.\w++|\[(?:[0-9]{{1,4}}+|{_TEXT})\])"
-DATA_PATH: Final = rf"[A-Za-z_]\w*+{_PART}*+"
+DATA_PATH: Final = rf"[A-Za-z_]\w*+(?>{_PART}*)"
 """The pattern of a path, also of a root alone."""
-LONG_PATH: Final = rf"[A-Za-z_]\w*+{_PART}++"
+LONG_PATH: Final = rf"[A-Za-z_]\w*+(?>{_PART}+)"
 """The pattern of a path with parts."""
 _PARTS = re.compile(rf"\.(?P<word>\w++)|\[(?:(?P<index>[0-9]++)|(?P<text>{_TEXT}))\]")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -39,6 +37,9 @@ class DataPath(str):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DataPath) and str(self) == str(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = str.__hash__
 

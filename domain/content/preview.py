@@ -57,7 +57,8 @@ class PreviewedContent:
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it is
     the address of the recipient. `event` are the names of the event data. `unlisted` are the
-    violations of values that are not among the allowed values of their fields. The content shows them, and its conditions compare them.
+    violations of values that are not among the allowed values of their fields. The content shows
+    them, and its conditions compare them.
     """
 
     content: str

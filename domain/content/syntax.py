@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 
 from attrs import Factory, define, evolve
@@ -20,7 +21,12 @@ from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
-from .system_names import describe_system_path, find_system_lookalikes, find_system_path
+from .system_names import (
+    describe_system_path,
+    find_system_lookalikes,
+    find_system_path,
+    find_variables,
+)
 from .system_values import SYSTEM_VALUES
 from .tree import (
     Block,
@@ -271,7 +277,7 @@ class _Parser:
         if value is not None and not has_filters:
             self._note_outer_braces(start, end)
             return self._add_reference(SystemReference(value, start), end)
-        if not self._is_data(path):
+        if not self._is_data(path) or start < self._raw_end:
             return end
         reference = Reference(key=path, start=start)
         if has_filters:
@@ -292,12 +298,20 @@ class _Parser:
 
     def _is_data(self, path: DataPath) -> bool:
         """Return whether this can be a path to data, and not only code of an ESP."""
-        return path.root == EVENT and len(path.parts) > 0
+        return path.root == EVENT and len(path.parts) > 0 and not self._sets_event
+
+    @cached_property
+    def _sets_event(self) -> bool:
+        """Whether the code of an ESP sets `event`, which is its variable then."""
+        return EVENT in find_variables(self.source)
 
     def _path_violation(self, path: DataPath) -> Violation | None:
         """Return what is wrong with the path, or None."""
         if not self._is_data(path):
-            return Violation(Rule.FORMAT, "Write `recipient.KEY`, or `event.NAME`.")
+            is_system = find_system_path(path) is not None
+            message = "Write `recipient.KEY` or `event.NAME`."
+            message = describe_system_path(path) if is_system else message
+            return Violation(Rule.NOT_APPLICABLE if is_system else Rule.FORMAT, message)
         if len(path.parts) > MAX_PARTS:
             message = f"A path has at most {MAX_PARTS} parts after `{path.root}`."
             return Violation(Rule.TOO_MANY_ITEMS, message)

@@ -34,7 +34,7 @@ class DataCode(FieldCode):
         It has capital letters, so it is never the key of a field.
         """
         parts = [str(each) for each in self.path.parts]
-        stem = "_".join((self.path.root.upper(), *parts))
+        stem = f"{self.path.root.upper()}_{'__'.join(parts)}"
         if all(each.isalnum() and each.isascii() for each in parts):
             return stem
         if len(parts) == 1 and _PLAIN.fullmatch(parts[0]):
