@@ -17,6 +17,7 @@ from ..data_codes import DataCode, find_data_code
 from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
+from ..profiles import Profiles
 from ..profiles.profile import Profile
 
 
@@ -27,7 +28,7 @@ class CodeResolver(FieldResolver):
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
         self._profile, self._sent_by = codes.names.get_profile(target), sent_by
-        self.profiles = codes.names.profiles
+        self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 
