@@ -231,10 +231,10 @@ def parse_onesignal(codes: DerivedCodes, standard: bool) -> ParsedCodes:
     [[variable]] = analysis.variables.values()
     *roots, name = variable.segments
     assert roots == (["subscription"] if standard else [])
-    values = {"subscription": {name: "shown"}} if standard else {name: "shown"}
-    assert template.render(**values) == "shown"
+    values: dict[str, object] = {str(name): "shown"}
+    assert template.render(**({"subscription": values} if standard else values)) == "shown"
     assert list(analysis.filters) in ([], ["default"])
-    return ParsedCodes(name, template.render() if analysis.filters else None)
+    return ParsedCodes(str(name), template.render() if analysis.filters else None)
 
 
 # Conditions evaluate value expressions. A tag ends at the first closing delimiter.
