@@ -39,7 +39,16 @@ from ..fields.values import DataType
 from ..text import character_violation
 from .codes import FieldCodes
 
-__all__ = ["PORTABLE", "Conversion", "ConversionOptions", "NotThatEsp", "convert"]
+__all__ = [
+    "PORTABLE",
+    "Conversion",
+    "ConversionOptions",
+    "ConvertedTag",
+    "NotThatEsp",
+    "Outcome",
+    "UsedField",
+    "convert",
+]
 
 PORTABLE: Final = "portable"
 """The name of the language of content, beside those of ESPs."""

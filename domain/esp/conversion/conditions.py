@@ -58,6 +58,8 @@ _UNKNOWN_TYPE = (
 )
 _EMPTY_TEXT = "An empty text in {key} counts as no value here, and as a value at {title}."
 _MISSING = "A missing value of {key} counts as an empty text here, and differs from one at {title}."
+_BLANK = "A value of {key} of white space only counts as none at {title}, and as a value here."
+_NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
 _LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
 _TEST = "No condition of content means the same. Write this condition for the other ESP."
 
@@ -93,7 +95,10 @@ class Conditions:
             case Operation("or", operands):
                 return self._joined(AnyOf, [self._condition(each) for each in operands])
             case Operation("not", (operand,)):
-                return Not(self._condition(operand))
+                negated = self._condition(operand)
+                if isinstance(negated, Comparison) and negated.operator is Operator.CONTAINS:
+                    self._caveats[negated.key.removeprefix(_PREFIX), _NOT_IN] = None
+                return Not(negated)
             case Operation("contains", (whole, Literal(str() as part))):
                 return self._contains(whole, part)
             case Operation(operator, (Literal(), Literal())) if operator in _OPERATORS:
@@ -161,7 +166,9 @@ class Conditions:
         if right.value is None:
             if self._type(source) is DataType.TEXT:
                 self._warn(source, _EMPTY_TEXT)
-        elif right.value is not Special.BLANK and not _shows_nothing_for_null(left):
+        elif right.value is Special.BLANK:
+            self._warn(source, _BLANK)
+        elif not _shows_nothing_for_null(left):
             self._warn(source, _MISSING)
         return _comparison(source, Operator.IS_SET if operator == "!=" else Operator.IS_NOT_SET)
 

@@ -46,6 +46,8 @@ _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
 
 
+MAX_PARTS = 500
+"""The parts of an expression, with those of its variables. A condition has 200 comparisons."""
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _WORD = re.compile(r"[\w@]+")
 
@@ -198,6 +200,12 @@ class Reader:
 
     def _resolve(self, value: Expression) -> Expression:
         """Return the expression with the values of its variables. Raises: ByHand."""
+        resolved = self._substitute(value)
+        if _exceeds(resolved, MAX_PARTS):
+            raise ByHand("The values of the variables in this tag are too long. Use fewer of them.")
+        return resolved
+
+    def _substitute(self, value: Expression) -> Expression:
         match value:
             case Path((str() as name,)) if name in self._variables:
                 found = self._variables[name]
@@ -205,12 +213,12 @@ class Reader:
                     raise ByHand(_VARIABLE.format(name=name))
                 return found
             case Filtered(inner, filters):
-                resolved = self._resolve(inner)
+                resolved = self._substitute(inner)
                 if isinstance(resolved, Filtered):
                     return Filtered(resolved.value, (*resolved.filters, *filters))
                 return Filtered(resolved, filters)
             case Operation(name, operands):
-                return Operation(name, tuple(map(self._resolve, operands)))
+                return Operation(name, tuple(map(self._substitute, operands)))
         return value
 
     def _condition(self, node: Condition) -> None:
@@ -289,6 +297,20 @@ def _is_blank(nodes: Sequence[Node], text: str) -> bool:
     )
 
 
+def _exceeds(value: Expression, limit: int) -> bool:
+    """Return whether the expression has more parts than the limit."""
+    rest = [value]
+    while rest and limit >= 0:
+        limit -= 1
+        match rest.pop():
+            case Filtered(inner, filters):
+                limit -= len(filters)
+                rest.append(inner)
+            case Operation(_, operands):
+                rest += operands
+    return limit < 0
+
+
 def _merged(
     tests: Sequence[Expression | None], before: _Variables, after: Sequence[_Variables]
 ) -> _Variables:
@@ -306,7 +328,8 @@ def _merged(
         if all(each == first for each in others):
             merged[name] = first
         elif all(each in (_TRUE, _FALSE) for each in values):
-            merged[name] = _as_condition(tests, values)
+            condition = _as_condition(tests, values)
+            merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
         else:
             merged[name] = None
     return merged
