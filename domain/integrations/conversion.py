@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Final, Literal, TypeAlias
 
 from attrs import evolve, field, frozen
 
 from ..arguments import require_type
-from ..conditions import LocatedViolation, Value
+from ..conditions import LocatedViolation
+from ..conditions.literals import to_scalar
 from ..conditions.tree import condition_keys
 from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
 from ..content.checks import find_violations
@@ -27,7 +27,7 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import Reader, Result
 from ..esp.conversion.source_fields import SourceFields
-from ..esp.esps import Esp
+from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
 from ..esp.profiles import BUILT_IN, Profiles
@@ -35,7 +35,7 @@ from ..esp.profiles.profile import Profile
 from ..esp.recognition import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
-from ..fields.values import DataType
+from ..fields.values import DataType, Scalar
 from ..text import character_violation
 from .codes import FieldCodes
 
@@ -50,8 +50,6 @@ __all__ = [
     "convert",
 ]
 
-PORTABLE: Final = "portable"
-"""The name of the language of content, beside those of ESPs."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
 
@@ -59,10 +57,6 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
-
-Language: TypeAlias = Esp | Literal["portable"]
-"""The ESP whose language a text has, or that of content."""
-
 
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
 
@@ -110,7 +104,7 @@ class UsedField:
     key: str
     name: str
     data_type: DataType
-    values: tuple[Value, ...]
+    values: tuple[Scalar, ...]
 
 
 @frozen(kw_only=True)
@@ -152,7 +146,7 @@ def convert(
     Raises: NotThatEsp if no tag of the text is one of that ESP; InvalidContent if the text
     contains U+0000 or a lone surrogate; ValueError if there is no such ESP.
     """
-    require_type(str, text=text)
+    require_type(str, text=text, read=read, write=write)
     require_type(Profiles, profiles=profiles)
     require_type(ConversionOptions, options=options)
     source = profiles[profiles.parse_name(read)]
@@ -367,5 +361,5 @@ def _used(content: Content, fields: SourceFields) -> Iterator[UsedField]:
                 key=source.key,
                 name=source.name,
                 data_type=fields.type_of(source) or DataType.TEXT,
-                values=tuple(source.values),
+                values=tuple(map(to_scalar, source.values)),
             )

@@ -145,7 +145,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% assign x = VALUE %}{{ x | default: 'y' }}",
             "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",
-            "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'silver' %}2{% else %}3{% endcase %}",
+            "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
         ),
         shown_numbers=("{{VALUE}}", "{{ VALUE | default: 'none' }}"),
         blocks=(

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from recipient_fields.domain import DataType, FieldDraft, define_fields
 from recipient_fields.domain.content import parse_content, preview_content
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import Conversion, Outcome, UsedField, convert
 
 from .conversions import (

@@ -163,8 +163,10 @@ class Conditions:
         if operator not in {"==", "!="}:
             raise ByHand(_TEST)
         source = self._operand(left)
+        if right.value == "":
+            source.is_shown_as_text = True
         if right.value is None:
-            if self._type(source) is DataType.TEXT:
+            if self._values.fields.type_of(source) in {DataType.TEXT, None}:
                 self._warn(source, _EMPTY_TEXT)
         elif right.value is Special.BLANK:
             self._warn(source, _BLANK)

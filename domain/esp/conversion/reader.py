@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import TypeAlias
@@ -228,6 +228,8 @@ class Reader:
         is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
             _is_blank(branch.nodes, self.text) for branch in node.branches
         )
+        if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
+            self._note(node.start, ())
         before, after = self._variables, []
         for index, (branch, found) in enumerate(zip(node.branches, read, strict=True)):
             word = "#if " if index == 0 else "else if "
@@ -278,6 +280,8 @@ class Reader:
         if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
             line = self.lines.position(node.start).line
             code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
+        for name in _assigned([node]):
+            self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
             for start in self._assigned.get(name, ()):
@@ -295,6 +299,20 @@ def _is_blank(nodes: Sequence[Node], text: str) -> bool:
         or (isinstance(each, Text) and not text[each.start : each.end].strip())
         for each in nodes
     )
+
+
+def _assigned(nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield the names of the variables that are set in the nodes."""
+    for node in nodes:
+        match node:
+            case Assignment(name=name):
+                yield name
+            case Condition(branches=branches):
+                yield from _assigned(each for branch in branches for each in branch.nodes)
+            case Loop():
+                yield from _assigned((*node.nodes, *node.otherwise))
+            case Opaque(nodes=tuple() as inner):
+                yield from _assigned(inner)
 
 
 def _exceeds(value: Expression, limit: int) -> bool:
