@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from ..support.command_line import CommandLine, Script
 
+ROOT = Path(__file__).parents[2]
+EXAMPLE = "docs/examples/emails/newsletter.html"
 FOUND = 3
 SOURCE = "Hi {{ first_name|default:'there' }}"
 CONVERTED = "Hi {{${first_name} | default: 'there'}}"
@@ -153,9 +156,24 @@ def test_the_results_are_printed_as_json(cli: CommandLine):
 
 
 def test_no_storage_is_needed(script: Script, tmp_path: Path):
-    example = Path(__file__).parents[2] / "docs/examples/emails/newsletter.html"
-
-    run = script("convert", "--from", "klaviyo", "--to", "braze", example)
+    run = script("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
 
     assert run.status == FOUND
     assert "{{${first_name} | escape | default: 'there'}}" in run.out
+
+
+def test_the_readme_shows_the_result(cli: CommandLine):
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
+
+    for shown in (
+        "Hello {{${first_name} | escape | default: 'there'}},",
+        '{% if custom_attribute.${loyalty_tier} == "gold" %}',
+        '<a href="{{${set_user_to_unsubscribed_url}}}">Unsubscribe</a>',
+    ):
+        assert shown in readme
+        assert shown in run.out
+    reported = [line.removeprefix(f"{ROOT}/") for line in run.err.splitlines()]
+    for line in re.findall(r"^(?:\d+:\d+|docs/examples/.*?): .*", readme, re.MULTILINE):
+        assert any(each.startswith(line) for each in reported), line
