@@ -40,7 +40,6 @@ from ..text import character_violation
 from .codes import FieldCodes
 
 __all__ = [
-    "PORTABLE",
     "Conversion",
     "ConversionOptions",
     "ConvertedTag",

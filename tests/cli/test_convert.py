@@ -34,13 +34,13 @@ def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
 def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli: CommandLine, tmp_path: Path):
     fields = tmp_path / "fields.yaml"
 
-    arguments = ("--from", "klaviyo", "--to", "braze", "--strict", "--write-fields", fields)
-    run = cli("convert", *arguments, stdin="{{ person.tier }}")
+    arguments = ("--from", "klaviyo", "--to", "braze", "--strict", "--write-fields")
+    run = cli("convert", *arguments, fields, stdin="{{ person.tier }}")
 
     assert (run.status, run.out) == (1, "")
     assert run.err.endswith("Error: Nothing was written, because of --strict.\n")
     assert not fields.exists()
-    assert cli("convert", *arguments, stdin=SOURCE).out == CONVERTED
+    assert cli("convert", *arguments, fields, stdin=SOURCE).out == CONVERTED
 
 
 def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
@@ -107,7 +107,7 @@ def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_
 def test_values_are_read(cli: CommandLine, tmp_path: Path):
     values = tmp_path / "values.yaml"
     values.write_text("sender.name: Acme\n")
-    arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--values", values)
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--values", str(values))
 
     assert cli(*arguments, stdin="{{ organization.name }}").out == "Acme"
     values.write_text("sender: [x]\n")
@@ -124,8 +124,8 @@ def test_the_document_of_the_fields_can_be_applied(
 ):
     fields = tmp_path / "fields.yaml"
     source = "{% if person|lookup:'Tier A' == 'gold' %}x{% endif %}"
-    arguments = ("--from", "klaviyo", "--to", "portable", "--write-fields", fields, *flags)
-    cli("convert", *arguments, stdin=source)
+    arguments = ("--from", "klaviyo", "--to", "portable", "--write-fields")
+    cli("convert", *arguments, fields, *flags, stdin=source)
     text = fields.read_text()
     cli("organizations", "create", "Shop")
     cli("integrations", "create", "--organization", "Shop", "--esp", "klaviyo", "--name", "Klaviyo")
@@ -156,7 +156,7 @@ def test_the_results_are_printed_as_json(cli: CommandLine):
 
 
 def test_no_storage_is_needed(script: Script, tmp_path: Path):
-    run = script("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
+    run = script("convert", "--from", "klaviyo", "--to", "braze", str(ROOT / EXAMPLE))
 
     assert run.status == FOUND
     assert "{{${first_name} | escape | default: 'there'}}" in run.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_template_becomes_content(esp, source, expected):
     assert {each.outcome for each in converted.tags} <= {Outcome.CONVERTED}
 
 
-def braze(source: str, **options: object) -> Conversion:
+def braze(source: str, **options: Any) -> Conversion:
     return convert(source, read="klaviyo", write="braze", options=ConversionOptions(**options))
 
 
