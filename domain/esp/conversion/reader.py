@@ -15,6 +15,7 @@ from ...content.system_values import SystemValue
 from ...content.tree import Lines
 from ..languages.tree import (
     Assignment,
+    Call,
     Comment,
     Condition,
     Expression,
@@ -156,6 +157,11 @@ class Reader:
                 raise ByHand(_LOOP)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Opaque(branches=(first, *others)):
+                test = Call(node.name, node.arguments, node.named)
+                self._condition(
+                    Condition(node.start, node.end, (evolve(first, test=test), *others))
+                )
             case Output() | Opaque():
                 self._output(node)
 
@@ -219,6 +225,8 @@ class Reader:
                 return Filtered(resolved, filters)
             case Operation(name, operands):
                 return Operation(name, tuple(map(self._substitute, operands)))
+            case Call(name, arguments):
+                return evolve(value, arguments=tuple(map(self._substitute, arguments)))
         return value
 
     def _condition(self, node: Condition) -> None:
@@ -324,7 +332,7 @@ def _exceeds(value: Expression, limit: int) -> bool:
             case Filtered(inner, filters):
                 limit -= len(filters)
                 rest.append(inner)
-            case Operation(_, operands):
+            case Operation(_, operands) | Call(_, operands):
                 rest += operands
     return limit < 0
 

@@ -136,7 +136,7 @@ class Values:
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
                 reading.steps.append(_step(pattern, slots))
-                return slots[SLOT]
+                return _as_path(slots[SLOT])
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
@@ -212,6 +212,14 @@ def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
     expression = read_output(profile, code)
     if not isinstance(expression, Literal):
         yield _Pattern(expression, None)
+
+
+def _as_path(value: Expression) -> Expression:
+    """Return a path, also one that is written in quotes."""
+    match value:
+        case Literal(str() as text):
+            return Path(tuple(text.split(".")))
+    return value
 
 
 def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
