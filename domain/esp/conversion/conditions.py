@@ -41,6 +41,7 @@ _OPERATORS = {
     ">=": Operator.AT_LEAST,
 }
 _READ_AS_NUMBERS = {DataType.NUMBER, DataType.DATE}
+_BOOLEANS = {"true": True, "false": False}
 _DIGITS_OF_DATE = 8
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -180,6 +181,8 @@ class Conditions:
         source, read_as = self._compared(left)
         if isinstance(value, str) and self._is_number(source, operator, value):
             value = float(value)
+        elif value in _BOOLEANS and self._values.fields.type_of(source) is DataType.BOOLEAN:
+            value = _BOOLEANS[str(value)]
         literal = _as_type(value, read_as)
         data_type = _type_of(literal)
         self._values.fields.require(source, data_type, literal)
@@ -303,8 +306,8 @@ def _comparison(source: SourceField, operator: Operator, value: Value | None = N
 
 def _as_type(value: str | float, data_type: DataType | None) -> Value:
     """Return the literal as a value of the type, if it can have it. Raises: ByHand."""
-    if data_type is DataType.BOOLEAN and value in {"true", "false"}:
-        return value == "true"
+    if data_type is DataType.BOOLEAN and value in _BOOLEANS:
+        return _BOOLEANS[str(value)]
     digits = str(value)
     if data_type is DataType.DATE and len(digits) == _DIGITS_OF_DATE and digits.isdecimal():
         return _checked(date_literal, f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
