@@ -49,6 +49,8 @@ __all__ = [
     "convert",
 ]
 
+_RECOGNIZED = 50_000
+"""The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
 
@@ -224,10 +226,10 @@ class _Conversion:
 
     def _require_source(self, tags: Sequence[Tag]) -> None:
         """Require that the text is a template of the source. Raises: NotThatEsp."""
-        likely = recognize_dialects(self._text, self._profiles)
-        if not likely or self._source.esp in likely:
-            return
         if any(tag.unread is None and tag.certainty is not Certainty.POSSIBLE for tag in tags):
+            return
+        likely = recognize_dialects(self._text[:_RECOGNIZED], self._profiles)
+        if not likely or self._source.esp in likely:
             return
         titles = ", ".join(f"{self._profiles[each].title} ({each})" for each in likely)
         message = f"This is no template of {self._source.title}. It can be one of {titles}."

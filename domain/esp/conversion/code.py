@@ -43,6 +43,10 @@ def _parts(profile: Profile, text: str) -> Iterator[Part]:
     for tag in profile.find_tags(text):
         if tag.start > offset:
             yield Text(offset, tag.start)
+        if len(tag.parts) == 1 and tag.parts[0].start == tag.start:
+            yield tag
+            offset = tag.end
+            continue
         ends = [*(part.start for part in tag.parts[1:]), tag.end]
         starts = [tag.start, *ends]
         for part, start, end in zip(tag.parts, starts, ends, strict=False):

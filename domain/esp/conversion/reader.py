@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from ...content.syntax import MAX_CONDITIONS
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
 from ..languages.tree import (
@@ -50,6 +51,7 @@ _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag 
 MAX_PARTS = 500
 """The parts of an expression, with those of its variables. A condition has 200 comparisons."""
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _WORD = re.compile(r"[\w@]+")
 
 _Variables: TypeAlias = dict[str, Expression | None]
@@ -101,6 +103,7 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=dict)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
     """The offsets of the assignments, by the names of their variables."""
@@ -131,9 +134,8 @@ class Reader:
         """Add the text. What the target would read as code is kept."""
         offset = node.start
         index = bisect_left(self.kept_texts, (node.start,))
-        for start, end, reason in self.kept_texts[index:]:
-            if start >= node.end:
-                break
+        last = bisect_left(self.kept_texts, (node.end,))
+        for start, end, reason in self.kept_texts[index:last]:
             self._add(self.text[offset:start], offset)
             self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
             self.results[start] = Result(Outcome.BY_HAND, (reason,))
@@ -231,6 +233,9 @@ class Reader:
 
     def _condition(self, node: Condition) -> None:
         """Convert a block. Its tests are read first: without one of them, the block stays."""
+        self._tests += sum(each.test is not None for each in node.branches)
+        if self._tests > MAX_CONDITIONS:
+            raise ByHand(_TOO_MANY)
         tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
         read = [None if each is None else self._conditions.read(each) for each in tests]
         is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(

@@ -350,7 +350,7 @@ def codes() -> FieldCodes:
 def test_with_an_organization_the_names_and_types_are_its_own(codes):
     source = "{{ person.TIER }}{% if person.vip %}x{% endif %}"
 
-    converted = convert(source, read=1, write=2, codes=codes)
+    converted = convert(source, read=IntegrationId(1), write=IntegrationId(2), codes=codes)
 
     assert converted.content == (
         "{{custom_attribute.${Loyalty}}}"
