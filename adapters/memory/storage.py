@@ -18,6 +18,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     CatalogPlanner,
+    EspCredentialRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationCheck,
@@ -89,7 +90,7 @@ class MemoryStorage:
         lock = self._lock = RLock()
         catalogs = self._catalogs = Catalogs()
         self._keys = KeyTable()
-        self._integrations = OwnedTable[Integration](IntegrationNotFound)
+        self._integrations = IntegrationTable()
         self._accounts = Table[Administrator]()
         sessions = MemorySessionRepository(lock, self._accounts)
         administrators = MemoryAdministratorRepository(
@@ -102,6 +103,9 @@ class MemoryStorage:
         self.history: HistoryRepository = MemoryHistoryRepository(lock, catalogs)
         self.integrations: IntegrationRepository = MemoryIntegrationRepository(
             lock, catalogs, self._integrations
+        )
+        self.esp_credentials: EspCredentialRepository = MemoryEspCredentialRepository(
+            lock, self._integrations
         )
         self.api_keys: ApiKeyRepository = MemoryApiKeyRepository(lock, catalogs, self._keys)
         self.administrators: AdministratorRepository = administrators
@@ -281,6 +285,46 @@ class MemoryApiKeyRepository(ApiKeyRepository):
             key = self._keys.get(organization_id, key_id)
             if key.last_used_at is None or key.last_used_at < at:
                 self._keys.put(evolve(key, last_used_at=at))
+
+
+class IntegrationTable(OwnedTable[Integration]):
+    """The integrations, with their credentials."""
+
+    def __init__(self) -> None:
+        super().__init__(IntegrationNotFound)
+        self.credentials: dict[IntegrationId, str] = {}
+
+    def delete(self, record: Integration) -> None:
+        """Delete the integration and its credential."""
+        self.credentials.pop(record.id, None)
+        super().delete(record)
+
+
+class MemoryEspCredentialRepository(EspCredentialRepository):
+    """The credentials of the integrations in memory."""
+
+    def __init__(self, lock: RLock, integrations: IntegrationTable) -> None:
+        self._lock = lock
+        self._integrations = integrations
+
+    def put(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, credential: str, /
+    ) -> None:
+        with self._lock:
+            self._integrations.get(organization_id, integration_id)
+            self._integrations.credentials[integration_id] = credential
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> str | None:
+        with self._lock, suppress(IntegrationNotFound):
+            self._integrations.get(organization_id, integration_id)
+            return self._integrations.credentials.get(integration_id)
+        return None
+
+    def delete(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> bool:
+        with self._lock, suppress(IntegrationNotFound):
+            self._integrations.get(organization_id, integration_id)
+            return self._integrations.credentials.pop(integration_id, None) is not None
+        return False
 
 
 class MemoryIntegrationRepository(IntegrationRepository):

@@ -59,3 +59,15 @@ WHERE organization_id = :organization_id AND id = :id
 
 -- delete_integration: Delete an integration.
 DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id
+
+-- put_credential: Store the credential of an integration in place of an earlier one.
+INSERT INTO esp_credentials (organization_id, integration_id, credential)
+VALUES (:organization_id, :id, :credential)
+ON CONFLICT (organization_id, integration_id) DO UPDATE SET credential = excluded.credential
+
+-- select_credential: Select the credential of an integration.
+SELECT credential FROM esp_credentials
+WHERE organization_id = :organization_id AND integration_id = :id
+
+-- delete_credential: Delete the credential of an integration.
+DELETE FROM esp_credentials WHERE organization_id = :organization_id AND integration_id = :id

@@ -10,6 +10,7 @@ from attrs import frozen
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    EspCredentialRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -36,7 +37,11 @@ from .api_keys import RelationalApiKeyRepository, read_api_key
 from .database import Database, Row, Values
 from .fields import RelationalFieldRepository
 from .history import RelationalHistoryRepository
-from .integrations import RelationalIntegrationRepository, read_integration
+from .integrations import (
+    RelationalEspCredentialRepository,
+    RelationalIntegrationRepository,
+    read_integration,
+)
 from .organizations import RelationalOrganizationRepository, read_organization_record
 from .sessions import RelationalSessionRepository
 from .statements import SQL, NamedStatement, Statement
@@ -102,6 +107,7 @@ OWNED = (
     "recipient_field_values",
     "api_keys",
     "integrations",
+    "esp_credentials",
     "administrator_memberships",
     "administrator_invitations",
 )
@@ -128,6 +134,7 @@ class RelationalRepositories:
         self.fields: FieldRepository = RelationalFieldRepository(database)
         self.history: HistoryRepository = RelationalHistoryRepository(database)
         self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
+        self.esp_credentials: EspCredentialRepository = RelationalEspCredentialRepository(database)
         self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
         self.sessions: SessionRepository = RelationalSessionRepository(database)

@@ -25,6 +25,7 @@ from recipient_fields.domain.integrations import (
 from .fields import CatalogPlanner
 
 __all__ = [
+    "EspCredentialRepository",
     "EspFieldSource",
     "IntegrationCheck",
     "IntegrationRepository",
@@ -195,6 +196,27 @@ class IntegrationRepository(Protocol):
         the run can have begun long before.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
+
+
+class EspCredentialRepository(Protocol):
+    """The credentials of integrations at their ESPs: at most one text per integration.
+
+    They are deleted with their integration. A copy of a storage does not contain them.
+    """
+
+    def put(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, credential: str, /
+    ) -> None:
+        """Store the credential of the integration in place of an earlier one.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> str | None:
+        """Return the credential, or None if the organization has none for such an integration."""
+
+    def delete(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> bool:
+        """Delete the credential, and return whether there was one."""
 
 
 class EspFieldSource(Protocol):

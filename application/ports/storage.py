@@ -35,7 +35,7 @@ from .accounts import (
     SessionRepository,
 )
 from .fields import FieldRepository, HistoryRepository
-from .integrations import IntegrationRepository
+from .integrations import EspCredentialRepository, IntegrationRepository
 
 __all__ = [
     "CallingThreadStorage",
@@ -145,6 +145,10 @@ class IntegrationStorage(Storage, Protocol):
     @property
     def integrations(self) -> IntegrationRepository:
         """The integrations."""
+
+    @property
+    def esp_credentials(self) -> EspCredentialRepository:
+        """The credentials of the integrations."""
 
 
 @runtime_checkable

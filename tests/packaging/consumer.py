@@ -36,6 +36,7 @@ from recipient_fields.application import (
     ApiKeyRepository,
     CatalogPlanner,
     CompleteStorage,
+    EspCredentialRepository,
     EspFieldSource,
     FieldRepository,
     HistoryRepository,
@@ -136,6 +137,10 @@ class WatchedStorage:
     @property
     def api_keys(self) -> ApiKeyRepository:
         return self._storage.api_keys
+
+    @property
+    def esp_credentials(self) -> EspCredentialRepository:
+        return self._storage.esp_credentials
 
     @property
     def integrations(self) -> IntegrationRepository:
