@@ -18,7 +18,8 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     CatalogPlanner,
-    EspCredentialRepository,
+    ConnectionPlanner,
+    EspConnectionRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationCheck,
@@ -56,6 +57,7 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 from recipient_fields.domain.integrations import (
+    EspConnection,
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
@@ -104,7 +106,7 @@ class MemoryStorage:
         self.integrations: IntegrationRepository = MemoryIntegrationRepository(
             lock, catalogs, self._integrations
         )
-        self.esp_credentials: EspCredentialRepository = MemoryEspCredentialRepository(
+        self.esp_connections: EspConnectionRepository = MemoryEspConnectionRepository(
             lock, self._integrations
         )
         self.api_keys: ApiKeyRepository = MemoryApiKeyRepository(lock, catalogs, self._keys)
@@ -132,6 +134,7 @@ class MemoryStorage:
                 fields=self._catalogs.fields(),
                 history=self._catalogs.history(),
                 administrators=self._accounts.records(),
+                esp_connections=self._integrations.connections.records(),
             )
         yield snapshot
 
@@ -143,6 +146,7 @@ class MemoryStorage:
             # Everything is read before anything is stored.
             read = Snapshot(**{kind: _read(getattr(snapshot, kind)) for kind in _KINDS})
             self._integrations.load(read.integrations)
+            self._integrations.connections.load(read.esp_connections)
             self._keys.load(read.api_keys)
             self._accounts.load(read.administrators)
             # Last, because everything else belongs to an organization: if an interrupt comes
@@ -288,43 +292,48 @@ class MemoryApiKeyRepository(ApiKeyRepository):
 
 
 class IntegrationTable(OwnedTable[Integration]):
-    """The integrations, with their credentials."""
+    """The integrations, with their connections."""
 
     def __init__(self) -> None:
         super().__init__(IntegrationNotFound)
-        self.credentials: dict[IntegrationId, str] = {}
+        self.connections = OwnedTable[EspConnection](IntegrationNotFound)
 
     def delete(self, record: Integration) -> None:
-        """Delete the integration and its credential."""
-        self.credentials.pop(record.id, None)
+        """Delete the integration and its connection."""
+        self.connections.rows.pop(record.id, None)
         super().delete(record)
 
 
-class MemoryEspCredentialRepository(EspCredentialRepository):
-    """The credentials of the integrations in memory."""
+class MemoryEspConnectionRepository(EspConnectionRepository):
+    """The connections of the integrations in memory."""
 
     def __init__(self, lock: RLock, integrations: IntegrationTable) -> None:
         self._lock = lock
         self._integrations = integrations
 
-    def put(
-        self, organization_id: OrganizationId, integration_id: IntegrationId, credential: str, /
-    ) -> None:
+    def all(self) -> tuple[EspConnection, ...]:
+        with self._lock:
+            rows = self._integrations.connections.rows.values()
+            return tuple(sorted(rows, key=lambda each: (each.organization_id, each.id)))
+
+    def get(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, /
+    ) -> EspConnection:
         with self._lock:
             self._integrations.get(organization_id, integration_id)
-            self._integrations.credentials[integration_id] = credential
+            stored = self._integrations.connections.rows.get(integration_id)
+            return stored or EspConnection(id=integration_id, organization_id=organization_id)
 
-    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> str | None:
-        with self._lock, suppress(IntegrationNotFound):
-            self._integrations.get(organization_id, integration_id)
-            return self._integrations.credentials.get(integration_id)
-        return None
-
-    def delete(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> bool:
-        with self._lock, suppress(IntegrationNotFound):
-            self._integrations.get(organization_id, integration_id)
-            return self._integrations.credentials.pop(integration_id, None) is not None
-        return False
+    def change(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        plan: ConnectionPlanner,
+        /,
+    ) -> EspConnection:
+        with self._lock:
+            stored = self.get(organization_id, integration_id)
+            return self._integrations.connections.put(plan(stored))
 
 
 class MemoryIntegrationRepository(IntegrationRepository):

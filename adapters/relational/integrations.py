@@ -11,7 +11,6 @@ from attrs import asdict, evolve, frozen
 
 from recipient_fields.application import (
     CatalogPlanner,
-    EspCredentialRepository,
     IntegrationCheck,
     IntegrationRepository,
     NamePlanner,
@@ -181,7 +180,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
             check(fields)
             catalog.store(PlannedChanges.of(CatalogChanges.of(deleted=fields), author), at=at)
             ids = id_values(organization_id=organization_id, id=integration_id)
-            connection.execute(SQL.delete_credential, ids)
+            connection.execute(SQL.delete_connection, ids)
             connection.execute(SQL.delete_integration, ids)
             catalog.advance()
             return fields
@@ -265,34 +264,6 @@ class _SyncRun:
             return False
         self.store(planned, connection)
         return True
-
-
-@frozen
-class RelationalEspCredentialRepository(EspCredentialRepository):
-    """The credentials in one database. The deletion of an integration deletes its credential."""
-
-    _database: Database
-
-    def put(
-        self, organization_id: OrganizationId, integration_id: IntegrationId, credential: str, /
-    ) -> None:
-        ids = id_values(organization_id=organization_id, id=integration_id)
-
-        def put(connection: Connection) -> None:
-            _get(connection, organization_id, integration_id)
-            connection.execute(SQL.put_credential, {**ids, "credential": credential})
-
-        # The deletion of an integration locks the catalog, too.
-        self._database.write(put, lock=lock_catalog(organization_id))
-
-    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> str | None:
-        ids = id_values(organization_id=organization_id, id=integration_id)
-        row = self._database.read(lambda c: c.one(SQL.select_credential, ids))
-        return None if row is None else str(row[0])
-
-    def delete(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> bool:
-        ids = id_values(organization_id=organization_id, id=integration_id)
-        return self._database.write(lambda c: c.execute(SQL.delete_credential, ids)) > 0
 
 
 def _read_catalog(

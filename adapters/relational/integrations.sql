@@ -60,14 +60,23 @@ WHERE organization_id = :organization_id AND id = :id
 -- delete_integration: Delete an integration.
 DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id
 
--- put_credential: Store the credential of an integration in place of an earlier one.
-INSERT INTO esp_credentials (organization_id, integration_id, credential)
-VALUES (:organization_id, :id, :credential)
-ON CONFLICT (organization_id, integration_id) DO UPDATE SET credential = excluded.credential
+-- connection_columns: The columns of a connection, which `read_connection` expects.
+organization_id, integration_id, document
 
--- select_credential: Select the credential of an integration.
-SELECT credential FROM esp_credentials
-WHERE organization_id = :organization_id AND integration_id = :id
+-- select_connections: Select the connections of all integrations.
+SELECT {connection_columns} FROM esp_connections ORDER BY organization_id, integration_id
 
--- delete_credential: Delete the credential of an integration.
-DELETE FROM esp_credentials WHERE organization_id = :organization_id AND integration_id = :id
+-- select_connection: Select an integration, with the document of its connection if it has one.
+SELECT integrations.organization_id, integrations.id, document
+FROM integrations LEFT JOIN esp_connections
+    ON esp_connections.organization_id = integrations.organization_id
+    AND esp_connections.integration_id = integrations.id
+WHERE integrations.organization_id = :organization_id AND integrations.id = :id
+
+-- put_connection: Store the connection of an integration in place of an earlier one.
+INSERT INTO esp_connections (organization_id, integration_id, document)
+VALUES (:organization_id, :integration_id, :document)
+ON CONFLICT (organization_id, integration_id) DO UPDATE SET document = excluded.document
+
+-- delete_connection: Delete the connection of an integration.
+DELETE FROM esp_connections WHERE organization_id = :organization_id AND integration_id = :id

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .changes import *
     from .codes import *
+    from .connection import *
     from .errors import *
     from .esp_names import *
     from .integration import *
@@ -18,6 +19,7 @@ else:
         __name__,
         "errors",
         "integration",
+        "connection",
         "esp_names",
         "selection",
         "changes",

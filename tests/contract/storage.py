@@ -34,7 +34,7 @@ from .catalog_sizes import CatalogSizeCases, FoundSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases, RecordedCreationCases
-from .esp_credentials import EspCredentialCases
+from .esp_connections import EspConnectionCases
 from .esp_names import EspNameCases
 from .examples import NOW, grant
 from .field_limits import FieldLimitCases, RestoredFieldLimitCases, SyncedFieldLimitCases
@@ -187,7 +187,7 @@ class IntegrationContract(
     IntegrationCases,
     SyncCases,
     EspNameCases,
-    EspCredentialCases,
+    EspConnectionCases,
     SyncHistoryCases,
     SyncedFieldLimitCases,
     IntegrationConcurrencyCases,

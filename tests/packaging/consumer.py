@@ -36,7 +36,7 @@ from recipient_fields.application import (
     ApiKeyRepository,
     CatalogPlanner,
     CompleteStorage,
-    EspCredentialRepository,
+    EspConnectionRepository,
     EspFieldSource,
     FieldRepository,
     HistoryRepository,
@@ -139,8 +139,8 @@ class WatchedStorage:
         return self._storage.api_keys
 
     @property
-    def esp_credentials(self) -> EspCredentialRepository:
-        return self._storage.esp_credentials
+    def esp_connections(self) -> EspConnectionRepository:
+        return self._storage.esp_connections
 
     @property
     def integrations(self) -> IntegrationRepository:
