@@ -66,12 +66,9 @@ organization_id, integration_id, document
 -- select_connections: Select the connections of all integrations.
 SELECT {connection_columns} FROM esp_connections ORDER BY organization_id, integration_id
 
--- select_connection: Select an integration, with the document of its connection if it has one.
-SELECT integrations.organization_id, integrations.id, document
-FROM integrations LEFT JOIN esp_connections
-    ON esp_connections.organization_id = integrations.organization_id
-    AND esp_connections.integration_id = integrations.id
-WHERE integrations.organization_id = :organization_id AND integrations.id = :id
+-- select_connection: Select the connection of an integration.
+SELECT {connection_columns} FROM esp_connections
+WHERE organization_id = :organization_id AND integration_id = :id
 
 -- put_connection: Store the connection of an integration in place of an earlier one.
 INSERT INTO esp_connections (organization_id, integration_id, document)

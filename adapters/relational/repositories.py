@@ -94,11 +94,11 @@ def connection_values(connection: EspConnection) -> Values:
 
 
 def read_connection(row: Row) -> EspConnection:
-    """Return the connection in a row of `connection_columns`. Without a document, it is new."""
+    """Return the connection in a row of `connection_columns`."""
     organization_id, integration_id, document = row
     with RowMapping("esp_connections", integration_id):
-        members = {} if document is None else json.loads(document)
-        times = {each: parse_instant(members[each]) for each in _TIMES if members.get(each)}
+        members = json.loads(document)
+        times = {each: members[each] and parse_instant(members[each]) for each in _TIMES}
         return EspConnection(
             id=integration_id, organization_id=organization_id, **{**members, **times}
         )
@@ -196,9 +196,11 @@ def _get_connection(
     connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
 ) -> EspConnection:
     ids = id_values(organization_id=organization_id, id=integration_id)
+    if connection.one(SQL.select_integration, ids) is None:
+        raise IntegrationNotFound
     row = connection.one(SQL.select_connection, ids)
     if row is None:
-        raise IntegrationNotFound
+        return EspConnection(id=integration_id, organization_id=organization_id)
     return read_connection(row)
 
 

@@ -261,8 +261,8 @@ class EspFieldSource(Protocol):
 
 
 @runtime_checkable
-class NamedAccount(Protocol):
-    """The account of a source whose API has a name for it."""
+class NamedAccount(EspFieldSource, Protocol):
+    """The fields of an account whose API has a name for it."""
 
     def account_name(self) -> str:
         """Return the name, with one request. Raises: EspUnavailable, EspRefused."""
@@ -293,8 +293,12 @@ class EspAccounts(Protocol):
     def advice(self, esp: Esp, /) -> str:
         """Return where a person finds the credentials, and which permissions they need."""
 
-    def open(self, esp: Esp, values: Mapping[str, str], /) -> EspFieldSource:
+    def open(
+        self, esp: Esp, values: Mapping[str, str], /, *, is_test: bool = False
+    ) -> EspFieldSource:
         """Return the source of the fields of the account with these values.
+
+        `is_test`: only the first fields are read, so the source sends one request, without retries.
 
         Its messages call the values by their labels, and quote no response.
         Raises: EspRefused if a value can't be used, or the host is not one of the ESP's API.

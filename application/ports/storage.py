@@ -26,7 +26,7 @@ from recipient_fields.domain import (
     RecipientField,
     RecipientFieldsError,
 )
-from recipient_fields.domain.integrations import Integration
+from recipient_fields.domain.integrations import EspConnection, Integration
 
 from .accounts import (
     AdministratorRepository,

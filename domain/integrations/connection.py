@@ -27,6 +27,7 @@ __all__ = [
 
 _FIRST_BACKOFF = timedelta(minutes=5)
 _MAX_BACKOFF = timedelta(days=1)
+_MAX_ERROR = 1_000
 
 
 class InvalidConnection(InvalidInput):
@@ -81,6 +82,14 @@ class Interval(StrEnum):
         return timedelta(hours=1) if self is Interval.HOURLY else timedelta(days=1)
 
 
+def _to_error(text: str) -> str:
+    return replace_unstorable(to_line(text, max_length=_MAX_ERROR))
+
+
+def _to_fields(ids: Iterable[FieldId]) -> tuple[FieldId, ...]:
+    return tuple(ids)
+
+
 @frozen(kw_only=True)
 class EspConnection:
     """The connection of the integration with this id: its credential, and its syncs.
@@ -99,13 +108,11 @@ class EspConnection:
     due_at: datetime | None = field(default=None, converter=optional(whole_milliseconds))
     lease: str = ""
     failures: int = 0
-    last_error: str = field(
-        default="", converter=lambda text: replace_unstorable(to_line(text, max_length=1_000))
-    )
+    last_error: str = field(default="", converter=_to_error)
     last_run_at: datetime | None = field(default=None, converter=optional(whole_milliseconds))
     last_result: str = ""
     waiting: str = ""
-    waiting_fields: tuple[FieldId, ...] = field(default=(), converter=tuple)
+    waiting_fields: tuple[FieldId, ...] = field(default=(), converter=_to_fields)
 
     def is_due(self, at: datetime) -> bool:
         """Return whether a sync is due, also one whose process has ended without a result."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from attrs import evolve
@@ -30,6 +31,10 @@ from .examples import (
     permit_integration,
     permit_organization,
 )
+
+
+def _same(stored: EspConnection, _before: EspConnection) -> EspConnection:
+    return stored
 
 
 class EspConnectionCases:
@@ -72,13 +77,13 @@ class EspConnectionCases:
         )
         simple = evolve(new, credential="")
         for stored in (complete, simple, complete):
-            assert connections.change(ours, main.id, lambda _, stored=stored: stored) == stored
+            assert connections.change(ours, main.id, partial(_same, stored)) == stored
             assert connections.get(ours, main.id) == stored
         second = connections.change(ours, other.id, lambda each: evolve(each, credential="other"))
         listed = [each for each in connections.all() if each.organization_id == ours]
         assert listed == [complete, second]
 
-    def test_a_change_that_raises_stores_nothing(
+    def test_a_connection_whose_plan_raises_stays_as_it_is(
         self, connections: EspConnectionRepository, ours: OrganizationId, main: Integration
     ) -> None:
         stored = connections.change(ours, main.id, lambda each: evolve(each, credential="key"))
