@@ -22,6 +22,9 @@ class SqliteDialect(Dialect):
     def milliseconds(self, column: str) -> str:
         return column
 
+    def instant(self, name: str) -> str:
+        return f":{name}"
+
     def json(self, column: str) -> str:
         return column
 
