@@ -52,7 +52,6 @@ ADVICE: Mapping[str, str] = {
 """Where a person finds the credentials of each ESP, and which permissions they need."""
 
 __all__ = [
-    "ADVICE",
     "SOURCES",
     "ActiveCampaignFieldSource",
     "BrazeFieldSource",

@@ -59,7 +59,12 @@ class Commands:
     def __call__(self, command: str, of: Integration, *options: str, **settings: Any) -> Run:
         """Run a command for an integration. Upper-case settings are variables."""
         return self.cli(
-            *("integrations", command, of.id, "--organization", of.organization_id, *options),
+            "integrations",
+            command,
+            of.id,
+            "--organization",
+            of.organization_id,
+            *options,
             **{**self.environment, **settings},
         )
 
