@@ -49,7 +49,7 @@ EVERY_CODE = pytest.mark.parametrize(
 WITHOUT_A_NAME = {
     *(
         (esp, SystemValue.YEAR)
-        for esp in (Esp("braze"), Esp("customerio"), Esp("hubspot"), Esp("iterable"))
+        for esp in map(Esp, ("braze", "customerio", "hubspot", "iterable", "onesignal"))
     ),
     *((Esp("brevo"), value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
 }
@@ -211,7 +211,7 @@ def test_the_time_for_links_to_the_web_version_is_linear(link):
 @pytest.mark.parametrize("esp", BUILT_IN.esps)
 def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_one(esp):
     missing = codes(export(esp, "<html><p>Hello</p></html>"))
-    assert (missing == []) is (esp in {Esp("sfmc"), Esp("customerio")})
+    assert (missing == []) is (esp in {Esp("sfmc"), Esp("customerio"), Esp("onesignal")})
     assert missing in ([], [WarningCode.UNSUBSCRIBE_LINK_MISSING])
     linked = export(esp, '<html><p>Hello</p><a href="{{link.unsubscribe}}">Leave</a></html>')
     assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(linked)
@@ -331,6 +331,7 @@ EMAIL = "{{recipient.email}}"
         (Esp("iterable"), "{{email}}"),
         (Esp("brevo"), "{{ contact.EMAIL|default_if_none:'' }}"),
         (Esp("activecampaign"), "%EMAIL%"),
+        (Esp("onesignal"), "{{ subscription.email }}"),
     ],
 )
 def test_the_address_is_the_own_field_of_the_esp(esp, code):
