@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from threading import Lock
 from time import monotonic
 from typing import Any, NoReturn, cast
 from urllib.parse import quote_plus, urlencode
@@ -28,12 +27,11 @@ from ..network import (
     parse_secure_url,
     send,
 )
+from .circuit_breaker import CircuitBreaker
 
 DEFAULT_TIMEOUT = 2.0
 MAX_TIMEOUT = 3.0
 _MAX_RESPONSE = 65_536
-_MAX_FAILURES = 3
-_PAUSE_SECONDS = 1.0
 _POOL_SIZE = 64
 """The maximum number of threads of the service."""
 _PRINTABLE = re.compile(r"[!-~]+")
@@ -54,43 +52,6 @@ def bearer(token: str) -> str:
             "Invalid token for introspection requests: use only A-Z, a-z, 0-9 and `._~+/-`."
         )
     return f"Bearer {token}"
-
-
-class CircuitBreaker:
-    """Blocks attempts for a second after three consecutive failures, so that requests don't wait.
-
-    After the pause, it allows one attempt at a time until one succeeds. Only timeouts are failures:
-    other errors don't delay requests, and a client could cause them with certain tokens. An attempt
-    takes at most `timeout` seconds.
-    """
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._lock = Lock()
-        self._failures = 0
-        self._blocked_until = 0.0
-
-    def allow(self) -> bool:
-        """Return whether an attempt may start. The caller must then record its outcome."""
-        with self._lock:
-            if self._failures < _MAX_FAILURES:
-                return True
-            now = monotonic()
-            if now < self._blocked_until:
-                return False
-            self._blocked_until = now + self._timeout
-            return True
-
-    def record_success(self) -> None:
-        """Allow all attempts again."""
-        with self._lock:
-            self._failures = 0
-
-    def record_failure(self) -> None:
-        """Count a failure; the third in a row starts the pause."""
-        with self._lock:
-            self._failures += 1
-            self._blocked_until = max(self._blocked_until, monotonic() + _PAUSE_SECONDS)
 
 
 @frozen(kw_only=True)
