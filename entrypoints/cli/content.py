@@ -100,12 +100,18 @@ def check(
             chosen.id, read_content(text), strict=rejected, literals=literals
         )
     if as_json:
-        document = {"fields": list(checked.keys), "warnings": render_warnings(checked.warnings)}
+        document = {
+            "fields": list(checked.keys),
+            "event": list(checked.event),
+            "warnings": render_warnings(checked.warnings),
+        }
         print_json(document)
     else:
         note_warnings(checked.warnings)
         for key in checked.keys:
             print_line(key)
+        for name in checked.event:
+            note(f"Event data: {name}")
 
 
 @content.command()
@@ -126,6 +132,12 @@ def check(
 )
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
+@option(
+    "--sent-by",
+    metavar="WAY",
+    help="How the message is sent, if CONTENT has event data: such as api_trigger_properties for"
+    " Braze. By default, it is the usual way of the ESP.",
+)
 @strict_options
 @_literal_option
 @_content_argument
@@ -137,6 +149,7 @@ def export(
     integration: int | None,
     out: str | None,
     surface: Surface | None,
+    sent_by: str | None,
     literals: tuple[str, ...],
     content: BinaryIO,
     *,
@@ -170,6 +183,7 @@ def export(
             raw=raw,
             strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
             literals=literals,
+            sent_by=sent_by,
         )
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
@@ -289,6 +303,12 @@ def _slug(name: str) -> str:
     metavar="FILE",
     help="A JSON object with the values of a recipient, by the keys of the fields.",
 )
+@option(
+    "--event",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A JSON object with the event data, by name.",
+)
 @_surface_option
 @_content_argument
 @click.pass_obj
@@ -296,6 +316,7 @@ def preview(
     storage: str,
     organization: str,
     recipient: BinaryIO,
+    event: BinaryIO | None,
     surface: Surface | None,
     content: BinaryIO,
 ) -> None:
@@ -306,6 +327,9 @@ def preview(
     """
     mark, text = decoded(content.read())
     values = parse_json_file(recipient)
+    data = {} if event is None else parse_json_file(event)
+    if not isinstance(data, dict):
+        raise click.UsageError('Event data must be an object, such as {"order_id": "A-1"}.')
     with (
         reporting_violations("There is no preview.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
@@ -314,7 +338,7 @@ def preview(
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
         parsed = read_content(text)
-        shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
+        shown = core.content.preview_content(chosen.id, parsed, values, event=data, surface=surface)
     note_warnings(parsed.warnings)
     note_unlisted(shown.unlisted)
     print_bytes(mark + shown.content.encode())
