@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from .changes import *
     from .codes import *
     from .connection import *
+    from .conversion import *
     from .errors import *
     from .esp_names import *
     from .integration import *
@@ -26,4 +27,5 @@ else:
         "sync",
         "restoration",
         "codes",
+        "conversion",
     )

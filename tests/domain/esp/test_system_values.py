@@ -32,6 +32,9 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     export_content,
 )
+from recipient_fields.domain.esp.content.foreign_code import MAX_TAGS
+from recipient_fields.domain.esp.content.links import find_missing_link
+from recipient_fields.domain.esp.languages.hubl import read_hubl
 from recipient_fields.domain.esp.profiles.profile import Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName
 
@@ -102,7 +105,7 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
 
 
 @pytest.mark.parametrize(
-    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
+    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ params.name }}"]
 )
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
     (warning,) = export(Esp("mailchimp"), source).warnings
@@ -277,6 +280,20 @@ def test_code_of_another_esp_and_unread_code_is_no_link():
     for source in ("*|UNSUB|*", "{# {% unsubscribe %} #}", "unsubscribe"):
         warnings = codes(export(Esp("klaviyo"), f"<body>{source}</body>"))
         assert WarningCode.UNSUBSCRIBE_LINK_MISSING in warnings
+
+
+def test_the_link_is_searched_in_the_tags_that_are_examined_only():
+    read: list[object] = []
+
+    def read_parts(text):
+        for part in read_hubl(text):
+            read.append(part)
+            yield part
+
+    profile = evolve(BUILT_IN[Esp("hubspot")], languages=(read_parts,))
+    content = parse_content("<body>unsubscribe " + "{{a}}" * 100_000)
+    assert find_missing_link(profile, content) is None
+    assert len(read) < 2 * MAX_TAGS
 
 
 # Other names
