@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
@@ -386,11 +386,6 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
         warnings=tuple(map(_warning, exported.warnings)),
         fields=exported.keys,
     )
-
-
-def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
-    """Return the documents of warnings."""
-    return [render_document(_warning(each)) for each in warnings]
 
 
 def _warning(warning: ContentWarning) -> ContentWarningDocument:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .restoration import *
     from .selection import *
     from .sync import *
+    from .text_checks import *
 else:
     from ..lazy_names import lazy_names
 
@@ -24,4 +25,5 @@ else:
         "sync",
         "restoration",
         "codes",
+        "text_checks",
     )
