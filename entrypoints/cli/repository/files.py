@@ -33,11 +33,11 @@ def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[st
     """
     found: dict[str, None] = {}
     for path in paths:
-        if path == STANDARD_INPUT or Path(path).is_file():
-            found[path] = None
-        elif Path(path).is_dir():
+        if Path(path).is_dir():
             files = (each for each in list_files(path) if is_content(each, path, include))
             found.update(dict.fromkeys(files))
+        elif path == STANDARD_INPUT or Path(path).exists():
+            found[path] = None
         else:
             raise click.ClickException(
                 f"There is no file or folder {one_line(path)}. Correct the path."
