@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -61,7 +62,7 @@ class Core:
         """Whether the storage has a history of fields."""
         return StorageGroup.HISTORY.is_in(self.storage)
 
-    @property
+    @cached_property
     def content(self) -> ContentService:
         """The use cases of content, conditions and codes."""
         from .content.content import ContentService
@@ -74,7 +75,7 @@ class Core:
             profiles=self.profiles,
         )
 
-    @property
+    @cached_property
     def integrations(self) -> IntegrationService:
         """The use cases of integrations."""
         from .esp.integrations import IntegrationService
@@ -92,7 +93,7 @@ class Core:
             note_change=self._note_change,
         )
 
-    @property
+    @cached_property
     def administrators(self) -> AdministratorService:
         """The use cases of administrators, who sign in to the console."""
         from .accounts.administrators import AdministratorService

@@ -28,7 +28,7 @@ SOURCES: Mapping[str, Callable[..., EspFieldSource]] = {
     "brevo": BrevoFieldSource,
     "activecampaign": ActiveCampaignFieldSource,
 }
-"""The field source of each ESP. Customer.io has none: its API does not list fields."""
+"""The field source of each ESP. Those of Customer.io and OneSignal do not list fields."""
 
 __all__ = [
     "SOURCES",

@@ -45,7 +45,7 @@ _TYPES = {
     **dict.fromkeys(("sequence", "last_sequence", "field_id", "bytes"), "bigint"),
     **dict.fromkeys(("author", "before", "after"), "json"),
     **dict.fromkeys(("operation", "digest", "value"), "text"),
-    "occurred_at": "timestamptz",
+    **dict.fromkeys(("occurred_at", "last_change_at"), "timestamptz"),
 }
 """The type of each column of the rows that statements store."""
 _TRANSPORTED = {"json": "text", "timestamptz": "bigint"}
@@ -73,6 +73,9 @@ class PostgresDialect(Dialect):
         # In UTC the expression is immutable, which Citus requires of a RETURNING clause.
         name = column.rpartition(".")[2]
         return f"(extract(epoch FROM {column} AT TIME ZONE 'UTC') * 1000)::bigint AS {name}"
+
+    def instant(self, name: str) -> str:
+        return _value(name)
 
     def json(self, column: str) -> str:
         # As text, because the application can configure how psycopg reads JSON.

@@ -180,7 +180,8 @@ class ReadCatalog(CatalogView):
         [row] = planned.rows(applied, first_sequence=counters.last_sequence + 1)
         occurred_at = counters.apply(planned, applied, at)
         values = {
-            **counters.values(self._organization_id),
+            **id_values(organization_id=self._organization_id),
+            **counters.values(),
             **row,
             "read_revision": revision,
             "author": planned.author,

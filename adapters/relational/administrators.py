@@ -136,7 +136,9 @@ class RelationalAdministratorRepository(AdministratorRepository):
             if row is None or row[1] != password_hash:
                 raise AdministratorNotFound
             member = {"organization_id": organization_id, "administrator_id": row[0]}
-            connection.execute(SQL.delete_invitation, {"invitation_id": invitation.id})
+            # On Citus, the lock of the organization can end before other nodes have the commit.
+            if connection.execute(SQL.delete_invitation, {"invitation_id": invitation.id}) == 0:
+                raise LinkNotValid
             connection.execute(SQL.insert_membership, {**member, "role": invitation.role.value})
             connection.execute(SQL.delete_links, member)
             connection.execute(SQL.delete_sessions, member)

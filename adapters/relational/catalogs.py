@@ -132,8 +132,7 @@ class LockedCatalog(CatalogView):
         )
 
     def _store_counters(self) -> None:
-        values = self.counters.values(self._organization_id)
-        self._connection.execute(SQL.store_counters, values)
+        self._connection.execute(SQL.store_counters, {**self._ids, **self.counters.values()})
 
     def _share(self, values: Mapping[str, str], *, last_sequence: int) -> None:
         """Store the shared values, by digest, that new records use. The last one is this one."""

@@ -12,7 +12,7 @@ SELECT {counter_columns} FROM organizations WHERE id = :organization_id
 
 -- store_counters: Store the counters of a catalog that the transaction has locked.
 UPDATE organizations SET
-    revision = :revision, last_sequence = :last_sequence, last_change_at = :last_change_at,
+    revision = :revision, last_sequence = :last_sequence, last_change_at = {instant(last_change_at)},
     api_field_count = :api_field_count, counted_revision = :revision,
     fields_size = :fields_size, measured_revision = :revision,
     record_bytes = :record_bytes, shared_value_bytes = :shared_value_bytes,

@@ -8,9 +8,9 @@ size.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from time import time_ns
 
@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     Change,
     FieldDefinition,
     HistorySize,
-    OrganizationId,
     OrganizationNotFound,
     RecipientField,
     Source,
@@ -34,7 +33,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import author_document, plain_values
 from ..shared_values import share_values
-from .database import Row, Values, id_values, optional_instant
+from .database import Row, Values
 from .statements import SQL, NamedStatement, Statement
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -53,12 +52,13 @@ class ChangeRecord:
     @classmethod
     def of(cls, change: Change[FieldDefinition], author_bytes: int) -> ChangeRecord:
         """Return the record of a change."""
+        field = change.field
         states = {"before": change.before, "after": change.after}
         documents = {name: share_values(each) for name, each in states.items() if each is not None}
         row = {
             "operation": change.operation.value,
-            "key": change.key,
-            "source": change.field.origin.source.value,
+            "key": field.key,
+            "source": field.origin.source.value,
             **{name: documents[name].text if name in documents else None for name in states},
         }
         size = author_bytes + sum(len(each.text.encode()) for each in documents.values())
@@ -113,12 +113,8 @@ class PlannedChanges:
 
     def added(self, source: Source) -> int:
         """Return the number of fields of this source that the changes add. It can be negative."""
-        added = chain(self.changes.restored, self.changes.created)
-        return _count(added, source) - _count(self.changes.deleted, source)
-
-
-def _count(fields: Iterable[FieldDefinition], source: Source) -> int:
-    return sum(each.origin.source is source for each in fields)
+        changed = [each for each in self.changes.changes if each.field.origin.source is source]
+        return sum((each.after is not None) - (each.before is not None) for each in changed)
 
 
 @frozen
@@ -169,7 +165,7 @@ def field_row(field: FieldDefinition) -> dict[str, object]:
     row = {
         **plain_values(field),
         "folded_name": fold_case(field.name),
-        "folded_esp_field_name": fold_case(esp_name or "") or None,
+        "folded_esp_field_name": None if esp_name is None else fold_case(esp_name),
         "esp_name_letters": None if esp_name is None else name_letters(esp_name),
         "allowed_values": _allowed_values(field),
         "created_at": created_at,
@@ -256,12 +252,9 @@ class Counters:
         self.record_bytes += size
         self.sized_sequence = last_sequence
 
-    def values(self, organization_id: OrganizationId) -> Values:
-        """Return the values of `store_counters`, for a catalog that is locked."""
-        last_change_at = optional_instant(self.last_change_at)
-        ids = id_values(organization_id=organization_id)
-        counters = zip(_NAMES, _read_counters(self), strict=True)
-        return {**dict(counters), **ids, "last_change_at": last_change_at}
+    def values(self) -> Values:
+        """Return the values of `store_counters`, except the organization."""
+        return dict(zip(_NAMES, _read_counters(self), strict=True))
 
 
 _NAMES = tuple(fields_dict(Counters))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from attrs import frozen
@@ -167,10 +166,6 @@ def with_instants(table: str, row: Row, *places: int) -> list[Any]:
     values = list(row)
     with RowMapping(table, row[0]):
         for place in places:
-            values[place] = optional_instant(row[place])
+            if row[place] is not None:
+                values[place] = from_epoch_milliseconds(row[place])
     return values
-
-
-def optional_instant(milliseconds: int | None) -> datetime | None:
-    """Return the time, or None for NULL."""
-    return None if milliseconds is None else from_epoch_milliseconds(milliseconds)

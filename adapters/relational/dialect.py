@@ -23,6 +23,9 @@ class Dialect(Protocol):
     def milliseconds(self, column: str) -> str:
         """Return the result column of a time, in milliseconds since 1970."""
 
+    def instant(self, name: str) -> str:
+        """Return the value of a time that a statement gets in milliseconds since 1970."""
+
     def json(self, column: str) -> str:
         """Return the result column of a JSON document, as text."""
 

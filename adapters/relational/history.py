@@ -184,7 +184,8 @@ def _count_rest(
     """Count the records without a size in the locked catalog, and store the counters."""
     counted = _count_bytes(connection, organization_id, counters)
     counters.count_records(counted, counters.last_sequence)
-    connection.execute(SQL.store_counters, counters.values(organization_id))
+    ids = id_values(organization_id=organization_id)
+    connection.execute(SQL.store_counters, {**ids, **counters.values()})
 
 
 def remove_oldest(
@@ -213,7 +214,7 @@ def remove_oldest(
     connection.execute(SQL.delete_unused_values, bounds)
     counters.record_bytes -= sum(row[2] for row in rows[:removed])
     counters.shared_value_bytes -= value_bytes
-    connection.execute(SQL.store_counters, counters.values(organization_id))
+    connection.execute(SQL.store_counters, {**values, **counters.values()})
     return removed, removed == limit or removed < len(chosen)
 
 

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 
 from recipient_fields.domain import epoch_milliseconds, fold_case
 
@@ -21,6 +20,9 @@ class SqliteDialect(Dialect):
 
     def milliseconds(self, column: str) -> str:
         return column
+
+    def instant(self, name: str) -> str:
+        return f":{name}"
 
     def json(self, column: str) -> str:
         return column
@@ -93,7 +95,9 @@ class SqliteConnection(Connection):
 
     def __init__(self, connection: sqlite3.Connection, lock: RowLock | None = None) -> None:
         self._connection = connection
-        self._lock = lock
+        self._locked: Row | None = None
+        if lock is not None:
+            self._locked = self.one(lock.statement, {"organization_id": lock.organization_id})
 
     def one(self, statement: Statement, values: Values = NO_VALUES, /) -> Row | None:
         row: Row | None = self._execute(statement, values).fetchone()
@@ -115,13 +119,7 @@ class SqliteConnection(Connection):
         return [row for each in rows for row in self._execute(statement, {**shared, **each})]
 
     def locked(self) -> Row | None:
-        return self._lock_row
-
-    @cached_property
-    def _lock_row(self) -> Row | None:
-        if self._lock is None:
-            return None
-        return self.one(self._lock.statement, {"organization_id": self._lock.organization_id})
+        return self._locked
 
     def _execute(self, statement: Statement, values: Values) -> sqlite3.Cursor:
         return self._connection.execute(render(statement, SQLITE), stored(values))

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from recipient_fields.domain import (
     Catalog,
+    CheckedRecipient,
     DataType,
     FieldReference,
     IntegrationId,
@@ -38,6 +39,7 @@ from recipient_fields.domain.content import (
     PreviewedContent,
     Strict,
     Surface,
+    find_examples,
     preview_content,
 )
 from recipient_fields.domain.esp import (
@@ -190,20 +192,46 @@ class ContentTrial:
         """Return the content for the target. Raises: as `ContentService.export_content` does."""
         return self._exporter.export(self._codes, target)
 
+    def samples(
+        self, exported: ExportedContent, texts: Mapping[str, str]
+    ) -> tuple[FieldSample, ...]:
+        """Return values for the fields of an export: these texts, by their keys, or examples."""
+        fields = [self._by_key[key] for key in exported.keys]
+        return tuple(
+            FieldSample(each, texts[each.key]) if each.key in texts else FieldSample.of(each)
+            for each in fields
+        )
+
+    def examples(self, exported: ExportedContent) -> list[Mapping[str, str]]:
+        """Return values for the fields of an export as texts, by their keys.
+
+        The first ones are those of `samples`. Each of the others shows a branch of the content that
+        those before it do not show.
+        """
+        samples = self.samples(exported, {})
+        found = find_examples(
+            self._content,
+            self._by_key.values(),
+            self._check(samples).values,
+            resolved=exported.resolved,
+        )
+        return [
+            {each.field.key: _text(example.get(each.field.key)) for each in samples}
+            for example in found
+        ]
+
+    def _check(self, samples: Iterable[FieldSample]) -> CheckedRecipient:
+        texts = {str(sample.field.key): sample.text for sample in samples}
+        return RecipientTexts(RecipientSchema(self._by_key)).check(texts)
+
     def preview(self, exported: ExportedContent, texts: Mapping[str, str]) -> SampledPreview:
         """Return the preview of an export with these values as texts, by the keys of fields.
 
         Other fields in the content have sample values.
         Raises: InvalidContent if the preview is too long.
         """
-        fields = [self._by_key[key] for key in exported.keys]
-        samples = tuple(
-            FieldSample(each, texts[each.key]) if each.key in texts else FieldSample.of(each)
-            for each in fields
-        )
-        checked = RecipientTexts(RecipientSchema(self._by_key)).check(
-            {str(sample.field.key): sample.text for sample in samples}
-        )
+        samples = self.samples(exported, texts)
+        checked = self._check(samples)
         violations, content = checked.violations, None
         if len(checked.unlisted) == len(violations):
             try:
@@ -522,6 +550,13 @@ class ContentService:
     def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
         require_ids(organization_id=organization_id)
         return tuple(self._fields.all(organization_id).fields)
+
+
+def _text(value: object) -> str:
+    """Return a value of a recipient as a person enters it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 def _describe_names(listed: ListedCodes) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .errors import *
+    from .examples import *
     from .filters import *
     from .preview import *
     from .surfaces import *
@@ -24,4 +25,5 @@ else:
         "surfaces",
         "syntax",
         "preview",
+        "examples",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
@@ -26,6 +27,11 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=FieldDefinition, covariant=True)
+
+_DELETED = RecordedOperation.DELETED
+_UPDATED = RecordedOperation.UPDATED
+_RESTORED = RecordedOperation.RESTORED
+_CREATED = RecordedOperation.CREATED
 
 
 @frozen
@@ -51,41 +57,41 @@ class CatalogChanges(Generic[F]):
         """Return the changes that do this, in their order."""
         return CatalogChanges(
             (
-                *(Change(RecordedOperation.DELETED, each, None) for each in deleted),
+                *(Change(_DELETED, each, None) for each in deleted),
                 *updated,
-                *(Change(RecordedOperation.RESTORED, None, each) for each in restored),
-                *(Change(RecordedOperation.CREATED, None, each) for each in created),
+                *(Change(_RESTORED, None, each) for each in restored),
+                *(Change(_CREATED, None, each) for each in created),
             )
         )
 
-    @property
+    @cached_property
     def deleted(self) -> tuple[RecipientField, ...]:
         """The deleted fields."""
-        found = (each.before for each in self._select(RecordedOperation.DELETED))
+        found = (each.before for each in self.changes if each.operation is _DELETED)
         return cast("tuple[RecipientField, ...]", tuple(found))
 
-    @property
+    @cached_property
     def updated(self) -> tuple[Change[RecipientField], ...]:
         """The updates."""
-        found = self._select(RecordedOperation.UPDATED)
+        found = (each for each in self.changes if each.operation is _UPDATED)
         return cast("tuple[Change[RecipientField], ...]", tuple(found))
 
-    @property
+    @cached_property
     def restored(self) -> tuple[RecipientField, ...]:
         """The restored fields."""
-        found = (each.after for each in self._select(RecordedOperation.RESTORED))
+        found = (each.after for each in self.changes if each.operation is _RESTORED)
         return cast("tuple[RecipientField, ...]", tuple(found))
 
-    @property
+    @cached_property
     def created(self) -> tuple[F, ...]:
         """The new fields."""
-        found = (each.after for each in self._select(RecordedOperation.CREATED))
+        found = (each.after for each in self.changes if each.operation is _CREATED)
         return cast("tuple[F, ...]", tuple(found))
 
     def with_ids(self, created: Iterable[RecipientField]) -> CatalogChanges[RecipientField]:
         """Return the changes with these new fields, which have the ids that a storage assigned."""
-        others = [each for each in self.changes if each.operation is not RecordedOperation.CREATED]
-        stored = [Change(RecordedOperation.CREATED, None, each) for each in created]
+        others = [each for each in self.changes if each.operation is not _CREATED]
+        stored = [Change(_CREATED, None, each) for each in created]
         return CatalogChanges((*cast("list[Change[RecipientField]]", others), *stored))
 
     def added_size(self) -> int:
@@ -124,9 +130,6 @@ class CatalogChanges(Generic[F]):
             else:
                 by_id[change.after.id] = change.after
         return tuple(by_id[each] for each in sorted(by_id))
-
-    def _select(self, operation: RecordedOperation) -> list[Change[F]]:
-        return [each for each in self.changes if each.operation is operation]
 
 
 class CatalogView(Protocol):

@@ -35,7 +35,7 @@ from .accounts.sign_in import (
     SignIn,
     SignOut,
 )
-from .content import ContentView
+from .content import BUSY, ContentPreview, ContentView
 from .error_pages import ErrorPages
 from .esp.fields import IntegrationNames, RemovedFields
 from .esp.integrations import (
@@ -50,6 +50,7 @@ from .esp.integrations import (
 from .fields.fields import FieldDeletion, FieldList, FieldView
 from .fields.forms import FieldCreation, FieldEditing
 from .fields.history import FieldHistory, FieldRestoration, HistoryList
+from .forms import OneAtATime
 from .pages import Page, Pages, StaticFile, StaticFiles
 from .recipients import OpenRecipients, RecipientListCheck
 from .requests import Cookies
@@ -105,6 +106,7 @@ def create_console(
     integrations = f"{organization}/settings/integrations"
     administrators = f"{organization}/settings/administrators"
     sessions = f"{organization}/settings/sessions"
+    long_exports = OneAtATime(BUSY)
     routes: dict[str, Page | StaticFile] = {
         ROOT: Home(core, pages),
         f"{ROOT}/static/{{name}}": StaticFile(files),
@@ -121,7 +123,8 @@ def create_console(
         f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),
         f"{fields}/{{field_id:id}}/history": FieldHistory(core, pages),
         f"{fields}/{{field_id:id}}/restore": FieldRestoration(core, pages),
-        f"{organization}/content": ContentView(core, pages),
+        f"{organization}/content": ContentView(core, pages, long_exports),
+        f"{organization}/content/preview": ContentPreview(core, pages, long_exports),
         f"{organization}/history": HistoryList(core, pages),
         keys: ApiKeyList(core, pages, issues_keys),
         f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages, issues_keys),

@@ -1,33 +1,42 @@
-"""The page that exports content for an ESP, and previews it with sample values."""
+"""The page that exports content for an ESP, and the frame with its preview."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from http import HTTPStatus
 
-from attrs import evolve, field, frozen
+import falcon
+from attrs import evolve, frozen
 from falcon import Request, Response
 
 from recipient_fields.application.content.content import (
     ContentTrial,
     FieldSample,
-    SampledPreview,
 )
 from recipient_fields.application.content.documents import (
     MAX_CONTENT_LENGTH,
     MAX_EXPORTS_LENGTH,
 )
 from recipient_fields.application.documents.conversion import with_suggestion
+from recipient_fields.application.fields.texts import is_id
 from recipient_fields.application.wording import excerpt, other_places
-from recipient_fields.domain import IntegrationId, InvalidInput
-from recipient_fields.domain.conditions import LocatedViolation, TextPosition
+from recipient_fields.domain import (
+    DataType,
+    FieldQuery,
+    IntegrationId,
+    InvalidInput,
+    RecipientField,
+)
+from recipient_fields.domain.conditions import LocatedViolation, TextPosition, format_condition
 from recipient_fields.domain.content import (
     DEFAULT_STRICT,
     ContentWarning,
     InvalidContent,
     Surface,
+    SystemValue,
     WarningCode,
+    WarningKind,
     read_content,
 )
 from recipient_fields.domain.esp import (
@@ -42,6 +51,8 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.domain.integrations import Integration
 
+from .email_frame import EMAIL_POLICY, render_email, render_text, text_of
+from .fields.codes import example_conditions
 from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime
 from .pages import Page
 from .requests import visit
@@ -52,23 +63,73 @@ SHOWN_INTEGRATIONS = 20
 """Integrations for which one form exports. Each export takes time."""
 _LONG = 65_536
 """The characters of content, counted once per export, above which exports run one at a time."""
-_BUSY = "The server exports other content at the moment. Try again in a few seconds."
+BUSY = "The server exports other content at the moment. Try again in a few seconds."
 SHOWN_PLACES = 100
 """Warnings, or places to correct. The page shows the number of the others."""
 SHOWN_VALUES = 50
 """Sample values that can be changed. A multipart form has at most 64 inputs."""
 _VALUE = "value."
 """The names of the inputs for sample values begin with this, and end with the key of a field."""
+_TEXT_VIEW = "text"
+_VIEWS = (("600", "Desktop"), ("375", "Phone"), (_TEXT_VIEW, "Text"))
+"""The widths of the frame in pixels, and the preview as text."""
+_NO_PREVIEW = "There is no preview, because the content can't be exported. Correct it first."
+_SHOWN_REASONS = 3
+_WRONG_VALUES = "There is no preview. Correct these sample values:"
+_MISTAKE = "Mistake"
+_NOT_VERIFIED = {
+    WarningCode.ASSUMED_NAME,
+    WarningCode.POSSIBLY_FOREIGN_CODE,
+    WarningCode.SECONDARY_SOURCES,
+    WarningCode.UNESTABLISHED_CHARACTER,
+    WarningCode.UNKNOWN_CASE_AND_SPACES,
+    WarningCode.UNKNOWN_COMPARISON,
+    WarningCode.UNKNOWN_NAME,
+    WarningCode.UNKNOWN_NUMBER_FORM,
+    WarningCode.UNKNOWN_OPTION_FORM,
+    WarningCode.UNKNOWN_ZERO,
+}
+"""Caveats about what no documentation of the ESP says. The others are about known differences."""
+_INPUT_TYPES = {DataType.NUMBER: "number", DataType.DATE: "date"}
+_SYSTEM_VALUES = {
+    SystemValue.UNSUBSCRIBE: "Unsubscribe from this list",
+    SystemValue.UNSUBSCRIBE_ALL: "Unsubscribe from all emails",
+    SystemValue.PREFERENCES: "Change preferences",
+    SystemValue.VIEW_IN_BROWSER: "View in the browser",
+    SystemValue.SENDER_NAME: "Name of the sender",
+    SystemValue.SENDER_ADDRESS: "Postal address of the sender",
+    SystemValue.YEAR: "Year of sending",
+}
+SHOWN_FIELDS = 300
+"""Fields in the menu *Insert*. A search finds the others."""
 _SURFACES = {surface.value: surface for surface in Surface}
 """The surfaces by the values of their options. Another option lets the export find the surface."""
 
 
 @frozen
-class ContentView(Page):
-    """`/console/o/{organization_id}/content`."""
+class _ContentPage(Page):
+    """A page that receives the form with the content."""
 
-    _long_exports: OneAtATime = field(factory=lambda: OneAtATime(_BUSY), init=False)
+    long_exports: OneAtATime
     is_for_viewers = True
+
+    def _targets(self, req: Request) -> Mapping[str, _Target]:
+        """Return the targets by the values of their options."""
+        integrations = self.core.integrations.list_integrations(visit(req).organization.id)
+        return {target.value: target for target in _targets(integrations, self.core.profiles)}
+
+    def _exporting(self, inputs: _Inputs, count: int) -> AbstractContextManager[None]:
+        """Permit this number of exports. Raises: HTTPServiceUnavailable if others run."""
+        is_long = len(inputs.content) * count > _LONG
+        return self.long_exports.working() if is_long else nullcontext()
+
+    def _trial(self, req: Request, inputs: _Inputs) -> ContentTrial:
+        content = read_content(inputs.content)
+        return self.core.content.try_content(visit(req).organization.id, content, inputs.options())
+
+
+class ContentView(_ContentPage):
+    """`/console/o/{organization_id}/content`."""
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
@@ -79,10 +140,13 @@ class ContentView(Page):
         self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
     def on_post(self, req: Request, resp: Response) -> None:
-        """Show the content for the chosen ESP or for each integration, and its preview."""
+        """Show the content for the chosen ESP or for each integration, or send one as a file."""
         inputs, targets = _Inputs.of(visit(req).form), self._targets(req)
-        chosen = _chosen(targets, inputs.target)
+        chosen = _chosen(targets, inputs.download or inputs.target)
         most = MAX_CONTENT_LENGTH // max(1, len(inputs.content))
+        if inputs.finds:
+            self._show(req, resp, inputs, targets)
+            return
         if not chosen or len(chosen) > most:
             message = "Choose an integration or an email service provider."
             if chosen:
@@ -91,14 +155,13 @@ class ContentView(Page):
             self._show(req, resp, inputs, targets, errors=errors)
             return
         try:
-            options = inputs.options()
+            inputs.options()
         except InvalidInput as invalid:
             errors = FormErrors.of(invalid, {"literals": "Literals"})
             self._show(req, resp, inputs, targets, errors=errors)
             return
-        is_long = len(inputs.content) * len(chosen) > _LONG
-        with self._long_exports.working() if is_long else nullcontext():
-            self._export(req, resp, inputs, targets, chosen, options)
+        with self._exporting(inputs, len(chosen)):
+            self._export(req, resp, inputs, targets, chosen)
 
     def _export(
         self,
@@ -107,30 +170,33 @@ class ContentView(Page):
         inputs: _Inputs,
         targets: Mapping[str, _Target],
         chosen: Sequence[_Target],
-        options: ExportOptions,
     ) -> None:
-        source, preview = inputs.content, None
         try:
-            trial = self.core.content.try_content(
-                visit(req).organization.id, read_content(source), options
-            )
-            exports = list(_exports(trial, chosen, source))
-            written = next((each.exported for each in exports if each.exported), None)
-            if written is not None:
-                preview = _Preview.of(trial.preview(written, inputs.values))
+            trial = self._trial(req, inputs)
+            exports = list(_exports(trial, chosen, inputs.content))
         except InvalidContent as invalid:
-            places = _Places.of(source, map(_refused_place, invalid.violations))
+            places = _Places.of(inputs.content, map(_refused_place, invalid.violations))
             self._show(req, resp, inputs, targets, places=places)
             return
+        written = next((each.exported for each in exports if each.exported), None)
         if written is None and len(exports) == 1:
-            self._show(req, resp, inputs, targets, places=exports[0].places)
-            return
-        self._show(req, resp, inputs, targets, exports=exports, preview=preview)
-
-    def _targets(self, req: Request) -> Mapping[str, _Target]:
-        """Return the targets by the values of their options."""
-        integrations = self.core.integrations.list_integrations(visit(req).organization.id)
-        return {target.value: target for target in _targets(integrations, self.core.profiles)}
+            self._show(req, resp, inputs, targets, places=exports[0].refused)
+        elif written is not None and inputs.download:
+            _send_file(resp, chosen[0], written)
+        elif written is None:
+            self._show(req, resp, inputs, targets, exports=exports)
+        else:
+            examples = trial.examples(written)
+            inputs = inputs.of_example(examples)
+            self._show(
+                req,
+                resp,
+                inputs,
+                targets,
+                exports=exports,
+                samples=_samples(trial, written, inputs),
+                has_examples=len(examples) > 1,
+            )
 
     def _show(
         self,
@@ -142,30 +208,84 @@ class ContentView(Page):
         errors: FormErrors = NO_ERRORS,
         places: _Places | None = None,
         exports: Sequence[_Export] = (),
-        preview: _Preview | None = None,
+        samples: Sequence[_Sample] | None = None,
+        has_examples: bool = False,
     ) -> None:
-        if preview is not None:
-            errors = preview.errors
-        is_refused = places is not None or (exports and preview is None)
-        is_shown = preview is not None and preview.text is not None
+        is_refused = places is not None or (exports and samples is None)
+        query = FieldQuery(
+            text=inputs.find or None, counterparts=False, sort="name", limit=SHOWN_FIELDS
+        )
+        found = self.core.fields.find_fields(visit(req).organization.id, query)
         self.pages.send(
             req,
             resp,
             "content.html",
-            status=HTTPStatus.UNPROCESSABLE_ENTITY
-            if is_refused
-            else HTTPStatus.OK
-            if is_shown
-            else errors.status,
+            status=HTTPStatus.UNPROCESSABLE_ENTITY if is_refused else errors.status,
             inputs=inputs,
             targets=targets.values(),
             all_integrations=ALL if len(_connected(targets)) > 1 else None,
-            values=inputs.hidden_values(() if preview is None else preview.samples),
+            values=inputs.hidden_values(samples or ()),
             errors=errors,
             places=places,
             exports=exports,
-            preview=preview,
+            samples=samples,
+            has_examples=has_examples,
+            insertable=[_Insertable.of(each) for each in found.fields],
+            more_fields=found.total - len(found.fields),
+            views=_VIEWS,
+            system_values=_SYSTEM_VALUES,
         )
+
+
+class ContentPreview(_ContentPage):
+    """`/console/o/{organization_id}/content/preview`: the document in the frame of the preview."""
+
+    def on_post(self, req: Request, resp: Response) -> None:
+        """Send what a recipient with the sample values reads, or why there is no preview."""
+        inputs = _Inputs.of(visit(req).form)
+        try:
+            chosen = _chosen(self._targets(req), inputs.target)
+            with self._exporting(inputs, len(chosen)):
+                document = self._render(self._trial(req, inputs), chosen, inputs)
+        except falcon.HTTPServiceUnavailable as busy:
+            document = render_text(str(busy.description))
+        except InvalidInput as invalid:
+            reasons = (each.message for each in invalid.violations[:_SHOWN_REASONS])
+            document = render_text("\n".join((_NO_PREVIEW, *reasons)))
+        resp.content_type = falcon.MEDIA_HTML
+        resp.text = document
+        resp.set_header("Content-Security-Policy", EMAIL_POLICY)
+        resp.set_header("X-Frame-Options", "SAMEORIGIN")
+
+    def _render(self, trial: ContentTrial, chosen: Iterable[_Target], inputs: _Inputs) -> str:
+        written = next(_written(trial, chosen), None)
+        if written is None:
+            return render_text(_NO_PREVIEW)
+        preview = trial.preview(written, inputs.values)
+        if preview.content is None:
+            wrong = (
+                f"{each.path[0]}: {with_suggestion(each).message}" for each in preview.violations
+            )
+            return render_text("\n".join((_WRONG_VALUES, *wrong)))
+        if written.surface is not Surface.HTML:
+            return render_text(preview.content)
+        if inputs.view == _TEXT_VIEW:
+            return render_text(text_of(preview.content))
+        return render_email(preview.content)
+
+
+def _written(trial: ContentTrial, chosen: Iterable[_Target]) -> Iterator[ExportedContent]:
+    """Yield the exports that are possible."""
+    for target in chosen:
+        with suppress(InvalidContent):
+            yield trial.export(target.id)
+
+
+def _send_file(resp: Response, target: _Target, exported: ExportedContent) -> None:
+    suffix = "html" if exported.surface is Surface.HTML else "txt"
+    resp.content_type = f"{falcon.MEDIA_HTML if suffix == 'html' else falcon.MEDIA_TEXT}"
+    resp.downloadable_as = f"{target.file_name}.{suffix}"
+    resp.text = exported.content
 
 
 @frozen(kw_only=True)
@@ -179,6 +299,13 @@ class _Inputs:
     allows_mistakes: bool
     literals: str
     shown_tab: str
+    view: str
+    find: str
+    action: str
+    """What the pressed button does: nothing but the export, `find` or `example`."""
+    example: int
+    """The position of the shown example of a recipient."""
+    download: str
     values: Mapping[str, str]
 
     @classmethod
@@ -193,6 +320,11 @@ class _Inputs:
             allows_mistakes=form.text("allow_mistakes") == "true",
             literals=form.text("literals"),
             shown_tab=form.text("tab"),
+            view=form.text("view") or _VIEWS[0][0],
+            find=form.text("find").strip(),
+            action=form.text("action"),
+            example=int(form.text("example")) if is_id(form.text("example")) else 0,
+            download=form.text("download"),
             values={name.removeprefix(_VALUE): form.text(name) for name in names},
         )
 
@@ -204,6 +336,18 @@ class _Inputs:
             strict=False if self.allows_mistakes else DEFAULT_STRICT,
             literals=list(filter(None, map(str.strip, self.literals.splitlines()))),
         )
+
+    @property
+    def finds(self) -> bool:
+        """Whether fields to insert are searched, and nothing is exported."""
+        return self.action == "find"
+
+    def of_example(self, examples: Sequence[Mapping[str, str]]) -> _Inputs:
+        """Return these inputs, or those of the next example if its button was pressed."""
+        if self.action != "example":
+            return self
+        position = (self.example + 1) % len(examples)
+        return evolve(self, example=position, values={**self.values, **examples[position]})
 
     def hidden_values(self, shown: Sequence[_Sample]) -> Mapping[str, str]:
         """Return the sample values, by input, of fields for which the page shows no input.
@@ -223,6 +367,7 @@ class _Target:
     value: str
     title: str
     id: Esp | IntegrationId
+    file_name: str
 
 
 def _targets(integrations: Iterable[Integration], profiles: Profiles) -> Iterator[_Target]:
@@ -231,10 +376,10 @@ def _targets(integrations: Iterable[Integration], profiles: Profiles) -> Iterato
     for each in integrations:
         used.add(each.esp)
         title = f"{each.name} ({profiles.title(each.esp)})"
-        yield _Target(str(each.id), title, each.id)
+        yield _Target(str(each.id), title, each.id, f"content-{each.esp}")
     for profile in profiles:
         if profile.esp not in used:
-            yield _Target(profile.esp, profile.title, profile.esp)
+            yield _Target(profile.esp, profile.title, profile.esp, f"content-{profile.esp}")
 
 
 def _connected(targets: Mapping[str, _Target]) -> list[_Target]:
@@ -248,13 +393,15 @@ def _chosen(targets: Mapping[str, _Target], value: str) -> list[_Target]:
     return [targets[value]] if value in targets else []
 
 
-@frozen
+@frozen(kw_only=True)
 class _Export:
     """The content for one target with its warnings, or the places to correct."""
 
     target: _Target
-    exported: ExportedContent | None
-    places: _Places
+    exported: ExportedContent | None = None
+    refused: _Places | None = None
+    mistakes: _Places | None = None
+    caveats: _Places | None = None
 
     @classmethod
     def of(cls, trial: ContentTrial, target: _Target, source: str, max_length: int) -> _Export:
@@ -263,13 +410,19 @@ class _Export:
             exported = trial.export(target.id)
         except InvalidContent as invalid:
             refused = map(_refused_place, invalid.violations)
-            return cls(target, None, _Places.of(source, refused))
+            return cls(target=target, refused=_Places.of(source, refused))
         if len(exported.content) > max_length:
             message = f"All exports would have more than {MAX_EXPORTS_LENGTH:,} characters."
             place = _Place(TextPosition(1, 1), f"{message} Export for this integration alone.")
-            return cls(target, None, _Places.of(source, [place]))
-        warnings = map(_place_of_warning, exported.warnings)
-        return cls(target, exported, _Places.of(source, warnings))
+            return cls(target=target, refused=_Places.of(source, [place]))
+        mistakes, caveats = (
+            _Places.of(
+                source,
+                map(_place_of_warning, (w for w in exported.warnings if w.code.kind is kind)),
+            )
+            for kind in WarningKind
+        )
+        return cls(target=target, exported=exported, mistakes=mistakes, caveats=caveats)
 
 
 def _exports(trial: ContentTrial, targets: Iterable[_Target], source: str) -> Iterator[_Export]:
@@ -315,6 +468,11 @@ class _Places:
         return cls(shown, len(places) - len(shown))
 
     @property
+    def are_mistakes(self) -> bool:
+        """Whether an export that permits mistakes would permit all of them."""
+        return all(each.kind == _MISTAKE for each in self.shown)
+
+    @property
     def count(self) -> int:
         """The number of places, including those that are not shown."""
         return len(self.shown) + self.others
@@ -342,7 +500,9 @@ def _place_of_warning(warning: ContentWarning) -> _Place:
 
 
 def _titled(code: WarningCode) -> str:
-    return code.kind.value.capitalize()
+    if code.kind is WarningKind.MISTAKE:
+        return _MISTAKE
+    return "Not verified" if code in _NOT_VERIFIED else "Note"
 
 
 @frozen
@@ -354,25 +514,40 @@ class _Sample(FieldSample):
         """The name of the input."""
         return f"{_VALUE}{self.field.key}"
 
+    @property
+    def input_type(self) -> str:
+        """The type of the input, if the values are not a list to choose from."""
+        return _INPUT_TYPES.get(self.field.data_type, "text")
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The values to choose from, with the current one. There are none if any is possible."""
+        if self.field.data_type is DataType.BOOLEAN:
+            values: Sequence[str] = ("true", "false")
+        elif self.field.allowed_values is None:
+            return ()
+        else:
+            values = [str(each) for each in self.field.allowed_values.values]
+        return list(dict.fromkeys(("", *values, self.text)))
+
+
+def _samples(
+    trial: ContentTrial, exported: ExportedContent, inputs: _Inputs
+) -> tuple[_Sample, ...]:
+    shown = trial.samples(exported, inputs.values)[:SHOWN_VALUES]
+    return tuple(_Sample(each.field, each.text) for each in shown)
+
 
 @frozen
-class _Preview:
-    """What a recipient with the sample values reads, and the errors of these values.
+class _Insertable:
+    """A field as an entry of the menu *Insert*, with a reference to it and a condition on it."""
 
-    If a value has another type than its field, there is no text.
-    """
-
-    samples: tuple[_Sample, ...]
-    errors: FormErrors
-    text: str | None
+    field: RecipientField
+    condition: str
 
     @classmethod
-    def of(cls, preview: SampledPreview) -> _Preview:
-        """Return the preview as the page shows it."""
-        errors = tuple(
-            FormError(f"{_VALUE}{each.path[0]}", str(each.path[0]), with_suggestion(each).message)
-            for each in preview.violations
-        )
-        shown = preview.samples[:SHOWN_VALUES]
-        samples = tuple(_Sample(each.field, each.text) for each in shown)
-        return cls(samples, FormErrors(errors), preview.content)
+    def of(cls, field: RecipientField) -> _Insertable:
+        """Return the entry of the field."""
+        condition, is_set = map(format_condition, example_conditions(field))
+        has_value = field.allowed_values is not None or field.data_type is DataType.BOOLEAN
+        return cls(field, f"recipient.{condition if has_value else is_set}")

@@ -50,11 +50,12 @@ def claimed_form(
     Raises: SubmittedBefore with this path and message if an earlier submission has claimed the
     form. `ErrorPages` redirects the browser.
     """
-    session, token = visit(req).session, visit(req).form.text("form")
+    visited = visit(req)
+    session, token = visited.session, visited.form.text("form")
     if session is None or not token:
         raise falcon.HTTPBadRequest(description="The form is incomplete. Reload the page.")
     if not core.administrators.use_form(session.id, token):
-        raise SubmittedBefore(visit(req).path(path), flash)
+        raise SubmittedBefore(visited.path(path), flash)
     try:
         yield
     except StorageUnavailable:

@@ -47,6 +47,13 @@ def test_the_system_clock_returns_utc_in_whole_milliseconds() -> None:
     assert now.microsecond % 1000 == 0
 
 
+@pytest.mark.parametrize("service", ["content", "integrations", "administrators"])
+def test_a_service_is_built_once(service: str) -> None:
+    # The page of fields uses `content` for each field.
+    core = Core.over(MemoryStorage())
+    assert getattr(core, service) is getattr(core, service)
+
+
 def test_the_default_clock_is_the_system_clock() -> None:
     storage = MemoryStorage()
     core = Core.over(storage)

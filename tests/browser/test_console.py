@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from selenium.webdriver import Chrome
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
 
 from recipient_fields.application import Core
 from recipient_fields.domain import (
@@ -38,11 +39,11 @@ from recipient_fields.testing.examples import grant
 from ..adapters.esp.accounts import BREVO, SECRET
 from ..support.administrators import administrators_of
 from ..support.command_line import CommandLine
-from ..support.http_server import ReceivedRequest, Reply, StubServer, stub_server
+from ..support.http_server import ReceivedRequest, Reply, StubResponse, StubServer, stub_server
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
 from .conftest import chromium
-from .page_audit import install_axe
+from .page_audit import LAPTOP, install_axe, set_view
 from .window import Window
 
 PASSWORD = "four random words"
@@ -395,23 +396,212 @@ def test_content_is_exported_and_previewed(acme: Acme, window: Window) -> None:
     window.press("Export")
     assert "The content was not exported: correct 1 place" in window.text
     assert "Did you mean fname?" in window.text
+    assert _is_in_view(window, "#places-title")
     window.audit()
+    if window.runs_scripts:
+        window.find("[data-line]").click()
+        assert _selected(window) == "Hello {{recipient.fnam}}"
 
     window.fill("Content", "Hello {{recipient.fname}},\n{{recipients.fname}}")
     window.press("Export")
-    assert "Line 2, column 1: This looks like a reference" in window.text
-    window.choose("Export content with mistakes")
-    window.press("Export")
-    assert window.find("#exported").text == "Hello *|FNAME|*,\n{{recipients.fname}}"
-    assert window.find("#preview textarea").text.startswith("Hello First name,")
+    assert "Line 2: This looks like a reference" in window.text
+    window.press("Export anyway")
+    assert window.find("#result textarea").text == "Hello *|FNAME|*,\n{{recipients.fname}}"
+    assert _is_in_view(window, "#result")
+    assert _preview(window).startswith("Hello First name,")
     window.audit()
-    window.fill("fname", "Ada")
-    window.press("Update preview")
-    assert window.find("#preview textarea").text.startswith("Hello Ada,")
+    window.find(".preview-panel details summary").click()
+    window.fill("First name", "Ada\t")
+    assert _preview(window, "Hello Ada,").startswith("Hello Ada,")
+    window.audit()
     if window.runs_scripts:
         copy = window.find("[data-copies]")
         copy.click()
         eventually(lambda: copy.text == "Copied")
+        assert window.browser.switch_to.active_element.tag_name == "button"
+
+
+def test_source_and_result_are_in_view_together(acme: Acme, window: Window) -> None:
+    _add_synced_field(acme)
+    window.open(f"{acme.path}/content")
+    window.fill("Content", "<p>Hello {{recipient.fname}}</p>")
+    if not window.is_phone:
+        set_view(window.browser, LAPTOP, "light", height=800)
+
+    window.press("Export")
+
+    assert _is_in_view(window, "#result textarea")
+    if window.is_phone:
+        assert not _is_in_view(window, "#content")
+    else:
+        for each in ("#content", ".editor .primary", "iframe"):
+            assert _is_in_view(window, each)
+        assert _preview(window) == "Hello First name"
+        assert _is_in_view(window, "#content")
+    if window.runs_scripts:
+        assert window.browser.switch_to.active_element.get_attribute("id") == "result"
+
+
+def test_codes_are_inserted_from_the_menu(acme: Acme, window: Window) -> None:
+    values = AllowedValues(DataType.TEXT, ["gold", "silver"])
+    acme.add_field("Loyalty tier", allowed_values=values)
+    acme.add_field("City")
+    window.open(f"{acme.path}/content")
+    window.find(".insert summary").click()
+    window.audit()
+    if not window.runs_scripts:
+        assert "City {{recipient.city}} text" in window.text
+        window.fill("Search fields", "loyal")
+        window.press("Search")
+        assert "{{recipient.loyalty_tier}}" in window.text
+        assert "{{recipient.city}}" not in window.text
+        return
+
+    # Keyboard only: search, Enter, and the condition around the selection.
+    window.type("loyal", Keys.ENTER)
+    assert window.value("Content") == "{{recipient.loyalty_tier}}"
+    window.type(Keys.SHIFT, Keys.HOME, Keys.NULL)
+    window.find(".insert summary").click()
+    window.find("button[aria-label='If Loyalty tier…']").click()
+    assert window.value("Content") == (
+        '{{#if recipient.loyalty_tier = "gold"}}{{recipient.loyalty_tier}}{{else}}{{/if}}'
+    )
+    window.find(".insert summary").click()
+    window.type(Keys.ESCAPE)
+    assert window.find(".insert").get_property("open") is False
+    assert window.find("#content").get_attribute("value") == window.value("Content")
+
+
+def test_what_was_typed_is_kept_for_its_author_only(acme: Acme, window: Window) -> None:
+    if not window.runs_scripts:
+        window.open(f"{acme.path}/content")
+        assert window.has("Clear")
+        return
+    window.open(f"{acme.path}/content")
+    window.fill("Content", "Hello")
+    window.choose("Braze", of="Export for")
+    window.open(f"{acme.path}/fields")
+    window.press("Content")
+    assert (window.value("Content"), window.value("Export for")) == ("Hello", "braze")
+
+    window.press("Sign out")
+    acme.sign_in_again()
+    window.open(f"{acme.path}/content")
+    assert window.value("Content") == "Hello"
+    window.press("Clear")
+    assert window.value("Content") == ""
+    window.open(f"{acme.path}/content")
+    assert window.value("Content") == ""
+
+    window.fill("Content", "Secret")
+    (dana,) = acme.core.administrators.list_administrators(acme.organization.id)
+    back = acme.core.administrators.create_sign_in_link(dana.id).token
+    other = grant(administrators_of(acme.core), acme.organization.id, f"eve-{acme.email}")
+    window.press("Sign out")
+    token = acme.core.administrators.create_sign_in_link(other.id).token
+    window.open(f"/console/links/{token.reveal()}")
+    window.press("Sign in")
+    stored = "return JSON.stringify(localStorage)"
+    assert "Secret" not in window.browser.execute_script(stored)
+    window.open(f"{acme.path}/content")
+    assert window.value("Content") == ""
+    window.press("Sign out")
+    window.open(f"/console/links/{back.reveal()}")
+    window.press("Sign in")
+    window.open(f"{acme.path}/content")
+    assert window.value("Content") == ""
+
+
+def test_another_example_shows_the_next_branch(acme: Acme, window: Window) -> None:
+    acme.add_field("Points", data_type=DataType.NUMBER)
+    window.open(f"{acme.path}/content")
+    window.fill("Content", "{{#if recipient.points > 9}}many{{else}}few{{/if}}")
+    window.choose("Braze", of="Export for")
+    window.press("Export")
+    assert _preview(window) == "few"
+    window.press("Another example")
+    assert _preview(window) == "many"
+    assert window.value("Points") == "10"
+
+
+REQUESTS = {
+    "script": '<script src="URL"></script><script>new Image().src = "URL"; parent.x = 1</script>',
+    "event": "<p onmouseover=\"fetch('URL')\">x</p><body onload=\"location='URL'\">",
+    "meta": '<meta http-equiv="refresh" content="0;url=URL">',
+    "base": '<base href="URL"><img src="a.png"><a href="b" id="link">x</a>',
+    "link": '<link rel="stylesheet" href="URL"><link rel="preconnect" href="URL">'
+    '<link rel="dns-prefetch" href="URL"><link rel="prefetch" href="URL">',
+    "anchor": '<a href="URL" ping="URL" target="_top" id="link">x</a>',
+    "area": '<map name="m"><area href="URL" shape="default"></map><img usemap="#m" src="URL">',
+    "image": '<img src="URL" srcset="URL 2x" alt="x"><picture><source srcset="URL"></picture>',
+    "background": '<table background="URL"><tr><td background="URL">x</td></tr></table>',
+    "css": '<style>@import "URL"; @import url(URL); p { background: url(URL) }'
+    ' @font-face { font-family: a; src: url("URL") } p { font-family: a;'
+    ' list-style-image: image-set("URL" 1x); cursor: u\\72l(URL) }</style><p>x</p>',
+    "style": '<p style="background: url(URL); border-image: URL(URL)">x</p>',
+    "end of style": '<style></style x><img src="URL">'
+    '<style>p{}</style/><script src="URL"></script>',
+    "svg": '<svg><image href="URL"/><use href="URL#a"/><style>@import "URL"</style>'
+    '<script href="URL"></script><animate onbegin="fetch(\'URL\')"/></svg>',
+    "form": '<form action="URL"><button id="link">x</button><input type="image" src="URL"></form>',
+    "media": '<video src="URL" poster="URL" autoplay></video><audio src="URL" autoplay></audio>',
+    "frame": '<iframe src="URL"></iframe><iframe srcdoc="<img src=URL>"></iframe>'
+    '<object data="URL"></object><embed src="URL">',
+    "quotes": '<p title="a\'><img src=URL>">x</p><a "><img src="URL">',
+    "comment": '<!--><img src="URL">--><!-- > --!><img src="URL"><![CDATA[<img src="URL">]]>',
+}
+"""HTML that makes a browser send requests, or changes pages, if nothing prevents it."""
+
+
+@pytest.mark.parametrize("window", [False], indirect=True, ids=["laptop"])
+@pytest.mark.parametrize("html", REQUESTS.values(), ids=list(REQUESTS))
+def test_the_preview_makes_no_requests(acme: Acme, window: Window, html: str) -> None:
+    with stub_server(lambda _: StubResponse(200)) as server:
+        window.open(f"{acme.path}/content")
+        window.paste("Content", f"<p>Start</p>{html.replace('URL', server.url + '/x')}")
+        window.choose("Braze", of="Export for")
+        window.press("Export")
+        if window.has("Export anyway"):
+            window.press("Export anyway")
+        assert _preview(window).startswith("Start")
+        window.browser.switch_to.frame("preview")
+        for each in window.browser.find_elements(By.CSS_SELECTOR, "#link, p"):
+            each.click()
+        sleep(0.2)
+        window.browser.switch_to.default_content()
+
+        assert server.connections == 0
+    assert window.path == f"{acme.path}/content"
+    assert window.browser.window_handles == [window.browser.current_window_handle]
+    assert window.messages() == []
+
+
+def _preview(window: Window, start: str = "") -> str:
+    """Return the text in the frame, once it is loaded and has this start."""
+    if not window.runs_scripts:
+        window.find("[data-previews]").click()
+
+    def read() -> str:
+        window.browser.switch_to.frame("preview")
+        text = window.browser.find_element(By.TAG_NAME, "body").text
+        window.browser.switch_to.default_content()
+        return text
+
+    eventually(lambda: read() != "" and read().startswith(start))
+    return read()
+
+
+def _selected(window: Window) -> str:
+    area = "document.activeElement"
+    selected = f"return {area}.value.slice({area}.selectionStart, {area}.selectionEnd)"
+    return str(window.browser.execute_script(selected))
+
+
+def _is_in_view(window: Window, selector: str) -> bool:
+    """Return whether the beginning of the element is in the window."""
+    script = """const {top, height} = document.querySelector(arguments[0]).getBoundingClientRect();
+    return top >= 0 && top + Math.min(height, 60) <= innerHeight"""
+    return bool(window.browser.execute_script(script, selector))
 
 
 STORY = '{{recipient.loyalty_tier}}{{#if recipient.shop = "Berlin"}}!{{/if}}'
@@ -813,7 +1003,7 @@ def test_long_content_of_an_ended_session_is_continued_after_the_sign_in(
     _continue(window)
     assert window.value("Content") == content
     window.press("Export")
-    assert window.find("#exported").get_property("value") == content
+    assert window.find("#result textarea").get_property("value") == content
 
 
 def test_a_viewer_sees_pages_without_buttons(acme: Acme, window: Window) -> None:

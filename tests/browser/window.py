@@ -136,7 +136,7 @@ class Window:
 
     def audit(self) -> None:
         """Check the page in every view, and what the browser logged since the last audit."""
-        faults = [*self._messages(), *self._foreign_requests()]
+        faults = [*self.messages(), *self._foreign_requests()]
         if self.axe is not None:
             views = WITH_SCRIPTS if self.runs_scripts else WITHOUT_SCRIPTS
             faults += find_faults(self.browser, self.axe, views)
@@ -153,7 +153,7 @@ class Window:
     def _find(self, template: str, text: str) -> WebElement:
         return self.browser.find_element(By.XPATH, template.format(text))
 
-    def _messages(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return warnings and errors in the browser's console, except about a page's status."""
         expected = "Failed to load resource: the server responded with a status of 4"
         entries = self.browser.get_log("browser")

@@ -37,7 +37,9 @@ class Form:
     def main_button(self) -> tuple[str, str] | None:
         """The button that saves, or the first one with a name."""
         named = [each for each in self.buttons if each[0]]
-        return next((each for each in named if each[1] == "save"), next(iter(named), None))
+        return next(
+            (each for each in named if each[1] in {"save", "export"}), next(iter(named), None)
+        )
 
     def values(self, name: str) -> list[str]:
         """Return the values of all inputs with this name."""

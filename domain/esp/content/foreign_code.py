@@ -36,7 +36,7 @@ from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = 1_250
+MAX_TAGS = 1_250
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_OPENINGS = 10_000
@@ -97,7 +97,7 @@ class _Starts:
         found: list[Start] = []
         characters = 0
         for start in starts:
-            if len(found) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+            if len(found) >= MAX_TAGS or characters > _MAX_CHARACTERS:
                 return cls(tuple(found), start.offset)
             found.append(start)
             characters += start.length
@@ -161,7 +161,7 @@ class ContentTags:
 
         Its languages read them. The others read only the rest, which several ESPs can share.
         """
-        text = self._kept[: _find_end(self._kept)]
+        text = self._kept[: find_examined_end(self._kept)]
         profiles = self._profiles
         own = _Starts.of(() if esp is None else read_own_starts(text, profiles[esp], profiles))
         rest = leave_out(text[: own.end], own.starts)
@@ -318,7 +318,7 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), offset
 
 
-def _find_end(text: str) -> int | None:
+def find_examined_end(text: str) -> int | None:
     """Return the first place in the text that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)

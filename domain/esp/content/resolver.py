@@ -15,6 +15,7 @@ from ..conditions.operands import Operand, find_readings
 from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
+from ..profiles import Profiles
 from ..profiles.profile import Profile
 
 
@@ -24,7 +25,7 @@ class CodeResolver(FieldResolver):
     def __init__(self, codes: CodeSource, target: Target) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
-        self.profiles = codes.names.profiles
+        self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 

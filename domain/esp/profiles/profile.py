@@ -11,7 +11,7 @@ Messages contain `{title}` for the title of the ESP.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property
 
@@ -486,6 +486,12 @@ class Vocabulary:
     functions: frozenset[str] = _NONE
     any_name: bool = False
     """Whether values can have any name, because the caller of the ESP's API chooses them."""
+    has_members: bool = True
+    """Whether values with any name can be objects, which have members."""
+
+    def can_have(self, path: Sequence[str]) -> bool:
+        """Return whether a value whose name the ESP does not know can have this path."""
+        return self.any_name and (self.has_members or len(path) == 1)
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""

@@ -40,6 +40,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
+        "frame-src 'self'",
         "frame-ancestors 'none'",
     )
 )
@@ -58,6 +59,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
 }
 _OUTDATED = "The page is out of date, so nothing was changed. Reload it, and submit the form again."
 _VIEWER = (
@@ -136,12 +138,12 @@ class SessionGuard:
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
-        """Add the headers for browsers and caches."""
-        resp.set_headers(_HEADERS)
+        """Add the headers for browsers and caches, unless the page has set its own."""
+        for name, value in _HEADERS.items():
+            if resp.get_header(name) is None:
+                resp.set_header(name, value)
         if "request_id" in req.context:
             resp.set_header("X-Request-Id", req.context.request_id)
-        if resp.get_header("Cache-Control") is None:
-            resp.set_header("Cache-Control", "no-store")
 
     def _identify(self, req: Request) -> Visit:
         """Return the visit of the session's administrator, or of a browser without a session."""

@@ -20,7 +20,7 @@ async function copy(button) {
   const text = label.textContent;
   let result = "Copied";
   try {
-    await navigator.clipboard.writeText(code.textContent);
+    await navigator.clipboard.writeText(code.value ?? code.textContent);
   } catch {
     selectText(code); // The clipboard is only available over HTTPS and on this computer.
     result = "Selected";
@@ -38,8 +38,9 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
 }
 
 // A submitted form sends nothing again until the page is shown anew.
-document.addEventListener("submit", ({ target }) => {
-  if (target.method !== "post" || "repeatable" in target.dataset) return;
+document.addEventListener("submit", ({ target, submitter }) => {
+  const isRepeatable = [target, submitter].some((each) => each && "repeatable" in each.dataset);
+  if (target.method !== "post" || isRepeatable || submitter?.formTarget) return;
   // The browser has to collect the pressed button's name first.
   setTimeout(() => {
     for (const button of target.querySelectorAll("button")) button.disabled = true;
@@ -89,6 +90,116 @@ document.querySelector("form[data-continues]")?.requestSubmit();
 
 const summary = document.querySelector(".errors[tabindex]");
 if (summary) summary.focus();
+
+const result = document.querySelector("#result[data-shown]");
+if (result) result.focus({ preventScroll: location.hash === "#result" });
+
+const email = document.querySelector("form.content");
+if (email) {
+  const source = email.elements.content;
+  // What was typed stays in this browser, for this person and organization.
+  const draft = `content ${email.elements.by.value} ${email.dataset.draft}`;
+  const isKept = ({ name }) => name && !["csrf", "form", "by", "find"].includes(name);
+  const keep = () => {
+    const inputs = [...email.elements].filter((each) => isKept(each) && each.type !== "submit");
+    const kept = inputs.map(({ name, type, value, checked }) =>
+      [name, value, type === "radio" || type === "checkbox" ? checked : null]);
+    try {
+      localStorage.setItem(draft, JSON.stringify(kept));
+    } catch {} // The storage is full, or the browser has none.
+  };
+  const restore = () => {
+    for (const [name, value, checked] of JSON.parse(localStorage.getItem(draft) ?? "[]")) {
+      const inputs = [...email.querySelectorAll(`[name="${CSS.escape(name)}"]`)];
+      const input = checked === null ? inputs[0] : inputs.find((each) => each.value === value);
+      if (!input) {
+        if (!name.startsWith("value.")) continue;
+        const hidden = Object.assign(document.createElement("input"), { type: "hidden", name, value });
+        email.append(hidden);
+      } else if (checked === null) input.value = value;
+      else input.checked = checked;
+    }
+  };
+  if (!source.value) restore();
+  else keep();
+  email.addEventListener("input", keep);
+  email.addEventListener("submit", keep);
+  email.querySelector("[data-clears]").addEventListener("click", () => localStorage.removeItem(draft));
+
+  for (const link of email.querySelectorAll("[data-line]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const lines = source.value.split("\n");
+      const start = lines.slice(0, link.dataset.line - 1).join("\n").length + (link.dataset.line > 1);
+      source.setSelectionRange(start, start);
+      source.blur();
+      source.focus(); // The browser scrolls to the cursor.
+      source.setSelectionRange(start, start + lines[link.dataset.line - 1].length);
+    });
+  }
+
+  // A click inserts at the cursor. A condition is put around the selection.
+  const menu = email.querySelector(".insert");
+  const insert = (before, after) => {
+    const selected = source.value.slice(source.selectionStart, source.selectionEnd);
+    menu.open = false;
+    source.focus();
+    document.execCommand("insertText", false, before + (after ? selected + after : ""));
+    if (after && !selected) source.selectionEnd = source.selectionStart -= after.length;
+  };
+  const button = (label, ...codes) => {
+    const made = Object.assign(document.createElement("button"), { type: "button" });
+    made.append(...label);
+    made.addEventListener("click", () => insert(...codes));
+    return made;
+  };
+  for (const item of email.querySelectorAll("[data-inserts]")) {
+    const { inserts, condition } = item.dataset;
+    const name = item.querySelector("bdi").textContent;
+    if (inserts) item.append(button(item.childNodes, inserts));
+    if (!condition) continue;
+    item.append(button(["If…"], condition, "{{else}}{{/if}}"));
+    item.lastChild.ariaLabel = `If ${name}…`;
+    item.lastChild.title = condition;
+  }
+  const search = email.elements.find;
+  const searchButton = email.querySelector(".find button");
+  searchButton.hidden = "onlyWithoutScript" in searchButton.dataset;
+  search.addEventListener("input", () => {
+    const text = search.value.toLowerCase();
+    for (const item of menu.querySelectorAll("li")) {
+      item.hidden = !item.textContent.toLowerCase().includes(text);
+    }
+  });
+  menu.addEventListener("toggle", () => menu.open && search.focus());
+  menu.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
+    if (event.key === "Enter" && event.target === search && searchButton.hidden) {
+      event.preventDefault();
+      menu.querySelector("li:not([hidden]) button")?.click();
+    }
+  });
+
+  const previews = email.querySelector("[data-previews]");
+  if (previews) {
+    previews.hidden = true;
+    email.requestSubmit(previews);
+    email.addEventListener("change", ({ target }) => {
+      if (target.name === "view" || target.name.startsWith("value.")) email.requestSubmit(previews);
+    });
+  }
+}
+
+// The next person in this browser finds nothing of the one before.
+const person = document.querySelector("input[name=by]")?.value;
+if (person) {
+  for (const key of Object.keys(localStorage)) {
+    if (/^content \d/.test(key) && !key.startsWith(`content ${person} `)) localStorage.removeItem(key);
+  }
+}
 
 const filters = document.querySelector("form[data-filter]");
 if (filters) {
