@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .restoration import *
     from .selection import *
     from .sync import *
-    from .text_checks import *
 else:
     from ..lazy_names import lazy_names
 
@@ -25,5 +24,4 @@ else:
         "sync",
         "restoration",
         "codes",
-        "text_checks",
     )

@@ -29,8 +29,6 @@ from ..suggestions import closest_match
 from .codes import FieldCodes
 from .esp_names import EspNames
 
-__all__ = ["CheckedText", "FieldUse", "TextChecker", "TextFinding"]
-
 _MAX_SUGGESTIONS = 20
 """The search for a similar name is slow if there are thousands of fields."""
 

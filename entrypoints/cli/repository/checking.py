@@ -14,7 +14,8 @@ from recipient_fields.application.esp.snapshots import parse_snapshot
 from recipient_fields.application.wording import counted
 from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspNames, FieldUse, TextChecker
+from recipient_fields.domain.integrations import EspNames
+from recipient_fields.domain.integrations.text_checks import FieldUse, TextChecker
 
 from ...service.selection import installed_profiles
 from ..output import note, one_line

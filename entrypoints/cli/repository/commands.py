@@ -17,7 +17,7 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import closest_match
 from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import FieldUse
+from recipient_fields.domain.integrations.text_checks import FieldUse
 
 from ..code_options import chosen_strictness, strict_options
 from ..commands import Command

@@ -98,8 +98,8 @@ def test_each_finding_has_its_file_line_and_column(write, check):
             " gold? [unknown_value]"
         ),
         (
-            "emails/b.txt:1:1: error: The field secret is not insertable. Remove it, or make the field"
-            " insertable. [not_applicable]"
+            "emails/b.txt:1:1: error: The field secret is not insertable. Remove it, or make the"
+            " field insertable. [not_applicable]"
         ),
         (
             "emails/b.txt:2:2: error: This is code of Mailchimp. Other ESPs do not read it. Write"
@@ -348,7 +348,7 @@ def test_a_configuration_names_a_baseline(write, snapshot):
     run = without_storage()
     write("recipient-fields.toml", f'snapshot = "{snapshot}"\nbaseline = "known.json"')
     write("a.html", "{{recipient.teir}}")
-    assert run("check").failure().startswith("known.json: ")
+    assert "Error: known.json: " in run("check").err
     assert run("check", "--write-baseline", "known.json").status == 0
     assert run("check").err.endswith("1 finding of the baseline left out.\n")
 
