@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -28,6 +27,7 @@ from .repository.options import literal_option
 from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
+    decoded,
     name_of,
     note_unlisted,
     note_violations,
@@ -36,7 +36,6 @@ from .violations import (
     reporting_violations,
 )
 
-_MARK = "\ufeff"
 _INVALID = "The content is invalid."
 _content_argument = click.argument("content", type=click.File("rb"), default="-")
 _surface_option = option(
@@ -84,6 +83,12 @@ def content() -> None:
 )
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
+@option(
+    "--sent-by",
+    metavar="WAY",
+    help="How the message is sent, if CONTENT has event data: such as api_trigger_properties for"
+    " Braze. By default, it is the usual way of the ESP.",
+)
 @strict_options
 @literal_option
 @_content_argument
@@ -95,6 +100,7 @@ def export(
     integration: int | None,
     out: str | None,
     surface: Surface | None,
+    sent_by: str | None,
     literals: tuple[str, ...],
     content: BinaryIO,
     *,
@@ -128,11 +134,12 @@ def export(
             raw=raw,
             strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
             literals=literals,
+            sent_by=sent_by,
         )
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
     folder = None if out is None else _writable_folder(out)
-    mark, text = _decoded(content.read())
+    mark, text = decoded(content.read())
     with (
         reporting_violations("Nothing was exported.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
@@ -247,6 +254,12 @@ def _slug(name: str) -> str:
     metavar="FILE",
     help="A JSON object with the values of a recipient, by the keys of the fields.",
 )
+@option(
+    "--event",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A JSON object with the event data, by name.",
+)
 @_surface_option
 @_content_argument
 @click.pass_obj
@@ -254,6 +267,7 @@ def preview(
     storage: str,
     organization: str,
     recipient: BinaryIO,
+    event: BinaryIO | None,
     surface: Surface | None,
     content: BinaryIO,
 ) -> None:
@@ -262,8 +276,11 @@ def preview(
     CONTENT is a UTF-8 file, by default standard input. Only the ESP can evaluate expressions:
     `{{recipient.KEY | expression}}` stays as it is.
     """
-    mark, text = _decoded(content.read())
+    mark, text = decoded(content.read())
     values = parse_json_file(recipient)
+    data = {} if event is None else parse_json_file(event)
+    if not isinstance(data, dict):
+        raise click.UsageError('Event data must be an object, such as {"order_id": "A-1"}.')
     with (
         reporting_violations("There is no preview.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
@@ -272,18 +289,7 @@ def preview(
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
         parsed = read_content(text)
-        shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
+        shown = core.content.preview_content(chosen.id, parsed, values, event=data, surface=surface)
     note_warnings(parsed.warnings)
     note_unlisted(shown.unlisted)
     print_bytes(mark + shown.content.encode())
-
-
-def _decoded(content: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(
-            f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
-        ) from None
-    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)

@@ -468,3 +468,19 @@ def test_an_invalid_recipient_is_reported(previewed, recipient: object, message:
     assert (run.status, run.out) == (INVALID, "")
     assert run.err.startswith(message)
     assert run.err.endswith("Error: There is no preview.\n")
+
+
+def test_event_data_is_exported_in_the_chosen_way_and_previewed(content, exported, tmp_path):
+    run = exported("{{event.a}}", "--sent-by", "context", integration=BRAZE)
+    assert run.out == "{{context.${a}}}"
+
+    recipient, event = tmp_path / "recipient.json", tmp_path / "event.json"
+    recipient.write_text("{}")
+    event.write_text('{"a": "b"}')
+    options = ("--recipient", recipient, "--event", event)
+    assert content("{{event.a}}", "preview", *options).out == "b"
+
+    event.write_text("[]")
+    run = content("{{event.a}}", "preview", *options)
+    assert (run.status, run.out) == (2, "")
+    assert 'Event data must be an object, such as {"order_id": "A-1"}.' in run.err

@@ -25,10 +25,12 @@ class CheckedContent:
     """Content that can be exported for each ESP, unless its warnings say otherwise.
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if no
-    field has this key, because each recipient has an address.
+    field has this key, because each recipient has an address. `event` are the names of the event
+    data.
     """
 
     keys: tuple[str, ...]
+    event: tuple[str, ...] = ()
     warnings: tuple[ContentWarning, ...]
 
 
@@ -61,7 +63,11 @@ def check_content(
     report = Report(content.lines, strict, violations)
     ContentTags(content, to_texts(literals), profiles).warn(None, resolver, report)
     warnings, used = report.finish(), content.keys()
-    return CheckedContent(keys=tuple(key for key in used if key in by_key), warnings=warnings)
+    return CheckedContent(
+        keys=tuple(key for key in used if key in by_key),
+        event=content.event_names(),
+        warnings=warnings,
+    )
 
 
 def check_native(

@@ -211,6 +211,7 @@ PROFILE = Profile(
             code="*|CURRENT_YEAR|*", source=_FOOTER, strength=Strength.VENDOR
         ),
     },
+    events="{title} sends no event data with its campaigns. Store the value in a field.",
     link_rule=LinkRule(
         "Mailchimp adds its own footer to an email without a link to unsubscribe.",
         "kb.mailchimp.com/tag/unsubscribe",

@@ -24,14 +24,12 @@ from ..commands import Command
 from ..options import F, json_option, option, selects_service
 from ..output import Progress, complete_outputs, note, one_line, print_json, print_line, print_table
 from ..targets import open_target, optional_target_options, target_options
+from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
 from .configuration import CONFIGURATION, Configuration, Configurations
 from .files import STANDARD_INPUT, Unreadable, list_files
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
-
-FINDINGS = 3
-"""The exit status if a check finds an error."""
 
 
 class _ReportOptions(TypedDict):

@@ -218,10 +218,11 @@ def test_a_baseline_counts_old_findings_and_loses_those_that_are_gone(write, che
     for number in range(800):
         write(f"old/{number}.txt", "{{recipient.first_name}} *|FNAME|*")
     written = check("old", "--write-baseline", "baseline.json")
-    assert (written.status, written.err) == (0, "Wrote 1,600 findings to baseline.json.\n")
+    assert written.status == 0
+    assert written.err.endswith("Wrote 1,600 findings to baseline.json.\n")
     run = check("old", "--baseline", "baseline.json")
     assert (run.status, run.out) == (0, "")
-    assert run.err == (
+    assert run.err.endswith(
         "Checked 800 files: 0 errors, 0 notes. 1,600 findings of the baseline left out.\n"
     )
     write("old/7.txt", "\n{{recipient.first_name}} {{recipient.first_name}}")
