@@ -34,6 +34,11 @@ _COMMANDS = (
         "List the changes of an organization's fields, and prune old ones.",
     ),
     LazyCommand(
+        "check",
+        ".repository.commands:check_repository",
+        "Check the documents of fields and the content that `recipient-fields.toml` names.",
+    ),
+    LazyCommand(
         "plan",
         ".fields.plans:plan",
         "Show how a document of fields would change the API-managed fields.",
