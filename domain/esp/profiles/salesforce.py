@@ -252,4 +252,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=AdjacentText(re.compile(r"(?<!%)(?:%%)*%\Z")),
+    api_hosts=r"[a-z0-9-]+\.(?:auth|soap|rest)\.marketingcloudapis\.com",
 )
