@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
@@ -414,11 +414,6 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
         fields=exported.keys,
         event=exported.event,
     )
-
-
-def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
-    """Return the documents of warnings."""
-    return [render_document(warning_document(each)) for each in warnings]
 
 
 def warning_document(warning: ContentWarning) -> ContentWarningDocument:

@@ -10,8 +10,10 @@ from ...arguments import require_type
 from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict
 from ...content.checks import find_violations
 from ...content.resolution import FieldResolver
+from ...content.tree import Lines, Text
 from ...content.warning_codes import require_strict
 from ...fields.protocol import Field
+from ..esps import Esp
 from ..profiles import BUILT_IN, Profiles
 from .foreign_code import ContentTags
 from .options import to_texts
@@ -66,3 +68,18 @@ def check_content(
         event=content.event_names(),
         warnings=warnings,
     )
+
+
+def check_native(
+    text: str, esp: Esp, *, literals: Collection[str] = (), profiles: Profiles = BUILT_IN
+) -> None:
+    """Check that a text that is written for one ESP contains no code that the ESP does not read.
+
+    Raises: InvalidContent with all mistakes and caveats, which are RejectedWarnings, and with
+    violations.
+    """
+    lines = Lines(text)
+    content = Content(source=text, nodes=(Text(text, 0),), masked=text, lines=lines)
+    report = Report(lines, strict=True)
+    ContentTags(content, to_texts(literals), profiles).warn(esp, None, report)
+    report.finish()

@@ -60,7 +60,7 @@ class Profile:
     `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
     is the block that only the email shows.
 
-    `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
+    `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
     `vocabulary` and `adjacent_text` are about texts that users have written. `keeping` says how a
     person writes tags in braces that the ESP must not read.
@@ -562,13 +562,14 @@ class Vocabulary:
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
-        return _is_among(self._folded(name), self.system)
+        return _is_among(self.fold(name), self.system)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""
-        return _is_among(self._folded(name), self.events)
+        return _is_among(self.fold(name), self.events)
 
-    def _folded(self, name: str) -> str:
+    def fold(self, name: str) -> str:
+        """Return the name in the case of the vocabulary, if the language ignores case."""
         return _FOLDED.get(self.syntax, str)(name)
 
     def is_function(self, name: str) -> bool:
