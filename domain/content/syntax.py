@@ -167,7 +167,7 @@ _LOOP = re.compile(
     rf"\s++(?P<items>{DATA_PATH})\s++as\s++(?P<variable>[A-Za-z_][A-Za-z0-9_]{{0,62}}+)\s*+~?\}}\}}"
 )
 _LOOP_TEST = re.compile(
-    rf"{_TEXT}|(?<![\w.])loop\s++is\s++(?P<not>not\s++)?+(?P<test>first|last)\b", re.DOTALL
+    rf"{_TEXT}|(?<![\w.])loop\s++is\s++(?>(?P<not>not\s++)?)(?P<test>first|last)\b", re.DOTALL
 )
 _NO_VARIABLES = {EVENT, LOOP, "recipient", "link", "sender", "today", "this"}
 MAX_LOOP_DEPTH = 2

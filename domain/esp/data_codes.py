@@ -130,9 +130,10 @@ def reach(code: FieldCode, scope: Scope) -> FieldCode:
     """Return the code of a field in the scope: loops of Handlebars hide the names outside."""
     events = code.profile.events
     loop = events.loop if isinstance(events, EventData) else None
-    if loop is None or not loop.root or not scope.variables or code.value_expression is None:
+    has_none = code.insertion_code is None and code.value_expression is None
+    if loop is None or not loop.root or not scope.variables or has_none:
         return code
-    if not code.is_derived:
+    if not code.is_derived or code.value_expression is None:
         reason = "Its code is not derived from a name, so it would read the item of the loop."
         return evolve(
             code,

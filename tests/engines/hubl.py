@@ -87,7 +87,9 @@ class _Contact:
                         return self.render(branch.body)
                 return self.render(part.else_)
             case nodes.For(target=nodes.Name(name=name), else_=[], test=None):
-                items = self._value(part.iter) or ()
+                items = self._value(part.iter) or []
+                if not isinstance(items, list):
+                    raise NotRendered(f"Not documented: a loop over {items}")
                 return "".join(
                     self._inside(name, item, index, len(items)).render(part.body)
                     for index, item in enumerate(items)

@@ -37,16 +37,14 @@ def preview(source: str, event: Mapping[str, object] = ORDER, surface: str = "te
         ("{{#each event.lines as line}}{{line.name}};{{/each}}", "Lamp;Rug <b>;;"),
         ("{{#each event.lines as line}}{{loop.number}}{{/each}}", "123"),
         (
-            "{{#each event.lines as line}}{{#if loop is first}}<{{else if loop is last}}>{{else}}-"
-            "{{/if}}{{/each}}",
-            "<->",
+            "{{#each event.lines as a}}{{#if loop is last}}>{{else}}<{{/if}}{{/each}}",
+            "<<>",
         ),
         ("{{#each event.lines as line}}{{#if loop is not last}},{{/if}}{{/each}}", ",,"),
         ("{{#each event.lines as line}}{{#if line.qty > 1}}{{line.qty}}{{/if}}{{/each}}", "2"),
         (
-            "{{#each event.lines as line}}{{#each line.tags as tag}}{{tag | upper}}{{line.name}}"
-            "{{event.id}} {{else}}none {{/each}}{{/each}}",
-            "NEWLamp7 SALELamp7 none none ",
+            "{{#each event.lines as a}}{{#each a.tags as b}}{{b}} {{else}}- {{/each}}{{/each}}",
+            "new sale - - ",
         ),
         ('{{#each event.lines as line}}{{line.name | default: "?"}} {{/each}}', "Lamp Rug <b> ? "),
         ("{{#each event.missing as line}}a{{else}}b{{/each}}", "b"),

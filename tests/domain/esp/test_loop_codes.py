@@ -25,9 +25,7 @@ SOURCE = (
 
 
 def field(code: str | None = None) -> RecipientField:
-    draft = FieldDraft(
-        name="Tier", key="tier", data_type=DataType.TEXT, custom_insertion_code=code
-    )
+    draft = FieldDraft(name="Tier", key="tier", data_type=DataType.TEXT, custom_insertion_code=code)
     return draft.define(by=ADMINISTRATOR, at=AT).with_id(FieldId(1), OrganizationId(1))
 
 
