@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .changes import *
     from .codes import *
+    from .connection import *
+    from .conversion import *
     from .errors import *
     from .esp_names import *
     from .integration import *
@@ -18,10 +20,12 @@ else:
         __name__,
         "errors",
         "integration",
+        "connection",
         "esp_names",
         "selection",
         "changes",
         "sync",
         "restoration",
         "codes",
+        "conversion",
     )

@@ -34,6 +34,11 @@ _COMMANDS = (
         "List the changes of an organization's fields, and prune old ones.",
     ),
     LazyCommand(
+        "check",
+        ".repository.commands:check_repository",
+        "Check the documents of fields and the content that `recipient-fields.toml` names.",
+    ),
+    LazyCommand(
         "plan",
         ".fields.plans:plan",
         "Show how a document of fields would change the API-managed fields.",
@@ -54,6 +59,11 @@ _COMMANDS = (
         "Connect an organization to email service providers, and sync their fields.",
     ),
     LazyCommand(
+        "secrets",
+        ".esp.connections:secrets",
+        "Create and rotate the key that encrypts the credentials of integrations.",
+    ),
+    LazyCommand(
         "esp",
         ".esp.dialects:esp",
         "List the supported email service providers, and derive insertion codes for them.",
@@ -67,6 +77,11 @@ _COMMANDS = (
         "content",
         ".content:content",
         "Check content with references to fields, export it for ESPs, and preview it.",
+    ),
+    LazyCommand(
+        "convert",
+        ".convert:convert_command",
+        "Convert templates of one ESP for another one, or to portable content.",
     ),
     LazyCommand("openapi", ".service.serve:openapi", "Print the OpenAPI document of the HTTP API."),
     LazyCommand(

@@ -51,7 +51,7 @@ _FREQUENCIES = (8, 5, 8, 5, 5, 1, 1)
 _UPPER_CASE = {Esp("mailchimp"), Esp("brevo"), Esp("activecampaign")}
 _WITH_SPACES = {Esp("sfmc"), Esp("klaviyo"), Esp("braze"), Esp("customerio"), Esp("iterable")}
 
-WITHOUT_BOOLEANS = {Esp("mailchimp"), Esp("activecampaign")}
+WITHOUT_BOOLEANS = {Esp("mailchimp"), Esp("activecampaign"), Esp("onesignal")}
 """The ESPs that can store a boolean only as text, as their caveats say."""
 
 NO_EMPTY_TEXTS = {Esp("sendgrid")}

@@ -1,10 +1,11 @@
-"""The Liquid of Braze and Customer.io: templates and contexts for the engines of Liquid."""
+"""The Liquid of Braze, Customer.io and OneSignal: templates and contexts for the engines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from recipient_fields.domain.content.preview import format_value
 from recipient_fields.domain.esp import Esp
 
 from .system_values import SYSTEM_VALUES
@@ -43,3 +44,23 @@ def braze_context(values: Mapping[str, object]) -> Mapping[str, object]:
 
 def customer_io_context(values: Mapping[str, object]) -> Mapping[str, object]:
     return {"customer": values, "system": SYSTEM_VALUES[Esp("customerio")]}
+
+
+def onesignal_to_liquid(template: str) -> str:
+    """Return the template with the link to unsubscribe, which is no code of Liquid."""
+    leave = SYSTEM_VALUES[Esp("onesignal")]["unsubscribe_url"]
+    return template.replace("[unsubscribe_url]", str(leave))
+
+
+def onesignal_context(values: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the values as tags of a user, which are texts."""
+    return {name: _tag(value) for name, value in values.items()}
+
+
+def _tag(value: object) -> object:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return format_value(value)
+    return value

@@ -4,7 +4,7 @@
 |---|---|
 | Klaviyo | Django's template engine |
 | Brevo | Django's template engine, pongo2 |
-| Braze, Customer.io | Ruby's Liquid, LiquidJS |
+| Braze, Customer.io, OneSignal | Ruby's Liquid, LiquidJS |
 | HubSpot | a stand-in for Jinjava |
 | SendGrid, Iterable | handlebars.js with the helpers that the vendors document |
 | Mailchimp, ActiveCampaign, Salesforce Marketing Cloud | evaluators of the documented tags |
@@ -24,7 +24,14 @@ from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered
-from .liquid import braze_context, braze_to_liquid, customer_io_context, customer_io_to_liquid
+from .liquid import (
+    braze_context,
+    braze_to_liquid,
+    customer_io_context,
+    customer_io_to_liquid,
+    onesignal_context,
+    onesignal_to_liquid,
+)
 from .processes import render_batch
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer
@@ -93,6 +100,11 @@ def _render_in_process(
         case Esp("customerio"):
             liquid = [
                 (customer_io_to_liquid(text), customer_io_context(values)) for text, values in cases
+            ]
+            return render_batch(engine, "liquid", liquid)
+        case Esp("onesignal"):
+            liquid = [
+                (onesignal_to_liquid(text), onesignal_context(values)) for text, values in cases
             ]
             return render_batch(engine, "liquid", liquid)
         case Esp("brevo"):

@@ -107,6 +107,7 @@ SYSTEM_VALUES: Mapping[Esp, Mapping[str, object]] = {
         "mirror": _WEB,
         "sender": {"name": _NAME, "address": _ADDRESS},
     },
+    Esp("onesignal"): {"unsubscribe_url": _LEAVE},
     Esp("activecampaign"): {
         "UNSUBSCRIBELINK": _LEAVE,
         "UPDATELINK": _PREFERENCES,

@@ -51,6 +51,16 @@ FACTS = [
     (Esp("braze"), liquid("custom_attribute.${My tier} == blank"), {}, "yes"),
     (Esp("braze"), liquid("custom_attribute.${My tier} == blank"), {"My tier": " "}, "yes"),
     (Esp("braze"), liquid("custom_attribute.${My tier} == blank"), {"My tier": "x"}, "no"),
+    # OneSignal's page has these examples.
+    (Esp("onesignal"), 'Hello {{ first_name | default: "there" }}.', {}, "Hello there."),
+    (Esp("onesignal"), liquid('level == "1"'), {"level": 1}, "yes"),
+    (Esp("onesignal"), liquid("true or false and false"), {}, "yes"),
+    (
+        Esp("onesignal"),
+        '{{ bill_due | date: "%a, %b %d, %y" }}',
+        {"bill_due": 1687968776},
+        "Wed, Jun 28, 23",
+    ),
     (Esp("braze"), "{{${first_name}}}, ${first_name}", {"first_name": "Ann"}, "Ann, ${first_name}"),
     # Klaviyo: {% if person|lookup:'Loyalty Points' > 150 %}
     (
@@ -214,6 +224,7 @@ NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
     (Esp("customerio"), liquid('customer.tier == "%}"'), {}),
     (Esp("customerio"), liquid("customer.tier | size > 1"), {}),
     (Esp("braze"), liquid("custom_attribute.${n} > 1"), {"n": "2"}),
+    (Esp("onesignal"), liquid("level > 1"), {"level": "2"}),
     (Esp("klaviyo"), liquid("(first_name == 'Ann')"), {}),
     (Esp("klaviyo"), "{% now 'Y' %}", {}),
     (Esp("brevo"), liquid("contact.TIER == 'a\\'b'"), {}),

@@ -63,11 +63,11 @@ EMAILS = {
     **{each.stem: each.read_text("utf-8") for each in sorted(FILES.iterdir())},
 }
 _NO_FILTERS = {Esp("hubspot"), Esp("activecampaign")}
-_NO_SENDER = {Esp("braze"), Esp("customerio")}
+_NO_SENDER = {Esp("braze"), Esp("customerio"), Esp("onesignal")}
 REFUSED: Mapping[str, set[Esp]] = {
     "abandoned-cart": {*_NO_FILTERS, Esp("sendgrid"), Esp("brevo")},
     "all-names": {*BUILT_IN.esps} - {Esp("hubspot")},
-    "birthday": {*_NO_FILTERS, Esp("sendgrid"), Esp("braze")},
+    "birthday": {*_NO_FILTERS, Esp("sendgrid"), Esp("braze"), Esp("onesignal")},
     "catalog": set(),
     "newsletter": {*_NO_SENDER, Esp("sendgrid"), Esp("brevo"), Esp("activecampaign")},
     "receipt": {*_NO_FILTERS, *_NO_SENDER, Esp("sendgrid"), Esp("brevo"), Esp("mailchimp")},

@@ -36,7 +36,7 @@ from .report import Report
 
 MAX_TAG_LENGTH = 10_000
 """The number of characters of a tag in braces. Blocks of AMPscript have no limit."""
-_MAX_TAGS = 1_250
+MAX_TAGS = 1_250
 _MAX_CHARACTERS = 65_536
 """The number of tags, and of characters in them, after which no tag is examined."""
 _MAX_OPENINGS = 10_000
@@ -97,7 +97,7 @@ class _Starts:
         found: list[Start] = []
         characters = 0
         for start in starts:
-            if len(found) >= _MAX_TAGS or characters > _MAX_CHARACTERS:
+            if len(found) >= MAX_TAGS or characters > _MAX_CHARACTERS:
                 return cls(tuple(found), start.offset)
             found.append(start)
             characters += start.length
@@ -120,9 +120,11 @@ class ContentTags:
         self._read: dict[str, _Starts] = {}
         self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
 
-    def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
+    def warn(self, esp: Esp | None, resolver: FieldResolver | None, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
+        The warnings say which references to the fields of the resolver are meant. Without one, the
+        text is code of the ESP only, and there are no references.
         Up to 1,250 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
@@ -159,7 +161,7 @@ class ContentTags:
 
         Its languages read them. The others read only the rest, which several ESPs can share.
         """
-        text = self._kept[: _find_end(self._kept)]
+        text = self._kept[: find_examined_end(self._kept)]
         profiles = self._profiles
         own = _Starts.of(() if esp is None else read_own_starts(text, profiles[esp], profiles))
         rest = leave_out(text[: own.end], own.starts)
@@ -193,17 +195,19 @@ class ContentTags:
         tag: TextTag,
         finding: Finding | None,
         local_names: Collection[str],
-        resolver: FieldResolver,
+        resolver: FieldResolver | None,
     ) -> tuple[WarningCode, str] | None:
         """Return the warning that the tag needs, or None."""
         profile = None if esp is None else self._profiles[esp]
-        warning = _lookalike(profile, tag, finding, resolver, local_names)
-        if warning is not None:
-            return self._at(esp, tag.start, *warning)
+        if resolver is not None:
+            warning = _lookalike(profile, tag, finding, resolver, local_names)
+            if warning is not None:
+                return self._at(esp, tag.start, *warning)
         is_for_client = tag.text.startswith("{{") and self._content.html.is_in_template(tag.start)
         if finding is None or (is_for_client and esp is not None and esp not in tag.readings):
             return None  # The ESP does not read what the recipient's client reads.
-        return self._warning(esp, tag.start, finding, self._own_form(tag, finding, resolver))
+        form = "" if resolver is None else self._own_form(tag, finding, resolver)
+        return self._warning(esp, tag.start, finding, form)
 
     def _warning(
         self, esp: Esp | None, offset: int, finding: Finding, form: str = ""
@@ -314,7 +318,7 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), offset
 
 
-def _find_end(text: str) -> int | None:
+def find_examined_end(text: str) -> int | None:
     """Return the first place in the text that is not examined, or None."""
     openings = (each.start() for each in _OPENING.finditer(text))
     end = next(islice(openings, _MAX_OPENINGS, None), None)

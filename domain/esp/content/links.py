@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from attrs import evolve
 
@@ -11,6 +11,7 @@ from ...content import Block, Content, Node, Reference, SystemReference, SystemV
 from ...content.html import Kind
 from ...spans import Spans
 from ..profiles.profile import EmailOnly, Profile, SystemCode
+from .foreign_code import MAX_TAGS, find_examined_end
 
 _LINK_WORDS = ("unsub", "can_spam", "email_footer")
 """What the codes of all dialects for this link contain, and the modules of HubSpot with one."""
@@ -33,7 +34,11 @@ def find_missing_link(profile: Profile, content: Content) -> str | None:
 
 
 def _has_link(profile: Profile, content: Content, *, is_shown: bool) -> bool:
-    """Return whether the email has such a link that all clients show, or one that they don't."""
+    """Return whether the email has such a link that all clients show, or one that they don't.
+
+    Only the tags that are examined for code of other ESPs are read. If there are more, the link may
+    be in one of them.
+    """
 
     def is_at_place(offset: int) -> bool:
         return content.html.is_shown(offset) is is_shown
@@ -42,11 +47,15 @@ def _has_link(profile: Profile, content: Content, *, is_shown: bool) -> bool:
     codes = (profile.find_system_code(each.value) for each in references)
     if any(isinstance(code, SystemCode) and _names_link(code.code) for code in codes):
         return True
-    return _names_link(content.masked) and any(
-        _names_link(content.masked[tag.start : tag.end]) and is_at_place(tag.start)
-        for tag in profile.find_tags(content.masked)
-        if tag.is_code
-    )
+    text = content.masked
+    if not _names_link(text):
+        return False
+    end = find_examined_end(text)
+    tags = profile.find_tags(text[:end])
+    for tag in islice(tags, MAX_TAGS):
+        if tag.is_code and _names_link(text[tag.start : tag.end]) and is_at_place(tag.start):
+            return True
+    return is_shown and (end is not None or next(tags, None) is not None)
 
 
 def _names_link(text: str) -> bool:

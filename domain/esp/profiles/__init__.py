@@ -84,6 +84,7 @@ def read_built_in() -> tuple[Profile, ...]:
         iterable,
         klaviyo,
         mailchimp,
+        onesignal,
         salesforce,
         sendgrid,
     )
@@ -99,6 +100,7 @@ def read_built_in() -> tuple[Profile, ...]:
         iterable.PROFILE,
         brevo.PROFILE,
         activecampaign.PROFILE,
+        onesignal.PROFILE,
     )
 
 

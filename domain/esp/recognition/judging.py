@@ -125,8 +125,9 @@ class Reading:
         finding = self.finding
         if finding is not None and finding.is_mistake:
             return Fit.NONE
-        permitted = {Reason.UNKNOWN}
-        if self.profile.vocabulary.has_field_paths:
+        vocabulary = self.profile.vocabulary
+        permitted = set() if vocabulary.any_name else {Reason.UNKNOWN}
+        if vocabulary.has_field_paths:
             permitted.add(Reason.POSSIBLY_FOREIGN)
         if self.is_read and (finding is None or finding.reason in permitted) and self._has_sign():
             return Fit.SIGN
@@ -335,19 +336,19 @@ class _Judge:
             if root in vocabulary.fields and len(path) > 1:
                 yield from self._field(path)
             return
-        is_member = len(path) > 1
+        is_member, can_be_own = len(path) > 1, vocabulary.can_have(path)
         if not _is_word_of_any(self.profiles, root):
-            if not vocabulary.any_name or (not is_member and _LINK.search(name)):
+            if not can_be_own or (not is_member and _LINK.search(name)):
                 yield Finding(Reason.UNKNOWN, root)
             return
         for is_certain, word, owners in (
             (
-                not (is_member and vocabulary.any_name),
+                not (is_member and can_be_own),
                 name,
                 self._owners(lambda each: each.is_system(name)),
             ),
             (
-                not vocabulary.any_name or not _WORD.match(root),
+                not can_be_own or not _WORD.match(root),
                 root,
                 self._owners(lambda each: _names(each, root, is_member=is_member)),
             ),
@@ -359,7 +360,7 @@ class _Judge:
                 reason = Reason.WORD if is_mistake else Reason.POSSIBLY_FOREIGN
                 yield Finding(reason, word, owners, is_mistake=is_mistake)
                 return
-        if not vocabulary.any_name or (not is_member and _LINK.search(name)):
+        if not can_be_own or (not is_member and _LINK.search(name)):
             yield Finding(Reason.UNKNOWN, root)
 
     def _field(self, path: Path) -> Iterator[Finding]:

@@ -27,8 +27,10 @@ _CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syn
 
 
 def _clarity(profile: Profile) -> int:
-    """Return the place of a dialect in that order. `${…}` is a clear sign."""
+    """Return the place of a dialect in that order. `${…}` is a clear sign, and any name is none."""
     vocabulary = profile.vocabulary
+    if vocabulary.any_name:
+        return _CLARITY[Syntax.HANDLEBARS]
     return 2 if "$" in vocabulary.fields else _CLARITY.get(vocabulary.syntax, 3)
 
 
@@ -253,9 +255,11 @@ def is_certainly_foreign(profiles: Profiles, profile: Profile, code: str) -> boo
     """
     if not is_foreign(profiles, profile, code):
         return False
+    own = profile.vocabulary
+    others = [profiles[each].vocabulary for each in recognize_dialects(code, profiles)]
+    if not own.any_name and any(each.any_name and each.syntax is own.syntax for each in others):
+        return False
     variable = _VARIABLE.fullmatch(code.strip()) if has_braces(profile) else None
     if variable is None:
         return True
-    return variable["path"] is not None and not all(
-        profiles[each].vocabulary.any_name for each in recognize_dialects(code, profiles)
-    )
+    return variable["path"] is not None and not all(each.any_name for each in others)

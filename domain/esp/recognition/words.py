@@ -280,7 +280,7 @@ def role_of(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
         return TagRole.ASSIGNED, name
     if vocabulary.syntax in NAMED_BY_USERS:
         return TagRole.FIELD, name
-    if not vocabulary.any_name:
+    if not vocabulary.can_have(path):
         return TagRole.ASSIGNED, name
     if len(path) > 1:
         return TagRole.NESTED, name

@@ -225,6 +225,18 @@ def liquid_parser(esp: Esp, root: str) -> Callable[[DerivedCodes, bool], ParsedC
     return parse
 
 
+def parse_onesignal(codes: DerivedCodes, standard: bool) -> ParsedCodes:
+    template = liquid.parse(require_one_tag(Esp("onesignal"), codes.insertion_code))
+    analysis = template.analyze()
+    [[variable]] = analysis.variables.values()
+    *roots, name = variable.segments
+    assert roots == (["subscription"] if standard else [])
+    values: dict[str, object] = {str(name): "shown"}
+    assert template.render(**({"subscription": values} if standard else values)) == "shown"
+    assert list(analysis.filters) in ([], ["default"])
+    return ParsedCodes(str(name), template.render() if analysis.filters else None)
+
+
 # Conditions evaluate value expressions. A tag ends at the first closing delimiter.
 
 
@@ -242,7 +254,7 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     if esp == Esp("braze"):
         condition = braze_as_liquid(condition)
     variables = liquid.parse(condition).analyze().variables
-    return only_item(only_item(variables.values())).segments[1]
+    return only_item(only_item(variables.values())).segments[-1]
 
 
 # Handlebars: its own parser.
@@ -272,4 +284,5 @@ PARSERS: Mapping[Esp, Callable[[DerivedCodes, bool], ParsedCodes]] = {
     Esp("iterable"): handlebars_parser("defaultIfEmpty", ""),
     Esp("brevo"): parse_brevo,
     Esp("activecampaign"): parse_activecampaign,
+    Esp("onesignal"): parse_onesignal,
 }

@@ -75,6 +75,15 @@ NATIVE: dict[Esp, list[tuple[str, str, list[str]]]] = {
         ("{% manage_subscription_preferences_url %}", "system", []),
         ("{% cio_link url:https://a.b/c track:true %}", "system", []),
     ],
+    Esp("onesignal"): [
+        ("{{ first_name | default: 'you' }}", "field", ["first_name"]),
+        ("{{ subscription.email }}", "field", ["email"]),
+        ('{% if level == "1" and tier != "gold" %}', "field", ["level", "tier"]),
+        ("{{ journey.name }}", "event", []),
+        ("{{ data_feed.cart.size }}", "nested", []),
+        ("{{ subscription.unsubscribe_token }}", "system", []),
+        ("{%- assign userLang = subscription.language -%}", "field", ["language"]),
+    ],
     Esp("hubspot"): [
         ("{{ contact.firstname }}", "field", ["firstname"]),
         ('{{ personalization_token("contact.city", "x") }}', "field", ["city"]),

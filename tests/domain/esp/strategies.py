@@ -45,6 +45,7 @@ ORDINARY_NAMES = {
     | SNAKE.map("x.".__add__),
     Esp("brevo"): CAPITALS,
     Esp("activecampaign"): CAPITALS,
+    Esp("onesignal"): SNAKE | SNAKE.map(str.upper),
 }
 """Names that these ESPs allow."""
 

@@ -200,6 +200,7 @@ JOINING_TEXTS = {
     Esp("iterable"): ("a{", "}a"),
     Esp("brevo"): ("a{", "}a"),
     Esp("activecampaign"): ("50%", "50% off", "%A% 50%"),
+    Esp("onesignal"): ("a{", "}a"),
 }
 
 
@@ -302,6 +303,7 @@ FOREIGN_EXPRESSIONS = {
     Esp("iterable"): ("[a] [b]", "(eq a b)", "my tier"),
     Esp("brevo"): ("contact.tier", "contact.TIER|lower", "TIER"),
     Esp("activecampaign"): ("%TIER%", "TIER", "$TIER != 'x' && $B"),
+    Esp("onesignal"): ("{{ tier }}", "tier | upcase", "a.b"),
 }
 
 

@@ -81,6 +81,12 @@ TEXT = {
         "$LOYALTY_TIER",
         "%IF $LOYALTY_TIER != ''%%LOYALTY_TIER%%ELSE%there%/IF%",
     ),
+    Esp("onesignal"): (
+        "loyalty_tier",
+        "{{ loyalty_tier }}",
+        "loyalty_tier",
+        '{{ loyalty_tier | default: "there" }}',
+    ),
 }
 NUMBER = {
     Esp("sfmc"): ("loyalty_points", "%%=v(@loyalty_points)=%%", "@loyalty_points"),
@@ -101,6 +107,7 @@ NUMBER = {
     Esp("iterable"): ("Lifetime Value", "{{[Lifetime Value]}}", "[Lifetime Value]"),
     Esp("brevo"): ("LOYALTY_POINTS", "{{ contact.LOYALTY_POINTS }}", "contact.LOYALTY_POINTS"),
     Esp("activecampaign"): ("LOYALTY_POINTS", "%LOYALTY_POINTS%", "$LOYALTY_POINTS"),
+    Esp("onesignal"): ("loyalty_points", "{{ loyalty_points }}", "loyalty_points"),
 }
 
 REFUSED_NAMES = [
@@ -146,6 +153,11 @@ REFUSED_NAMES = [
     (Esp("activecampaign"), "first", "format"),
     (Esp("activecampaign"), "100%", "invalid_characters"),
     (Esp("activecampaign"), "IF", "reserved"),
+    (Esp("onesignal"), "First name", "format"),
+    (Esp("onesignal"), "_tier", "format"),
+    (Esp("onesignal"), "condition_1", "format"),
+    (Esp("onesignal"), "number_parts", "reserved"),
+    (Esp("onesignal"), "subscription", "reserved"),
 ]
 REFUSED_DEFAULTS = [
     (Esp("sfmc"), 'x")=%%', "invalid_characters"),
@@ -170,6 +182,11 @@ RESERVED = {
     Esp("mailchimp"): "IF IFNOT ELSE ELSEIF END ARCHIVE DATE FORWARD REWARDS UNSUB",
     Esp("activecampaign"): "IF ELSE ELSEIF",
     Esp("braze"): "size",
+    Esp("onesignal"): (
+        "and blank by contains cols empty false forloop in limit nil not null offset or range"
+        " reversed tablerowloop true with app data_feed journey message org subscription template"
+        " user number_parts"
+    ),
     Esp("sendgrid"): (
         f"{HANDLEBARS} and equals formatDate greaterThan insert length lessThan notEquals or root"
     ),
@@ -274,7 +291,7 @@ def test_klaviyo_writes_some_standard_fields_as_attributes_of_the_person(name):
 
 
 @pytest.mark.parametrize(
-    "esp", sorted(set(BUILT_IN.esps) - {Esp("braze"), Esp("klaviyo")}, key=str)
+    "esp", sorted(set(BUILT_IN.esps) - {Esp("braze"), Esp("klaviyo"), Esp("onesignal")}, key=str)
 )
 def test_other_dialects_write_standard_fields_like_custom_ones(esp):
     name = TEXT[esp][0]
@@ -282,7 +299,12 @@ def test_other_dialects_write_standard_fields_like_custom_ones(esp):
 
 
 @pytest.mark.parametrize(
-    ("esp", "name"), [(Esp("klaviyo"), "Loyalty Tier"), (Esp("braze"), "Loyalty Tier")]
+    ("esp", "name"),
+    [
+        (Esp("klaviyo"), "Loyalty Tier"),
+        (Esp("braze"), "Loyalty Tier"),
+        (Esp("onesignal"), "tier"),
+    ],
 )
 def test_a_name_that_can_not_be_a_standard_field_is_rejected(esp, name):
     with pytest.raises(NoSafeForm) as refused:

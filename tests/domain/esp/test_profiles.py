@@ -20,6 +20,7 @@ def test_the_esps_are_known_by_these_ids():
     assert list(BUILT_IN.esps) == [
         *("sfmc", "mailchimp", "klaviyo", "braze", "customerio"),
         *("hubspot", "sendgrid", "iterable", "brevo", "activecampaign"),
+        "onesignal",
     ]
 
 
@@ -52,12 +53,13 @@ def test_the_titles_are_the_product_names_of_the_esps():
     assert [profile.title for profile in BUILT_IN] == [
         *("Salesforce Marketing Cloud", "Mailchimp", "Klaviyo", "Braze", "Customer.io"),
         *("HubSpot", "SendGrid", "Iterable", "Brevo", "ActiveCampaign"),
+        "OneSignal",
     ]
 
 
 def test_some_esps_list_only_fields_in_use():
     sampling = [each.esp for each in BUILT_IN if each.names.lists_fields_in_use_only]
-    assert sampling == [Esp("klaviyo"), Esp("customerio")]
+    assert sampling == [Esp("klaviyo"), Esp("customerio"), Esp("onesignal")]
 
 
 @EVERY_PROFILE

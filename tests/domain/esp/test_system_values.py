@@ -32,6 +32,9 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     export_content,
 )
+from recipient_fields.domain.esp.content.foreign_code import MAX_TAGS
+from recipient_fields.domain.esp.content.links import find_missing_link
+from recipient_fields.domain.esp.languages.hubl import read_hubl
 from recipient_fields.domain.esp.profiles.profile import Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName
 
@@ -49,7 +52,7 @@ EVERY_CODE = pytest.mark.parametrize(
 WITHOUT_A_NAME = {
     *(
         (esp, SystemValue.YEAR)
-        for esp in (Esp("braze"), Esp("customerio"), Esp("hubspot"), Esp("iterable"))
+        for esp in map(Esp, ("braze", "customerio", "hubspot", "iterable", "onesignal"))
     ),
     *((Esp("brevo"), value) for value in (SystemValue.SENDER_NAME, SystemValue.SENDER_ADDRESS)),
 }
@@ -102,7 +105,7 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
 
 
 @pytest.mark.parametrize(
-    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
+    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ params.name }}"]
 )
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
     (warning,) = export(Esp("mailchimp"), source).warnings
@@ -211,7 +214,7 @@ def test_the_time_for_links_to_the_web_version_is_linear(link):
 @pytest.mark.parametrize("esp", BUILT_IN.esps)
 def test_an_html_email_without_a_link_has_a_caveat_if_the_esp_requires_or_adds_one(esp):
     missing = codes(export(esp, "<html><p>Hello</p></html>"))
-    assert (missing == []) is (esp in {Esp("sfmc"), Esp("customerio")})
+    assert (missing == []) is (esp in {Esp("sfmc"), Esp("customerio"), Esp("onesignal")})
     assert missing in ([], [WarningCode.UNSUBSCRIBE_LINK_MISSING])
     linked = export(esp, '<html><p>Hello</p><a href="{{link.unsubscribe}}">Leave</a></html>')
     assert WarningCode.UNSUBSCRIBE_LINK_MISSING not in codes(linked)
@@ -279,6 +282,20 @@ def test_code_of_another_esp_and_unread_code_is_no_link():
         assert WarningCode.UNSUBSCRIBE_LINK_MISSING in warnings
 
 
+def test_the_link_is_searched_in_the_tags_that_are_examined_only():
+    read: list[object] = []
+
+    def read_parts(text):
+        for part in read_hubl(text):
+            read.append(part)
+            yield part
+
+    profile = evolve(BUILT_IN[Esp("hubspot")], languages=(read_parts,))
+    content = parse_content("<body>unsubscribe " + "{{a}}" * 100_000)
+    assert find_missing_link(profile, content) is None
+    assert len(read) < 2 * MAX_TAGS
+
+
 # Other names
 
 
@@ -331,6 +348,7 @@ EMAIL = "{{recipient.email}}"
         (Esp("iterable"), "{{email}}"),
         (Esp("brevo"), "{{ contact.EMAIL|default_if_none:'' }}"),
         (Esp("activecampaign"), "%EMAIL%"),
+        (Esp("onesignal"), "{{ subscription.email }}"),
     ],
 )
 def test_the_address_is_the_own_field_of_the_esp(esp, code):

@@ -146,12 +146,16 @@ def rule_2(integration, fields, key, field):
     return min(same_key, key=lambda each: each.id), "ambiguous" if is_choice else "found"
 
 
+SAMPLED = {Esp("klaviyo"), Esp("customerio"), Esp("onesignal")}
+"""The ESPs that list only fields in use."""
+
+
 def state(integration, fields, esp_name, standard, counterpart):
     if integration is None:
         return "unknown"
     if counterpart is not None or esp_name in integration.refused_names:
         return "found"
-    if integration.last_synced_at is None or integration.esp in {Esp("klaviyo"), Esp("customerio")}:
+    if integration.last_synced_at is None or integration.esp in SAMPLED:
         return "unknown"
     is_of_table = standard or not BUILT_IN[integration.esp].names.standard_forms
     if esp_name in BUILT_IN[integration.esp].names.unlisted and is_of_table:
@@ -301,7 +305,7 @@ def foreign(esp, code):
     readers = [each for each in BUILT_IN.esps if is_reference(BUILT_IN[each], code)]
     if esp in readers or re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", code):
         return False
-    return any(each not in {Esp("sendgrid"), Esp("iterable")} for each in readers)
+    return any(each not in {Esp("sendgrid"), Esp("iterable"), Esp("onesignal")} for each in readers)
 
 
 PLAIN = {

@@ -42,6 +42,7 @@ def test_a_field_without_codes_works_in_every_esp():
         Esp("iterable"): "{{tier}}",
         Esp("brevo"): "{{ contact.TIER }}",
         Esp("activecampaign"): "%TIER%",
+        Esp("onesignal"): "{{ tier }}",
     }
 
 
@@ -251,7 +252,7 @@ def test_the_codes_of_a_field_are_those_of_its_integrations_and_of_the_other_esp
     organization = Organization(Esp("klaviyo"), Esp("braze"), Esp("klaviyo"))
     field = organization.define("tier")
     listed = FieldCodes(organization.names).list_codes(field)
-    assert [each.integration_id for each in listed] == [1, 2, 3, *[None] * 8]
+    assert [each.integration_id for each in listed] == [1, 2, 3, *[None] * 9]
     assert [each.esp for each in listed[:3]] == [Esp("klaviyo"), Esp("braze"), Esp("klaviyo")]
     assert {each.esp for each in listed[3:]} == set(BUILT_IN.esps) - {Esp("klaviyo"), Esp("braze")}
 

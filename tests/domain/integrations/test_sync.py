@@ -43,7 +43,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 ORGANIZATION = OrganizationId(1)
 SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
-SAMPLED = {Esp("klaviyo"), Esp("customerio")}
+SAMPLED = {Esp("klaviyo"), Esp("customerio"), Esp("onesignal")}
 DUPLICATE = "The ESP reports this field twice."
 NO_KEY = (
     "No key can be derived from this name. Rename the field in the ESP: use letters a-z and digits"

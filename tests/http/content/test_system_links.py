@@ -22,6 +22,7 @@ UNSUBSCRIBE = {
     "iterable": "{{unsubscribeUrl}}",
     "brevo": "{{ unsubscribe }}",
     "activecampaign": "%UNSUBSCRIBELINK%",
+    "onesignal": "[unsubscribe_url]",
 }
 EMAIL = """<p>Hello {{recipient.email}},</p>
 <p><a href="{{link.view_in_browser}}">Open in the browser</a></p>
