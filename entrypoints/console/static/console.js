@@ -222,10 +222,10 @@ if (list) {
     list.dataset.running = "true";
     const stopWorking = showWorking(submitter);
     try {
-      const response = await fetch(list.action, { method: "POST", body: new FormData(list, submitter) });
+      const response = await fetch(location.pathname, { method: "POST", body: new FormData(list, submitter) });
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const found = page.getElementById("report");
-      if (!found) return location.assign(list.action); // Signed out, for example.
+      if (!found) return location.reload(); // Signed out, for example.
       document.getElementById("report").replaceWith(found);
       for (const input of page.querySelectorAll("#check :is(select, :checked)")) {
         const own = list.elements[input.name];
