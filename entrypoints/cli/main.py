@@ -59,6 +59,11 @@ _COMMANDS = (
         "Connect an organization to email service providers, and sync their fields.",
     ),
     LazyCommand(
+        "secrets",
+        ".esp.connections:secrets",
+        "Create and rotate the key that encrypts the credentials of integrations.",
+    ),
+    LazyCommand(
         "esp",
         ".esp.dialects:esp",
         "List the supported email service providers, and derive insertion codes for them.",

@@ -166,4 +166,5 @@ PROFILE = Profile(
         tags=words("ELSE ELSEIF ENDIF IF"),
     ),
     adjacent_text=AdjacentText(_PERCENT, _COMPLETE_TAGS),
+    api_hosts=r"[a-z0-9-]+\.(?:api-us1|activehosted)\.com",
 )

@@ -232,4 +232,5 @@ PROFILE = Profile(
     ),
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("verbatim"),
+    api_hosts=r"api\.brevo\.com",
 )

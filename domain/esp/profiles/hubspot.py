@@ -250,4 +250,5 @@ PROFILE = Profile(
     ),
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("raw"),
+    api_hosts=r"api(?:-[a-z0-9]+)?\.hubapi\.com",
 )

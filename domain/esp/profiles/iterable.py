@@ -271,4 +271,5 @@ PROFILE = Profile(
     ),
     adjacent_text=handlebars.ADJACENT_TEXT,
     keeping=handlebars.KEEPING,
+    api_hosts=r"api(?:\.eu)?\.iterable\.com",
 )

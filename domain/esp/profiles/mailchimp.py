@@ -236,4 +236,5 @@ PROFILE = Profile(
         tags=words("ELSE ELSEIF END GROUP IF IFNOT INTERESTED INTERESTGROUP UNLESS"),
     ),
     adjacent_text=AdjacentText(),
+    api_hosts=r"[a-z0-9-]+\.api\.mailchimp\.com",
 )

@@ -59,7 +59,7 @@ class Profile:
     `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
     is the block that only the email shows.
 
-    `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
+    `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
     `vocabulary` and `adjacent_text` are about texts that users have written. `keeping` says how a
     person writes tags in braces that the ESP must not read.
