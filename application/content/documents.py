@@ -369,7 +369,7 @@ def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> 
         PreviewedContentDocument(
             content=shown.content,
             surface=shown.surface,
-            warnings=tuple(map(_warning, preview.content.warnings)),
+            warnings=tuple(map(warning_document, preview.content.warnings)),
             fields=shown.keys,
             unlisted_values=tuple(
                 violation_document(each.prefixed("recipient")) for each in shown.unlisted
@@ -383,17 +383,18 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
     return ExportedContentDocument(
         content=exported.content,
         surface=exported.surface,
-        warnings=tuple(map(_warning, exported.warnings)),
+        warnings=tuple(map(warning_document, exported.warnings)),
         fields=exported.keys,
     )
 
 
 def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
     """Return the documents of warnings."""
-    return [render_document(_warning(each)) for each in warnings]
+    return [render_document(warning_document(each)) for each in warnings]
 
 
-def _warning(warning: ContentWarning) -> ContentWarningDocument:
+def warning_document(warning: ContentWarning) -> ContentWarningDocument:
+    """Return the document of a warning."""
     return ContentWarningDocument(
         kind=warning.code.kind,
         code=warning.code,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import Final, Self
 
 from ..arguments import require_type
 
-__all__ = ["Esp"]
+__all__ = ["PORTABLE", "Esp"]
+
+PORTABLE: Final = "portable"
+"""The name of the language of content, beside those of ESPs."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .changes import *
     from .codes import *
+    from .conversion import *
     from .errors import *
     from .esp_names import *
     from .integration import *
@@ -24,4 +25,5 @@ else:
         "sync",
         "restoration",
         "codes",
+        "conversion",
     )

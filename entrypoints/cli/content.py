@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -28,6 +27,8 @@ from .output import complete_outputs, note, one_line, print_bytes, print_json, p
 from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
+    FINDINGS,
+    decoded,
     name_of,
     note_unlisted,
     note_violations,
@@ -36,10 +37,6 @@ from .violations import (
     reporting_violations,
 )
 
-FINDINGS = 3
-"""The exit status if a check finds something."""
-
-_MARK = "\ufeff"
 _INVALID = "The content is invalid."
 _content_argument = click.argument("content", type=click.File("rb"), default="-")
 _surface_option = option(
@@ -94,7 +91,7 @@ def check(
     places and no keys, and exits with status 3.
     """
     rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
-    _, text = _decoded(content.read())
+    _, text = decoded(content.read())
     with (
         reporting_violations(_INVALID, source=text, as_json=as_json, status=FINDINGS),
         open_for_organization(storage, organization) as (core, chosen),
@@ -177,7 +174,7 @@ def export(
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
     folder = None if out is None else _writable_folder(out)
-    mark, text = _decoded(content.read())
+    mark, text = decoded(content.read())
     with (
         reporting_violations("Nothing was exported.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
@@ -307,7 +304,7 @@ def preview(
     CONTENT is a UTF-8 file, by default standard input. Only the ESP can evaluate expressions:
     `{{recipient.KEY | expression}}` stays as it is.
     """
-    mark, text = _decoded(content.read())
+    mark, text = decoded(content.read())
     values = parse_json_file(recipient)
     with (
         reporting_violations("There is no preview.", source=text),
@@ -321,14 +318,3 @@ def preview(
     note_warnings(parsed.warnings)
     note_unlisted(shown.unlisted)
     print_bytes(mark + shown.content.encode())
-
-
-def _decoded(content: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(
-            f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
-        ) from None
-    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)

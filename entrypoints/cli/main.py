@@ -68,6 +68,11 @@ _COMMANDS = (
         ".content:content",
         "Check content with references to fields, export it for ESPs, and preview it.",
     ),
+    LazyCommand(
+        "convert",
+        ".convert:convert_command",
+        "Convert templates of one ESP for another one, or to portable content.",
+    ),
     LazyCommand("openapi", ".service.serve:openapi", "Print the OpenAPI document of the HTTP API."),
     LazyCommand(
         "doctor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
@@ -27,6 +28,10 @@ def setting_command(proposal: NameProposal) -> str:
     return f"To set one: `integrations names {proposal.integration_id} --set {assignment}`."
 
 
+FINDINGS = 3
+"""The exit status if a check finds something."""
+
+_MARK = "\ufeff"
 _MAX_REPORTED = 100
 _PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
@@ -88,6 +93,17 @@ def parse_json_file(file: BinaryIO) -> object:
         return parse_json(file.read())
     except NotJson as error:
         raise click.ClickException(f"{name_of(file)}: {error}") from None
+
+
+def decoded(content: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark, if there is one, and the text."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(
+            f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
+        ) from None
+    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
 
 
 def note_warnings(warnings: Iterable[ContentWarning]) -> None:

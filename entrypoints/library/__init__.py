@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .domain.conditions import InvalidRecipient
     from .domain.content import InvalidContent, parse_content, preview_content
     from .domain.esp import Esp, ExportOptions, check_content, export_content
-    from .domain.integrations import FieldCodes
+    from .domain.integrations import Conversion, ConversionOptions, FieldCodes, convert
     from .entrypoints.service.selection import open_storage
 
     __version__: str
@@ -50,6 +50,8 @@ __all__ = [
     "Access",
     "Author",
     "CatalogTooLarge",
+    "Conversion",
+    "ConversionOptions",
     "Core",
     "Credential",
     "DataType",
@@ -77,6 +79,7 @@ __all__ = [
     "VersionConflict",
     "__version__",
     "check_content",
+    "convert",
     "define_fields",
     "export_content",
     "open_storage",
@@ -86,6 +89,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Conversion": "domain.integrations",
+    "ConversionOptions": "domain.integrations",
     "Core": "application",
     "Esp": "domain.esp",
     "ExportOptions": "domain.esp",
@@ -95,6 +100,7 @@ _MODULES = {
     "MemoryStorage": "adapters.memory",
     "SqliteStorage": "adapters.sqlite",
     "check_content": "domain.esp",
+    "convert": "domain.integrations",
     "export_content": "domain.esp",
     "open_storage": "entrypoints.service.selection",
     "parse_content": "domain.content",

@@ -55,7 +55,13 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, NameProposal
-from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft, SetName, SyncPlan
+from recipient_fields.domain.integrations import (
+    ConversionOptions,
+    FieldCodes,
+    IntegrationDraft,
+    SetName,
+    SyncPlan,
+)
 
 PACKAGES = (domain, conditions, content, esp, integrations)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -100,6 +106,7 @@ SAMPLES: Mapping[str, object] = {
     "ConditionLanguage": BRAZE.conditions,
     "Condition": parse_condition("tier is set"),
     "Content": parse_content("{{recipient.tier}}"),
+    "ConversionOptions": ConversionOptions(),
     "Creation": BRAZE.names.creation,
     "DecimalMark": ".",
     "EmailAddress": ADMINISTRATOR.email,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
@@ -114,6 +114,19 @@ def parse_file(content: bytes) -> CatalogDocument:
         return parse_field_document(_document(root), installed_profiles())
     except InvalidDocument as error:
         raise InvalidFile(_located(root, each) for each in error.violations) from None
+
+
+def parse_texts(content: bytes) -> Mapping[str, str]:
+    """Return the texts of a YAML or JSON file with one object of texts. Raises: InvalidFile."""
+    root = _parse_yaml(_decode(content))
+    if not isinstance(root.content, dict):
+        raise _invalid(root.place, "Write one text per line, such as `TIER: loyalty_tier`.")
+    texts: dict[str, str] = {}
+    for name, member in root.content.items():
+        if not isinstance(member.node.content, str):
+            raise _invalid(member.node.place, f"The value of {name} must be a text.")
+        texts[name] = member.node.content
+    return texts
 
 
 def render_yaml(document: object) -> str:

@@ -3,6 +3,19 @@
 require "json"
 require "liquid"
 
+# What ActiveSupport defines, which the applications of ESPs use: Liquid compares with `blank` by it.
+class Object
+  def blank?
+    respond_to?(:empty?) ? !!empty? : !self
+  end
+end
+
+class String
+  def blank?
+    match?(/\A[[:space:]]*\z/)
+  end
+end
+
 # The filters of Customer.io that Liquid does not have.
 module CustomerIo
   def titlecase(input)

@@ -1,0 +1,1 @@
+"""Conversion: templates of ESPs are read as content, which is exported for other ESPs."""

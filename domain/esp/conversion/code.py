@@ -1,0 +1,84 @@
+"""Code of an ESP as trees: what its profile contains as text is read by its own grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..languages.blocks import Part, build_tree
+from ..languages.tree import (
+    Call,
+    Expression,
+    Filtered,
+    Literal,
+    Node,
+    Operation,
+    Output,
+    Path,
+    Text,
+)
+from ..profiles.profile import Profile
+
+SLOT = "recipient_fields_slot"
+"""A name that the languages read as a path. It stands for the value in a pattern."""
+DEFAULT = "recipient_fields_default"
+"""The default in a pattern."""
+LENGTH = "777"
+"""The argument of `truncate` in a pattern."""
+SLOTS = {SLOT, DEFAULT, LENGTH}
+
+
+def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
+    """Return the tree of a template."""
+    return build_tree(_parts(profile, text))
+
+
+def _parts(profile: Profile, text: str) -> Iterator[Part]:
+    offset = 0
+    for tag in profile.find_tags(text):
+        if tag.start > offset:
+            yield Text(offset, tag.start)
+        yield tag
+        offset = tag.end
+    if offset < len(text):
+        yield Text(offset, len(text))
+
+
+def read_output(profile: Profile, code: str) -> Expression:
+    """Return the value that the code shows, or a null if it is no such tag."""
+    match read_tree(profile, code):
+        case (Output(value=value),):
+            return value
+    return Literal(None)
+
+
+def match_code(pattern: Expression, value: Expression, slots: dict[str, Expression]) -> bool:
+    """Return whether the code has the form of the pattern, and note what its slots contain."""
+    match pattern, value:
+        case Path((str() as name,)), _ if name in SLOTS:
+            slots[name] = value
+            return True
+        case Literal(str() | int() as name), _ if str(name) in SLOTS:
+            slots[str(name)] = value
+            return True
+        case Filtered(inner, filters), Filtered(other, others) if len(others) >= len(filters):
+            split = len(others) - len(filters)
+            before = Filtered(other, others[:split]) if split else other
+            return match_code(inner, before, slots) and all(
+                left.name == right.name
+                and left.named == right.named
+                and _match_all(left.arguments, right.arguments, slots)
+                for left, right in zip(filters, others[split:], strict=True)
+            )
+        case Call(name, arguments), Call(other_name, others) if name == other_name:
+            return pattern.named == value.named and _match_all(arguments, others, slots)
+        case Operation(name, operands), Operation(other_name, others) if name == other_name:
+            return _match_all(operands, others, slots)
+    return pattern == value
+
+
+def _match_all(
+    patterns: Sequence[Expression], values: Sequence[Expression], slots: dict[str, Expression]
+) -> bool:
+    return len(patterns) == len(values) and all(
+        match_code(pattern, value, slots) for pattern, value in zip(patterns, values, strict=True)
+    )

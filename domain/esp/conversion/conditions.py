@@ -1,0 +1,252 @@
+"""Tests of a template: the conditions on fields that mean the same."""
+
+from __future__ import annotations
+
+import operator as operators
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import TypeVar
+
+from attrs import Factory, define, field
+
+from ...conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    InvalidCondition,
+    Not,
+    Operator,
+    Value,
+)
+from ...conditions.literals import date_literal, number_literal, text_literal
+from ...conditions.syntax import format_condition
+from ...fields.values import DataType
+from ..languages.tree import Expression, Filter, Filtered, Literal, Operation, Special
+from ..profiles.profile import Syntax
+from .outcomes import ByHand
+from .source_fields import SourceField
+from .values import Values
+
+_OPERATORS = {
+    "==": Operator.EQUAL,
+    "!=": Operator.NOT_EQUAL,
+    "<": Operator.LESS,
+    "<=": Operator.AT_MOST,
+    ">": Operator.GREATER,
+    ">=": Operator.AT_LEAST,
+}
+_READ_AS_NUMBERS = {DataType.NUMBER, DataType.DATE}
+_DIGITS_OF_DATE = 8
+_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
+    "==": operators.eq,
+    "!=": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
+"""What a number that is missing, which Liquid reads as 0, has in common with a value."""
+_NEVER_EMPTY = {Syntax.LIQUID}
+"""The languages in which an empty text, 0 and an empty list are true."""
+
+_UNKNOWN_TYPE = (
+    "No tag shows the type of {key}. As a text, it is read differently than a number 0, false, or"
+    " an empty list."
+)
+_EMPTY_TEXT = "An empty text in {key} counts as no value here, and as a value at {title}."
+_MISSING = "A missing value of {key} counts as an empty text here, and differs from one at {title}."
+_BLANK = "A value of {key} of white space only counts as none at {title}, and as a value here."
+_NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
+_LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
+_TEST = "No condition of content means the same. Write this condition for the other ESP."
+
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+@define
+class Conditions:
+    """Reads the tests in the templates of an ESP. `exact` refuses fields without a known type."""
+
+    _values: Values
+    _exact: bool
+    _caveats: dict[tuple[str, str], None] = Factory(dict)
+    """By the key of a field."""
+    _title: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._title = self._values.profile.title
+
+    def read(self, test: Expression) -> tuple[str, tuple[str, ...]]:
+        """Return the test as a condition of content, and its caveats. Raises: ByHand."""
+        self._caveats.clear()
+        text = format_condition(self._condition(test))
+        caveats = (each.format(key=key, title=self._title) for key, each in self._caveats)
+        return text, tuple(caveats)
+
+    def _condition(self, test: Expression) -> Condition:
+        match test:
+            case Operation("and", operands):
+                return self._joined(AllOf, [self._condition(each) for each in operands])
+            case Operation("or", operands):
+                return self._joined(AnyOf, [self._condition(each) for each in operands])
+            case Operation("not", (operand,)):
+                negated = self._condition(operand)
+                if isinstance(negated, Comparison) and negated.operator is Operator.CONTAINS:
+                    self._caveats[negated.key.removeprefix(_PREFIX), _NOT_IN] = None
+                return Not(negated)
+            case Operation("contains", (whole, Literal(str() as part))):
+                return self._contains(whole, part)
+            case Operation(operator, (Literal(), Literal())) if operator in _OPERATORS:
+                raise ByHand(_TEST)
+            case Operation(operator, (Literal() as left, right)) if operator in _OPERATORS:
+                return self._comparison(_FLIPPED[operator], right, left)
+            case Operation(operator, (left, Literal() as right)) if operator in _OPERATORS:
+                return self._comparison(operator, left, right)
+            case Operation() | Literal():
+                raise ByHand(_TEST)
+        return self._truth(self._operand(test))
+
+    def _joined(self, kind: type[AllOf | AnyOf], parts: Sequence[Condition]) -> Condition:
+        """Return the conditions together. Tests for null and an empty text have no caveat then."""
+        flat = [
+            each
+            for part in parts
+            for each in (part.conditions if isinstance(part, kind) else [part])
+        ]
+        wanted = Operator.IS_SET if kind is AllOf else Operator.IS_NOT_SET
+        for each, count in Counter(flat).items():
+            if count > 1 and isinstance(each, Comparison) and each.operator is wanted:
+                for caveat in (_EMPTY_TEXT, _MISSING):
+                    self._caveats.pop((each.key.removeprefix(_PREFIX), caveat), None)
+        unique = tuple(dict.fromkeys(flat))
+        return unique[0] if len(unique) == 1 else kind(unique)
+
+    def _truth(self, source: SourceField) -> Condition:
+        """Return the condition of a value that is a test by itself."""
+        data_type = self._type(source)
+        if data_type is DataType.BOOLEAN:
+            return _comparison(source, Operator.IS_TRUE)
+        is_set = _comparison(source, Operator.IS_SET)
+        if self._values.profile.vocabulary.syntax in _NEVER_EMPTY:
+            if data_type is DataType.TEXT:
+                self._warn(source, _EMPTY_TEXT)
+            return is_set
+        if data_type is DataType.NUMBER:
+            return AllOf((is_set, Comparison(is_set.key, Operator.NOT_EQUAL, 0)))
+        return is_set
+
+    def _comparison(self, operator: str, left: Expression, right: Literal) -> Condition:
+        value = right.value
+        if value is None or value == "" or isinstance(value, Special):
+            return self._emptiness(operator, left, right)
+        source, read_as = self._compared(left)
+        literal = _as_type(value, read_as)
+        data_type = _type_of(literal)
+        self._values.fields.require(source, data_type, literal)
+        if data_type in {DataType.TEXT, DataType.BOOLEAN} and operator not in {"==", "!="}:
+            raise ByHand("Texts have no order here. Write this condition for the other ESP.")
+        compared = _comparison(source, _OPERATORS[operator], literal)
+        # Liquid reads a missing value as 0 if it reads it as a number.
+        readings = self._values.profile.conditions.readings
+        is_number = read_as in _READ_AS_NUMBERS and readings[read_as].date is None
+        if is_number and isinstance(value, int | float) and _OF_ZERO[operator](0, value):
+            return AnyOf((_comparison(source, Operator.IS_NOT_SET), compared))
+        return compared
+
+    def _emptiness(self, operator: str, left: Expression, right: Literal) -> Condition:
+        """Return the condition that a value is set, or is not: a test for null or an empty text."""
+        if operator not in {"==", "!="}:
+            raise ByHand(_TEST)
+        source = self._operand(left)
+        if right.value == "":
+            source.is_shown_as_text = True
+        if right.value is None:
+            if self._values.fields.type_of(source) in {DataType.TEXT, None}:
+                self._warn(source, _EMPTY_TEXT)
+        elif right.value is Special.BLANK:
+            self._warn(source, _BLANK)
+        elif not _shows_nothing_for_null(left):
+            self._warn(source, _MISSING)
+        return _comparison(source, Operator.IS_SET if operator == "!=" else Operator.IS_NOT_SET)
+
+    def _contains(self, whole: Expression, part: str) -> Condition:
+        source = self._operand(whole)
+        if self._values.fields.type_of(source) is not DataType.TEXT:
+            self._warn(source, _LIST)
+        literal = _checked(text_literal, part)
+        self._values.fields.require(source, DataType.TEXT)
+        return _comparison(source, Operator.CONTAINS, literal)
+
+    def _operand(self, value: Expression) -> SourceField:
+        return self._compared(value)[0]
+
+    def _compared(self, value: Expression) -> tuple[SourceField, DataType | None]:
+        """Return the field, and the type as which the code reads it. Raises: ByHand."""
+        found = self._values.compared(value)
+        if found is None:
+            raise ByHand(_TEST)
+        return found
+
+    def _type(self, source: SourceField) -> DataType:
+        data_type = self._values.fields.type_of(source)
+        if data_type is None:
+            if self._exact:
+                message = "No tag shows the type of {key}. Give it, or write the condition."
+                raise ByHand(message.format(key=source.key))
+            self._warn(source, _UNKNOWN_TYPE)
+        return data_type or DataType.TEXT
+
+    def _warn(self, source: SourceField, caveat: str) -> None:
+        self._caveats[source.key, caveat] = None
+
+
+_PREFIX = "recipient."
+
+
+def _comparison(source: SourceField, operator: Operator, value: Value | None = None) -> Comparison:
+    return Comparison(f"{_PREFIX}{source.key}", operator, value)
+
+
+def _as_type(value: str | float, data_type: DataType | None) -> Value:
+    """Return the literal as a value of the type, if it can have it. Raises: ByHand."""
+    if data_type is DataType.BOOLEAN and value in {"true", "false"}:
+        return value == "true"
+    digits = str(value)
+    if data_type is DataType.DATE and len(digits) == _DIGITS_OF_DATE and digits.isdecimal():
+        return _checked(date_literal, f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _checked(text_literal, value)
+    return _checked(number_literal, value)
+
+
+def _type_of(value: Value) -> DataType:
+    match value:
+        case bool():
+            return DataType.BOOLEAN
+        case str():
+            return DataType.TEXT
+        case date():
+            return DataType.DATE
+    return DataType.NUMBER
+
+
+def _checked(check: Callable[[T], V], value: T) -> V:
+    """Return the literal. Raises: ByHand if conditions can't have it."""
+    try:
+        return check(value)
+    except InvalidCondition as error:
+        raise ByHand(error.violations[0].message) from None
+
+
+def _shows_nothing_for_null(value: Expression) -> bool:
+    match value:
+        case Filtered(_, (*_, Filter("default_if_none" | "default", (Literal(""),)))):
+            return True
+    return False

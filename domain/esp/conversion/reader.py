@@ -1,0 +1,381 @@
+"""Templates as content: each tag of a template becomes code of content, or stays as it is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import TypeAlias
+
+from attrs import define, evolve, field, frozen
+
+from ...content.system_values import SystemValue
+from ...content.tree import Lines
+from ..languages.tree import (
+    Assignment,
+    Comment,
+    Condition,
+    Expression,
+    Filtered,
+    Literal,
+    Loop,
+    Node,
+    Opaque,
+    Operation,
+    Output,
+    Path,
+    Raw,
+    Text,
+    Unread,
+)
+from ..profiles.profile import Profile, Syntax, SystemCode
+from .code import read_tree
+from .conditions import Conditions
+from .outcomes import ByHand, Outcome
+from .source_fields import SourceFields
+from .values import Values
+
+BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
+"""What encloses a block that is by hand, so that nobody sends it unnoticed."""
+
+_LOOP = "This is a loop over a list. Write it in the language of the other ESP."
+_OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
+_VARIABLE = "This reads the variable `{name}`, whose value is by hand."
+_TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
+
+
+MAX_PARTS = 500
+"""The parts of an expression, with those of its variables. A condition has 200 comparisons."""
+_READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_WORD = re.compile(r"[\w@]+")
+
+_Variables: TypeAlias = dict[str, Expression | None]
+"""The values of variables, by their names: None is one that is by hand."""
+_TRUE, _FALSE = Literal(value=True), Literal(value=False)
+
+
+@frozen
+class Piece:
+    """A part of the content. `owner` is the offset of the tag or block of the source, or None.
+
+    `start` is its offset in the source. `is_kept` is whether the text stays as it is.
+    """
+
+    text: str
+    start: int
+    owner: int | None
+    is_kept: bool = False
+
+
+@frozen
+class Result:
+    """What happens to a tag of the source, and why."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+
+
+@define(kw_only=True)
+class Reader:
+    """Reads one template. `refused` are the tags that are by hand, by their offsets, and why.
+
+    `kept_texts` are places outside of tags that must stay as they are, and why, in order.
+
+    `values` are the texts of links, the sender and the year that are given.
+    """
+
+    text: str
+    lines: Lines
+    profile: Profile
+    fields: SourceFields
+    exact: bool
+    is_html: bool
+    given: Mapping[SystemValue, str]
+    refused: Mapping[int, str] = field(factory=dict)
+    kept_texts: Sequence[tuple[int, int, str]] = ()
+    pieces: list[Piece] = field(init=False, factory=list)
+    results: dict[int, Result] = field(init=False, factory=dict)
+    """By the offset of the tag."""
+    poisoned: dict[int, str] = field(init=False, factory=dict)
+    """The assignments to variables that tags which are by hand read, and why these must stay."""
+    _variables: _Variables = field(init=False, factory=dict)
+    _assigned: dict[str, list[int]] = field(init=False, factory=dict)
+    """The offsets of the assignments, by the names of their variables."""
+    _values: Values = field(init=False)
+    _conditions: Conditions = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._values = Values(self.profile, self.fields)
+        self._conditions = Conditions(self._values, self.exact)
+
+    def read(self, nodes: Iterable[Node]) -> None:
+        """Add the pieces of the nodes."""
+        for node in nodes:
+            if isinstance(node, Text):
+                self._text(node)
+                continue
+            try:
+                self._read(node)
+            except ByHand as reason:
+                self._keep(node, str(reason))
+
+    def add_caveat(self, start: int, caveat: str) -> None:
+        """Add a caveat to the result of the tag at this offset."""
+        reasons = dict.fromkeys((*self.results[start].reasons, caveat))
+        self.results[start] = Result(Outcome.CAVEAT, tuple(reasons))
+
+    def _text(self, node: Text) -> None:
+        """Add the text. What the target would read as code is kept."""
+        offset = node.start
+        index = bisect_left(self.kept_texts, (node.start,))
+        for start, end, reason in self.kept_texts[index:]:
+            if start >= node.end:
+                break
+            self._add(self.text[offset:start], offset)
+            self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
+            self.results[start] = Result(Outcome.BY_HAND, (reason,))
+            offset = end
+        self._add(self.text[offset : node.end], offset)
+
+    def _read(self, node: Node) -> None:
+        """Convert the node. Raises: ByHand."""
+        if node.start in self.refused:
+            raise ByHand(self.refused[node.start])
+        match node:
+            case Condition():
+                self._condition(node)
+            case Assignment():
+                self._assignment(node)
+            case Comment():
+                self._convert(node, "", ())
+            case Raw():
+                self._convert(node, self.text[node.text_start : node.text_end], ())
+            case Loop():
+                raise ByHand(_LOOP)
+            case Unread():
+                raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Output() | Opaque():
+                self._output(node)
+
+    def _output(self, node: Output | Opaque) -> None:
+        system = _system_codes(self.profile).get(evolve(node, start=0, end=0))
+        if system is not None:
+            self._convert(node, self._system_code(system), ())
+        elif isinstance(node, Output):
+            code, caveats = self._values.reference(self._resolve(node.value))
+            self._convert(node, code, caveats)
+        else:
+            self._opaque(node)
+
+    def _system_code(self, system: SystemValue) -> str:
+        given = self.given.get(system)
+        if given is None:
+            return str(system)
+        return escape(given) if self.is_html else given
+
+    def _opaque(self, node: Opaque) -> None:
+        """Convert a tag that shows a whole link, with its text."""
+        name, title = node.name, self.profile.title
+        if name in self.profile.vocabulary.tags_with_text and self.is_html:
+            for system, code in self.profile.system_codes.items():
+                if isinstance(code, SystemCode) and name in code.also:
+                    text = name.replace("_", " ").capitalize()
+                    match node.arguments:
+                        case (Literal(str() as written), *_):
+                            text = written
+                    link = f'<a href="{self._system_code(system)}">{escape(text)}</a>'
+                    self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
+                    return
+        raise ByHand(_OTHER_TAG.format(name=name, title=title))
+
+    def _assignment(self, node: Assignment) -> None:
+        """Remember the value of a variable, which replaces the variable."""
+        self._assigned.setdefault(node.name, []).append(node.start)
+        if isinstance(node.value, tuple):
+            raise ByHand("This gives a text to a variable. Write the text where it is shown.")
+        self._variables[node.name] = self._resolve(node.value)
+        self._convert(node, "", ())
+
+    def _resolve(self, value: Expression) -> Expression:
+        """Return the expression with the values of its variables. Raises: ByHand."""
+        resolved = self._substitute(value)
+        if _exceeds(resolved, MAX_PARTS):
+            raise ByHand("The values of the variables in this tag are too long. Use fewer of them.")
+        return resolved
+
+    def _substitute(self, value: Expression) -> Expression:
+        match value:
+            case Path((str() as name,)) if name in self._variables:
+                found = self._variables[name]
+                if found is None:
+                    raise ByHand(_VARIABLE.format(name=name))
+                return found
+            case Filtered(inner, filters):
+                resolved = self._substitute(inner)
+                if isinstance(resolved, Filtered):
+                    return Filtered(resolved.value, (*resolved.filters, *filters))
+                return Filtered(resolved, filters)
+            case Operation(name, operands):
+                return Operation(name, tuple(map(self._substitute, operands)))
+        return value
+
+    def _condition(self, node: Condition) -> None:
+        """Convert a block. Its tests are read first: without one of them, the block stays."""
+        tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
+        read = [None if each is None else self._conditions.read(each) for each in tests]
+        is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
+            _is_blank(branch.nodes, self.text) for branch in node.branches
+        )
+        if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
+            self._note(node.start, ())
+        before, after = self._variables, []
+        for index, (branch, found) in enumerate(zip(node.branches, read, strict=True)):
+            word = "#if " if index == 0 else "else if "
+            code, caveats = ("else", ()) if found is None else (word + found[0], found[1])
+            if is_blank:  # Ruby's Liquid shows nothing for a block of white space.
+                self._note(branch.start, caveats)
+            else:
+                self._convert_tag(node.start, branch.start, branch.end, code, caveats)
+            self._variables = dict(before)
+            self.read(each for each in branch.nodes if not (is_blank and isinstance(each, Text)))
+            after.append(self._variables)
+        self._variables = _merged(tests, before, after)
+        closing = node.branches[-1].nodes
+        last = closing[-1].end if closing else node.branches[-1].end
+        if is_blank:
+            self._note(last, ())
+        else:
+            self._convert_tag(node.start, last, node.end, "/if", ())
+
+    def _convert_tag(
+        self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
+    ) -> None:
+        """Add a tag of a block."""
+        before, after = self._trims(start, end)
+        self._add(f"{{{{{before}{code}{after}}}}}", start, owner)
+        self._note(start, caveats)
+
+    def _convert(self, node: Node, code: str, caveats: Sequence[str]) -> None:
+        """Add the code of a tag, between comments if the tag removes the white space around it."""
+        before, after = self._trims(node.start, node.end)
+        before, after = before and f"{{{{{before}!}}}}", after and f"{{{{!{after}}}}}"
+        self._add(f"{before}{code}{after}", node.start, node.start)
+        self._note(node.start, caveats)
+
+    def _trims(self, start: int, end: int) -> tuple[str, str]:
+        """Return the marks that remove white space before and after a tag, if it has them."""
+        before = "~" * self.text.startswith(("{%-", "{{-", "{{~"), start)
+        return before, "~" * self.text.endswith(("-%}", "-}}", "~}}"), start, end)
+
+    def _note(self, start: int, caveats: Sequence[str]) -> None:
+        outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED
+        self.results[start] = Result(outcome, tuple(caveats))
+
+    def _keep(self, node: Node, reason: str) -> None:
+        """Keep a tag, or a block between marks, and the variables that are set in it."""
+        self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
+        code = self.text[node.start : node.end]
+        if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
+            line = self.lines.position(node.start).line
+            code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
+        for name in _assigned([node]):
+            self._variables[name] = None
+        for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
+            self._variables[name] = None
+            for start in self._assigned.get(name, ()):
+                self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
+        self.pieces.append(Piece(code, node.start, node.start, is_kept=True))
+
+    def _add(self, text: str, start: int, owner: int | None = None) -> None:
+        if text:
+            self.pieces.append(Piece(text, start, owner))
+
+
+def _is_blank(nodes: Sequence[Node], text: str) -> bool:
+    return all(
+        isinstance(each, Comment | Assignment)
+        or (isinstance(each, Text) and not text[each.start : each.end].strip())
+        for each in nodes
+    )
+
+
+def _assigned(nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield the names of the variables that are set in the nodes."""
+    for node in nodes:
+        match node:
+            case Assignment(name=name):
+                yield name
+            case Condition(branches=branches):
+                yield from _assigned(each for branch in branches for each in branch.nodes)
+            case Loop():
+                yield from _assigned((*node.nodes, *node.otherwise))
+            case Opaque(nodes=tuple() as inner):
+                yield from _assigned(inner)
+
+
+def _exceeds(value: Expression, limit: int) -> bool:
+    """Return whether the expression has more parts than the limit."""
+    rest = [value]
+    while rest and limit >= 0:
+        limit -= 1
+        match rest.pop():
+            case Filtered(inner, filters):
+                limit -= len(filters)
+                rest.append(inner)
+            case Operation(_, operands):
+                rest += operands
+    return limit < 0
+
+
+def _merged(
+    tests: Sequence[Expression | None], before: _Variables, after: Sequence[_Variables]
+) -> _Variables:
+    """Return the variables after a block, with values that depend on its tests.
+
+    A variable that is true or false in each case is a condition itself. The value of any other one
+    that a branch sets is None: it is not known.
+    """
+    merged: _Variables = {}
+    for name in dict.fromkeys(name for each in (before, *after) for name in each):
+        values = [each.get(name) for each in after]
+        if tests[-1] is not None:
+            values.append(before.get(name))
+        first, *others = values
+        if all(each == first for each in others):
+            merged[name] = first
+        elif all(each in (_TRUE, _FALSE) for each in values):
+            condition = _as_condition(tests, values)
+            merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
+        else:
+            merged[name] = None
+    return merged
+
+
+def _as_condition(
+    tests: Sequence[Expression | None], values: Sequence[Expression | None]
+) -> Expression:
+    """Return a test that holds in the cases in which the value is true."""
+    found: Expression = values[-1] or _FALSE
+    for test, value in reversed([*zip(tests, values, strict=False)]):
+        if test is None or value == found:
+            continue
+        negated = Operation("not", (test,))
+        if value == _TRUE:
+            found = test if found == _FALSE else Operation("or", (test, found))
+        else:
+            found = negated if found == _TRUE else Operation("and", (negated, found))
+    return found
+
+
+@cache
+def _system_codes(profile: Profile) -> Mapping[Node, SystemValue]:
+    """Return the system values by the nodes of their codes."""
+    found: dict[Node, SystemValue] = {}
+    for value, code in profile.system_codes.items():
+        if isinstance(code, SystemCode):
+            nodes = read_tree(profile, code.code)
+            if len(nodes) == 1:
+                found[evolve(nodes[0], start=0, end=0)] = value
+    return found

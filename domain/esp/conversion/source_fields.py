@@ -1,0 +1,167 @@
+"""The fields that a template uses: their keys, and the types that its tags show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TypeAlias
+
+from attrs import Factory, define, field
+
+from ...conditions import Value
+from ...errors import InvalidField
+from ...fields.protocol import Field
+from ...fields.values import DataType, FieldKey, derive_key
+from ..derived_codes import derive
+from ..errors import NoSafeForm
+from ..languages.tree import Expression, Filtered, Literal, Path
+from ..profiles.profile import Profile, Vocabulary
+from ..recognition.words import TagRole, role_of
+from .code import read_output
+from .outcomes import ByHand
+
+_OTHER_ROLES: Mapping[TagRole, str] = {
+    TagRole.EVENT: (
+        "This is data of the event or message. Write it in the language of the other ESP."
+    ),
+    TagRole.SYSTEM: (
+        "This shows a link, or data of the sender or message, for which there is no portable code."
+        " Write the code of the other ESP."
+    ),
+    TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
+    TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
+}
+_NO_FIELD = "`{name}` is no field of {title}. Say what it means with a file of names."
+_OTHER_TYPE = (
+    "This reads the field {key} as a {wanted}, but other tags read it as a {found}. Use one type."
+)
+
+_Parts: TypeAlias = tuple[str, ...]
+
+
+@define
+class SourceField:
+    """A field that the template uses.
+
+    `name` is its name at the source, and `is_standard` whether it is one of the ESP's own fields.
+    `types` are those that tags require, in the order of the tags, and `values` those that they
+    compare with. `is_shown_as_text` is whether a tag has a text as its default.
+    """
+
+    key: str
+    name: str
+    is_standard: bool
+    is_shown_as_text: bool = False
+    types: dict[DataType, None] = field(factory=dict)
+    values: dict[Value, None] = field(factory=dict)
+
+    @property
+    def data_type(self) -> DataType | None:
+        """The type that the first tag with one requires, or None if no tag shows it."""
+        assumed = DataType.TEXT if self.is_shown_as_text else None
+        return next(iter(self.types), assumed)
+
+
+@define
+class SourceFields:
+    """The fields of one template. `keys` are those of names at the source that are known.
+
+    `known` are the fields of the organization by their keys, whose types apply.
+    """
+
+    _profile: Profile
+    _keys: Mapping[str, str]
+    _known: Mapping[str, Field]
+    _found: dict[_Parts, SourceField] = Factory(dict)
+    _taken: dict[str, _Parts] = Factory(dict)
+
+    @property
+    def found(self) -> tuple[SourceField, ...]:
+        """The fields in the order of their first use."""
+        return tuple(self._found.values())
+
+    def find(self, value: Expression) -> SourceField | None:
+        """Return the field that the expression reads, or None if it is no path.
+
+        Raises: ByHand if the path is none of a field.
+        """
+        vocabulary = self._profile.vocabulary
+        parts = find_path(value, vocabulary)
+        if parts is None:
+            return None
+        if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
+            parts = parts[1:]  # Both forms read the same field.
+        if parts not in self._found:
+            self._found[parts] = self._read(parts)
+        return self._found[parts]
+
+    def type_of(self, source: SourceField) -> DataType | None:
+        """Return the type of the field, or None if it is not known."""
+        known = self._known.get(source.key)
+        return source.data_type if known is None else known.data_type
+
+    def require(self, source: SourceField, wanted: DataType, *values: Value) -> None:
+        """Require a type, and note the values. Raises: ByHand if the field has another type."""
+        source.types[wanted] = None
+        source.values.update(dict.fromkeys(values))
+        found = self.type_of(source)
+        if found is not None and found is not wanted:
+            raise ByHand(_OTHER_TYPE.format(key=source.key, wanted=wanted.value, found=found.value))
+
+    def _read(self, parts: _Parts) -> SourceField:
+        profile = self._profile
+        role, name = role_of(parts, profile.vocabulary)
+        is_given = name in self._keys
+        if role is not TagRole.FIELD and not is_given:
+            message = _OTHER_ROLES.get(role, _NO_FIELD)
+            raise ByHand(message.format(name=name, title=profile.title))
+        is_standard = _is_standard(profile, parts, name)
+        keys = {each: key for key, each in profile.names.standard_fields.items()}
+        key = derive_key(name)
+        if is_given:
+            key = self._keys[name]
+        elif is_standard:
+            key = keys[name]
+        try:
+            FieldKey(key)
+        except InvalidField:
+            message = f"No key can be derived from `{name}`. Give one in a file of names."
+            raise ByHand(message) from None
+        if self._taken.setdefault(key, parts) != parts:
+            raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
+        return SourceField(key, name, is_standard)
+
+
+def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
+    """Return the names of a path, or None. Filters such as `lookup` read a member."""
+    match value:
+        case Path(parts) if all(isinstance(each, str) for each in parts):
+            return tuple(map(str, parts))
+        case Filtered(inner, filters) if all(
+            each.name in vocabulary.member_filters for each in filters
+        ):
+            path = find_path(inner, vocabulary)
+            members = [each.arguments for each in filters]
+            if path is None:
+                return None
+            for arguments in members:
+                match arguments:
+                    case (Literal(str() as name),):
+                        path = (*path, name)
+                    case _:
+                        return None
+            return path
+    return None
+
+
+def _is_standard(profile: Profile, parts: _Parts, name: str) -> bool:
+    """Return whether the path is that of one of the ESP's own fields."""
+    names = profile.names
+    if name not in names.standard_fields.values():
+        return False
+    if not names.standard_forms:
+        return True
+    with suppress(NoSafeForm):
+        code = derive(profile, name, standard=True).insertion_code
+        return find_path(read_output(profile, code), profile.vocabulary) == parts
+    return False

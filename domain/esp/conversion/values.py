@@ -1,0 +1,233 @@
+"""Values that a template shows: the references to fields that mean the same.
+
+The profile of an ESP says how it writes defaults and filters. These codes, read by its grammar, are
+the patterns here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TypeAlias
+
+from attrs import Factory, define, evolve, frozen
+
+from ...content import DateStyle, FilterName
+from ...content.filters import Filter, apply_filters, find_type_error
+from ...fields.values import DataType
+from ..errors import NotInsertable
+from ..filtered_codes import filter_code
+from ..languages.tree import Call, Expression, Filtered, Literal, Path
+from ..languages.tree import Filter as FilterCode
+from ..profiles.profile import Profile
+from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
+from .outcomes import ByHand
+from .source_fields import SourceField, SourceFields
+
+_ARGUMENTS: Mapping[FilterName, Sequence[int | DateStyle | None]] = {
+    FilterName.TRUNCATE: (int(LENGTH),),
+    FilterName.NUMBER: range(5),
+    FilterName.DATE: tuple(DateStyle),
+}
+_TYPES = {FilterName.NUMBER: DataType.NUMBER, FilterName.DATE: DataType.DATE}
+_UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "safe"})
+"""Filters that change only how HTML in a value is shown."""
+
+_RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
+_NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
+_REPLACED = "{title} shows the default instead of {value}, too."
+_FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
+_EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
+
+_Step: TypeAlias = Filter | str
+"""A filter, or the text of a default."""
+
+
+@frozen
+class _Pattern:
+    """Code with a slot for the value, and the filter that it is. Without one, it is a default."""
+
+    code: Expression
+    filter: Filter | None
+
+
+@define
+class _Reading:
+    """What is done with a value, from the last step to the first one."""
+
+    steps: list[_Step] = Factory(list)
+    caveats: list[str] = Factory(list)
+
+
+@frozen
+class Values:
+    """Reads the values in the templates of an ESP."""
+
+    profile: Profile
+    fields: SourceFields
+
+    def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
+        """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
+        reading = _Reading()
+        source = self._peel(value, reading)
+        filters: list[Filter] = []
+        default = ""
+        for step in reversed(reading.steps):
+            if isinstance(step, str):
+                default = default or step
+                continue
+            if not filters:
+                self.fields.require(source, _TYPES.get(step.name, DataType.TEXT))
+            if default and find_type_error([step], DataType.TEXT) is None:
+                default = str(apply_filters(default, [step]))
+            filters.append(step)
+        if default and not filters:
+            reading.caveats += self._replaced(source, default)
+        parts = [f"recipient.{source.key}", *map(str, filters)]
+        if default:
+            parts.append(f"default: {quoted(default)}")
+        return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)
+
+    def operand(self, value: Expression) -> SourceField | None:
+        """Return the field whose value this is, also if it is guarded, or None. Raises: ByHand."""
+        reading = _Reading()
+        try:
+            source = self._peel(value, reading)
+        except ByHand:
+            if find_root(value) is None:
+                return None
+            raise
+        return None if any(reading.steps) or reading.caveats else source
+
+    def compared(self, value: Expression) -> tuple[SourceField, DataType | None] | None:
+        """Return the field that is compared, and the type as which its code reads it, or None.
+
+        The profile of an ESP says how it reads numbers, booleans and dates before it compares them.
+        Raises: ByHand.
+        """
+        for data_type, pattern in _readings(self.profile):
+            slots: dict[str, Expression] = {}
+            if match_code(pattern, value, slots):
+                source = self.operand(slots[SLOT])
+                return None if source is None else (source, data_type)
+        source = self.operand(value)
+        return None if source is None else (source, None)
+
+    def _replaced(self, source: SourceField, default: str) -> Iterator[str]:
+        """Yield the values that are not missing, and for which the source shows the default."""
+        replaced = self.profile.insertion.default_also_replaces
+        if self.fields.type_of(source) is None and not default.isdecimal():
+            source.is_shown_as_text = True
+        data_type = self.fields.type_of(source)
+        values = [value for key, value in replaced.items() if data_type in {key, None}]
+        if values:
+            yield _REPLACED.format(title=self.profile.title, value=" and ".join(values))
+
+    def _peel(self, value: Expression, reading: _Reading) -> SourceField:
+        """Return the field, and note the steps from the last one."""
+        while (source := self.fields.find(value)) is None:
+            value = self._inner(value, reading)
+        return source
+
+    def _inner(self, value: Expression, reading: _Reading) -> Expression:
+        """Return the value before the last step."""
+        for pattern in _patterns(self.profile):
+            slots: dict[str, Expression] = {}
+            if match_code(pattern.code, value, slots):
+                reading.steps.append(_step(pattern, slots))
+                return slots[SLOT]
+        match value:
+            case Filtered(inner, (*others, FilterCode(name) as last)):
+                before = Filtered(inner, tuple(others)) if others else inner
+                if name in _UNCHANGED:
+                    if name == "safe":
+                        reading.caveats.append(_RAW_HTML.format(title=self.profile.title))
+                    return before
+                if name == "default_if_none":
+                    text = _text(last.arguments)
+                    if text:
+                        reading.caveats.append(_NULL.format(title=self.profile.title))
+                    reading.steps.append(text)
+                    return before
+                raise ByHand(_FILTER.format(name=name))
+            case Call(name):
+                raise ByHand(_FILTER.format(name=name))
+        raise ByHand(_EXPRESSION)
+
+
+def quoted(text: str) -> str:
+    """Return the text as a literal of content."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def find_root(value: Expression) -> Path | None:
+    """Return the path that filters and functions read first, or None."""
+    match value:
+        case Path():
+            return value
+        case Filtered(inner):
+            return find_root(inner)
+        case Call(_, (first, *_)):
+            return find_root(first)
+    return None
+
+
+@cache
+def _patterns(profile: Profile) -> Sequence[_Pattern]:
+    """Return the codes of the filters and the default, those with the most parts first."""
+    found = [*_filter_patterns(profile), *_default_patterns(profile)]
+    return sorted(found, key=lambda each: -len(str(each.code)))
+
+
+@cache
+def _readings(profile: Profile) -> Sequence[tuple[DataType, Expression]]:
+    """Return the codes that read values before comparisons, those with the most parts first."""
+    found = []
+    for data_type, reading in profile.conditions.readings.items():
+        written = reading.expression.replace("{operand}", SLOT)
+        expression = read_output(profile, profile.filters.output.replace("VALUE", written))
+        if not isinstance(expression, Literal):
+            found.append((data_type, expression))
+    return sorted(found, key=lambda each: -len(str(each[1])))
+
+
+def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
+    bare = evolve(profile, filters=evolve(profile.filters, value="VALUE"))
+    for name in FilterName:
+        data_type = _TYPES.get(name, DataType.TEXT)
+        for argument in _ARGUMENTS.get(name, (None,)):
+            written = Filter(name, argument)
+            with suppress(NotInsertable):
+                code = filter_code(bare, SLOT, [written], data_type).code
+                expression = read_output(profile, code)
+                if not isinstance(expression, Literal):
+                    yield _Pattern(expression, written)
+
+
+def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
+    template = profile.insertion.with_default
+    code = template.replace("EXPRESSION", SLOT).replace("DEFAULT", DEFAULT)
+    expression = read_output(profile, code)
+    if not isinstance(expression, Literal):
+        yield _Pattern(expression, None)
+
+
+def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
+    if pattern.filter is None:
+        return _text((slots[DEFAULT],))
+    if pattern.filter.argument == int(LENGTH):
+        match slots[LENGTH]:
+            case Literal(int() as length) if 1 <= length <= 1_000:
+                return Filter(pattern.filter.name, length)
+        raise ByHand("Write a length from 1 to 1,000.")
+    return pattern.filter
+
+
+def _text(arguments: Sequence[Expression]) -> str:
+    """Return the text of a default, which can be written as a number. Raises: ByHand."""
+    match arguments:
+        case (Literal(str() | int() as text),) if not isinstance(text, bool):
+            return str(text)
+    raise ByHand("The default is no text. Write this tag for the other ESP.")

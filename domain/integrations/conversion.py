@@ -1,0 +1,364 @@
+"""Convert templates: read the code of one ESP, and write that of another, or portable content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+
+from attrs import evolve, field, frozen
+
+from ..arguments import require_type
+from ..conditions import LocatedViolation
+from ..conditions.literals import to_scalar
+from ..conditions.tree import condition_keys
+from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
+from ..content.checks import find_violations
+from ..content.html import Html
+from ..content.resolution import EMAIL_KEY, FieldResolver
+from ..content.system_values import SYSTEM_VALUES, SystemValue
+from ..content.tree import Lines
+from ..content.warning_codes import WarningCode
+from ..errors import InvalidInput, Rule, Violation
+from ..esp.content import ContentExporter, ExportOptions
+from ..esp.conversion.code import read_tree
+from ..esp.conversion.document import Document
+from ..esp.conversion.outcomes import ConvertedTag, Outcome
+from ..esp.conversion.reader import Reader, Result
+from ..esp.conversion.source_fields import SourceFields
+from ..esp.esps import PORTABLE, Esp
+from ..esp.languages.blocks import Certainty, Tag
+from ..esp.languages.tree import Node
+from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Profile
+from ..esp.recognition import recognize_dialects
+from ..fields.field import FieldDraft
+from ..fields.unstored import define_fields
+from ..fields.values import DataType, Scalar
+from ..text import character_violation
+from .codes import FieldCodes
+
+__all__ = [
+    "Conversion",
+    "ConversionOptions",
+    "ConvertedTag",
+    "NotThatEsp",
+    "Outcome",
+    "UsedField",
+    "convert",
+]
+
+_MAX_ROUNDS = 12
+"""The exports of one template. Each but the first leaves out what the one before refused."""
+
+_IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
+_READ_AS_CODE = "{title} reads this text as code. {keeping}"
+_REMOVE = "Remove it, or write it in another way."
+_ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
+
+_TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
+
+
+def _to_surface(surface: Surface | str | None) -> Surface | None:
+    return None if surface is None else Surface(surface)
+
+
+class NotThatEsp(InvalidInput):
+    """A text that is no template of the ESP from which it is converted."""
+
+
+@frozen(kw_only=True)
+class ConversionOptions:
+    """How templates are converted.
+
+    `names` are the keys that names at the source mean. `values` are texts of links, the sender and
+    the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
+    `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
+    fields whose type no tag shows stay by hand, instead of having a caveat.
+
+    Raises: InvalidInput if `values` has another name; TypeError if an option has another type.
+    """
+
+    names: Mapping[str, str] = {}
+    values: Mapping[str, str] = {}
+    surface: Surface | None = field(default=None, converter=_to_surface)
+    exact: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        require_type(Mapping, names=self.names, values=self.values)
+        require_type(bool, exact=self.exact)
+        unknown = [each for each in self.values if each not in SYSTEM_VALUES]
+        if unknown:
+            message = f"Use one of {', '.join(SYSTEM_VALUES)}."
+            raise InvalidInput(
+                Violation(Rule.UNKNOWN_VALUE, message, ("values", each)) for each in unknown
+            )
+
+
+@frozen(kw_only=True)
+class UsedField:
+    """A field that the template uses. `values` are those that it compares with."""
+
+    key: str
+    name: str
+    data_type: DataType
+    values: tuple[Scalar, ...]
+
+
+@frozen(kw_only=True)
+class Conversion:
+    """A converted template.
+
+    `tags` are all tags of the source, in order. `fields` are those that the content uses.
+    `warnings` are about the content as a whole, or about text outside of its tags.
+    """
+
+    content: str
+    tags: tuple[ConvertedTag, ...]
+    fields: tuple[UsedField, ...]
+    warnings: tuple[ContentWarning, ...]
+
+    def count(self) -> Mapping[Outcome, int]:
+        """Return the number of tags by outcome, for all outcomes."""
+        counted = Counter(each.outcome for each in self.tags)
+        return {outcome: counted[outcome] for outcome in Outcome}
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The keys by the names at the source, as the option `names` takes them."""
+        return {each.name: each.key for each in self.fields}
+
+
+def convert(
+    text: str,
+    *,
+    read: Esp | str,
+    write: Esp | str,
+    options: ConversionOptions = ConversionOptions(),
+    profiles: Profiles = BUILT_IN,
+) -> Conversion:
+    """Return a template of the ESP `read` in the language of the ESP `write`, or as content.
+
+    `write` can be "portable", for content. The text outside of tags does not change.
+
+    Raises: NotThatEsp if no tag of the text is one of that ESP; InvalidContent if the text
+    contains U+0000 or a lone surrogate; ValueError if there is no such ESP.
+    """
+    require_type(str, text=text, read=read, write=write)
+    require_type(Profiles, profiles=profiles)
+    require_type(ConversionOptions, options=options)
+    source = profiles[profiles.parse_name(read)]
+    target = None if write == PORTABLE else profiles[profiles.parse_name(write)]
+    return _Conversion(text, source, target, options, profiles).run()
+
+
+class _Conversion:
+    """One run of `convert`."""
+
+    def __init__(
+        self,
+        text: str,
+        source: Profile,
+        target: Profile | None,
+        options: ConversionOptions,
+        profiles: Profiles,
+    ) -> None:
+        self._text, self._lines = text, Lines(text)
+        self._source, self._target, self._profiles = source, target, profiles
+        self._options = options
+        self._refused: dict[int, str] = {}
+        self._kept_texts: set[tuple[int, int, str]] = set()
+        violation = character_violation(text)
+        if violation is not None:
+            raise InvalidContent([self._lines.position(0).locate(violation)])
+
+    def run(self) -> Conversion:
+        """Return the conversion. What the target refuses stays by hand, and the rest is tried."""
+        tags = list(self._source.find_tags(self._text))
+        self._require_source(tags)
+        nodes = read_tree(self._source, self._text)
+        fields = SourceFields(self._source, self._options.names, {})
+        self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
+        for _ in range(_MAX_ROUNDS):
+            reader = self._read(nodes, fields)
+            if not reader.poisoned.keys() <= self._refused.keys():
+                self._refused.update(reader.poisoned)
+                continue
+            document = Document.of(reader.pieces)
+            content = read_content(document.text)
+            kept = {*self._find_kept_texts(content, document)} - self._kept_texts
+            if kept:
+                self._kept_texts |= kept
+                continue
+            try:
+                written, warnings = self._write(content, fields)
+                break
+            except InvalidContent as invalid:
+                self._refuse(invalid, content, document)
+        else:
+            raise NotThatEsp([Violation(Rule.TOO_MANY_ITEMS, _TOO_MANY)])
+        others = tuple(self._report_warnings(warnings, content, document, reader))
+        self._report_names(content, document, reader)
+        return Conversion(
+            content=document.restore(written),
+            tags=tuple(self._report(tags, reader)),
+            fields=tuple(_used(content, fields)),
+            warnings=others,
+        )
+
+    def _require_source(self, tags: Sequence[Tag]) -> None:
+        """Require that the text is a template of the source. Raises: NotThatEsp."""
+        likely = recognize_dialects(self._text, self._profiles)
+        if not likely or self._source.esp in likely:
+            return
+        if any(tag.unread is None and tag.certainty is not Certainty.POSSIBLE for tag in tags):
+            return
+        titles = ", ".join(f"{self._profiles[each].title} ({each})" for each in likely)
+        message = f"This is no template of {self._source.title}. It can be one of {titles}."
+        raise NotThatEsp([Violation(Rule.NOT_APPLICABLE, message)])
+
+    def _read(self, nodes: Sequence[Node], fields: SourceFields) -> Reader:
+        reader = Reader(
+            text=self._text,
+            lines=self._lines,
+            profile=self._source,
+            fields=fields,
+            exact=self._options.exact,
+            is_html=self._is_html,
+            given=self._given,
+            refused=self._refused,
+            kept_texts=tuple(sorted(self._kept_texts)),
+        )
+        reader.read(nodes)
+        return reader
+
+    @cached_property
+    def _is_html(self) -> bool:
+        surface = self._options.surface
+        return Html(self._text).has_tags if surface is None else surface is Surface.HTML
+
+    @cached_property
+    def _given(self) -> Mapping[SystemValue, str]:
+        """The values that are given, and for which the target has no code."""
+        target = self._target
+        return {
+            SYSTEM_VALUES[name]: text
+            for name, text in self._options.values.items()
+            if target is not None and isinstance(target.find_system_code(SYSTEM_VALUES[name]), str)
+        }
+
+    def _find_kept_texts(
+        self, content: Content, document: Document
+    ) -> Iterator[tuple[int, int, str]]:
+        """Yield the places in the source at which text outside of tags would be read as code."""
+        references = (each.start for each in content.references())
+        system_references = (each.start for each in content.system_references())
+        for start in chain(references, system_references):
+            if not document.is_code(start):
+                end = content.source.index("}}", start) + 2
+                yield document.find_start(start), document.find_start(end), _IS_CONTENT
+        if self._target is not None:
+            keeping = self._target.keeping or _REMOVE
+            reason = _READ_AS_CODE.format(title=self._target.title, keeping=keeping)
+            for tag in self._target.find_tags(content.masked):
+                if tag.certainty is not Certainty.POSSIBLE and not document.is_code(tag.start):
+                    yield document.find_start(tag.start), document.find_start(tag.end), reason
+
+    def _write(
+        self, content: Content, fields: SourceFields
+    ) -> tuple[str, Sequence[ContentWarning]]:
+        """Return the code of the target, and the warnings. Raises: InvalidContent."""
+        defined = define_fields(
+            FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
+            for each in _used(content, fields)
+        )
+        if self._target is None:
+            by_key = {str(each.key): each for each in defined}
+            violations = find_violations(content, FieldResolver(by_key))
+            if violations:
+                raise InvalidContent(violations)
+            return content.source, content.warnings
+        codes = FieldCodes.of(defined, profiles=self._profiles)
+        options = ExportOptions(surface=self._options.surface, strict=False)
+        exporter = ContentExporter(content, options, self._profiles)
+        exported = exporter.export(codes, self._target.esp)
+        return exported.content, exported.warnings
+
+    def _refuse(self, invalid: InvalidContent, content: Content, document: Document) -> None:
+        """Leave the tags of the violations as they are. Raises: InvalidContent if there is none."""
+        before = len(self._refused)
+        for violation in invalid.violations:
+            if isinstance(violation, LocatedViolation):
+                owner = document.find_owner(content.lines.offset_of(violation.position))
+                if owner is not None:
+                    self._refused[owner] = violation.reason
+        if len(self._refused) == before:
+            raise invalid
+
+    def _report_warnings(
+        self,
+        warnings: Iterable[ContentWarning],
+        content: Content,
+        document: Document,
+        reader: Reader,
+    ) -> Iterator[ContentWarning]:
+        """Add the warnings about tags to their results, and yield the others."""
+        for warning in warnings:
+            if warning.code is WarningCode.ASSUMED_NAME:
+                continue
+            for position in (warning.position, *warning.places):
+                offset = content.lines.offset_of(position)
+                if document.is_code(offset):
+                    reader.add_caveat(document.find_start(offset), warning.message)
+                else:
+                    at = self._lines.position(document.find_start(offset))
+                    yield evolve(warning, line=at.line, column=at.column, places=())
+
+    def _report_names(self, content: Content, document: Document, reader: Reader) -> None:
+        """Add a caveat to each tag with a field whose name at the target is not established."""
+        if self._target is None:
+            return
+        target = self._target
+        for start, keys in _uses(content):
+            for key in keys:
+                if key != EMAIL_KEY and key not in target.names.standard_fields:
+                    message = _ASSUMED.format(key=key, title=target.title)
+                    reader.add_caveat(document.find_start(start), message)
+
+    def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
+        """Yield the tags with their results. Those in a kept block have none of their own."""
+        results = {tag.start: Result(Outcome.CONSEQUENCE) for tag in tags} | reader.results
+        ends = {tag.start: tag.end for tag in tags} | {
+            start: end for start, end, _ in self._kept_texts
+        }
+        for start in sorted(results):
+            result = results[start]
+            yield ConvertedTag(
+                position=self._lines.position(start),
+                text=self._text[start : ends[start]],
+                outcome=result.outcome,
+                reasons=result.reasons,
+            )
+
+
+def _uses(content: Content) -> Iterator[tuple[int, Iterable[str]]]:
+    """Yield the offsets of the tags with fields, and the keys of these."""
+    for reference in content.references():
+        yield reference.start, (reference.key,)
+    for branch in content.branches():
+        if branch.condition is not None:
+            yield branch.start, dict.fromkeys(condition_keys(branch.condition))
+
+
+def _used(content: Content, fields: SourceFields) -> Iterator[UsedField]:
+    """Yield the fields of the content."""
+    keys = frozenset(content.keys())
+    for source in fields.found:
+        if source.key in keys:
+            yield UsedField(
+                key=source.key,
+                name=source.name,
+                data_type=fields.type_of(source) or DataType.TEXT,
+                values=tuple(map(to_scalar, source.values)),
+            )

@@ -1,0 +1,300 @@
+"""`recipient-fields convert`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+from attrs import frozen
+
+from recipient_fields.application.content.conversions import (
+    merge_used,
+    render_conversion,
+    render_used_fields,
+)
+from recipient_fields.application.wording import counted
+from recipient_fields.domain.content import Surface
+from recipient_fields.domain.esp import Esp, recognize_dialects
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConversionOptions,
+    ConvertedTag,
+    Outcome,
+    convert,
+)
+
+from ..service.selection import installed_profiles
+from .options import option
+from .output import (
+    OutputFiles,
+    Progress,
+    complete_outputs,
+    note,
+    one_line,
+    print_bytes,
+    print_json,
+)
+from .typed_options import EspName, EspOrPortable, OneOf
+from .violations import FINDINGS, decoded, note_warnings, reporting_violations
+
+_INPUT = "<stdin>"
+_SHOWN = 60
+"""The characters of a tag in a line of the report."""
+_TITLES = {
+    Outcome.CONVERTED: "converted",
+    Outcome.CAVEAT: "with a caveat",
+    Outcome.DROPPED: "dropped",
+    Outcome.BY_HAND: "by hand",
+    Outcome.CONSEQUENCE: "in blocks by hand",
+}
+
+
+@frozen
+class _Template:
+    """A template: its name, its place in the folder of results, and its text."""
+
+    name: str
+    target: Path
+    mark: bytes
+    text: str
+
+
+@click.command("convert")
+@option("--from", "source", type=EspName(), metavar="ESP", help="The ESP of the templates.")
+@option(
+    "--to",
+    "target",
+    required=True,
+    type=EspOrPortable(),
+    metavar="ESP",
+    help="The ESP to write for, or `portable`, for content that each ESP's code is written from.",
+)
+@option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Write the results to this folder, with the names and the tree of the templates.",
+)
+@option(
+    "--surface",
+    type=OneOf(Surface),
+    help="Where an email shows the templates. By default, a text with an HTML tag is html.",
+)
+@option(
+    "--names",
+    type=click.Path(dir_okay=False, exists=True),
+    metavar="FILE",
+    help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`.",
+)
+@option(
+    "--write-names",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the names that were used to this file, to be corrected for --names.",
+)
+@option(
+    "--values",
+    type=click.Path(dir_okay=False, exists=True),
+    metavar="FILE",
+    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`.",
+)
+@option(
+    "--write-fields",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a document of the fields that the templates use, for `plan` and `apply`.",
+)
+@option(
+    "--with-values",
+    is_flag=True,
+    help="In the document of fields, allow only the values that the templates compare with.",
+)
+@option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
+@option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
+@option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
+@click.argument(
+    "templates", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[TEMPLATE]..."
+)
+def convert_command(
+    source: str | None,
+    target: str,
+    out: str | None,
+    surface: Surface | None,
+    names: str | None,
+    write_names: str | None,
+    values: str | None,
+    write_fields: str | None,
+    templates: tuple[str, ...],
+    *,
+    with_values: bool,
+    exact: bool,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Convert templates of one ESP for another one, or to portable content. It needs no storage.
+
+    TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input. The result is
+    printed, or written to --out, and the report to standard error. Tags that are by hand stay as
+    they are. The exit status is 3 if there are any, and otherwise 0.
+    """
+    found = list(_read_templates(templates or ("-",), needs_folder=out is None and not as_json))
+    if source is None:
+        raise _propose(found)
+    with reporting_violations("Nothing was converted.", as_json=as_json):
+        options = ConversionOptions(
+            names=_read_texts(names), values=_read_texts(values), surface=surface, exact=exact
+        )
+    conversions: list[tuple[_Template, Conversion]] = []
+    progress = Progress()
+    for template in found:
+        name = None if template.name == _INPUT else template.name
+        with reporting_violations("Nothing was converted.", file=name, as_json=as_json):
+            converted = convert(
+                template.text,
+                read=source,
+                write=target,
+                options=options,
+                profiles=installed_profiles(),
+            )
+        conversions.append((template, converted))
+        progress.note(f"{len(conversions):,} of {counted(len(found), 'template')}")
+    if as_json:
+        print_json([render_conversion(each, name=template.name) for template, each in conversions])
+    else:
+        for template, each in conversions:
+            _report(template, each, alone=len(conversions) == 1)
+    results = [converted for _, converted in conversions]
+    outcomes = {tag.outcome for each in results for tag in each.tags}
+    if strict and outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}:
+        note("Error: Nothing was written, because of --strict.")
+        click.get_current_context().exit(1)
+    with complete_outputs() as files:
+        if out is not None:
+            _write_folder(files, Path(out), conversions)
+        _write_documents(files, source, results, write_names, write_fields, with_values=with_values)
+    if out is None and not as_json:
+        template, converted = conversions[0]
+        print_bytes(template.mark + converted.content.encode())
+    if Outcome.BY_HAND in outcomes:
+        click.get_current_context().exit(FINDINGS)
+
+
+def _read_templates(names: Sequence[str], *, needs_folder: bool) -> Iterator[_Template]:
+    """Yield the templates of the arguments. A folder contains all files below it."""
+    paths: list[tuple[Path | None, Path]] = []
+    for name in names:
+        path = Path(name)
+        if name == "-":
+            paths.append((None, Path("stdin.html")))
+        elif path.is_dir():
+            inner = sorted(each for each in path.rglob("*") if each.is_file())
+            paths += ((each, each.relative_to(path)) for each in inner)
+        else:
+            paths.append((path, Path(path.name)))
+    if needs_folder and len(paths) != 1:
+        raise click.UsageError("Add --out FOLDER for several templates.")
+    targets = [target for _, target in paths]
+    repeated = next((each for each in targets if targets.count(each) > 1), None)
+    if repeated is not None:
+        raise click.UsageError(f"Two templates have the name {one_line(str(repeated))}.")
+    for source, target in paths:
+        content = sys.stdin.buffer.read() if source is None else source.read_bytes()
+        mark, text = decoded(content)
+        yield _Template(_INPUT if source is None else str(source), target, mark, text)
+
+
+def _propose(templates: Sequence[_Template]) -> click.UsageError:
+    """Return the error that --from is missing, with the ESPs whose templates these can be."""
+    profiles = installed_profiles()
+    found = dict.fromkeys(
+        esp for each in templates for esp in recognize_dialects(each.text, profiles)
+    )
+    likely = ", ".join(f"--from {each}" for each in found)
+    hint = f" The templates can be those of {likely}." if likely else ""
+    return click.UsageError(f"Missing option '--from'.{hint}")
+
+
+def _read_texts(name: str | None) -> Mapping[str, str]:
+    if name is None:
+        return {}
+    # Imported here because most conversions read no such file.
+    from .fields.files import InvalidFile, parse_texts
+
+    try:
+        return parse_texts(Path(name).read_bytes())
+    except InvalidFile as error:
+        first = error.violations[0]
+        place = f"{first.place.line}:{first.place.column}"
+        raise click.ClickException(f"{one_line(name)}:{place}: {first.message}") from None
+
+
+def _report(template: _Template, conversion: Conversion, *, alone: bool) -> None:
+    """Print one line for the template, and one for each reason with its tags."""
+    name = one_line(template.name)
+    for outcome in (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED):
+        for tag in conversion.tags:
+            if tag.outcome is outcome:
+                note(_describe(tag, None if alone else name))
+    note_warnings(conversion.warnings)
+    counted_tags = (
+        f"{count:,} {_TITLES[outcome]}" for outcome, count in conversion.count().items() if count
+    )
+    note(f"{name}: {', '.join(counted_tags) or 'no tags'}")
+
+
+def _describe(tag: ConvertedTag, name: str | None) -> str:
+    """Return a line about a tag, as compilers write it."""
+    place = f"{tag.position.line}:{tag.position.column}"
+    kind = {Outcome.BY_HAND: "By hand", Outcome.CAVEAT: "Caveat"}.get(tag.outcome, "Dropped")
+    shown = one_line(tag.text if len(tag.text) <= _SHOWN else f"{tag.text[:_SHOWN]}…")
+    where = f"{name}:{place}" if name else place
+    return f"{where}: {kind}: {shown}{''.join(f' {each}' for each in tag.reasons)}"
+
+
+def _write_folder(
+    files: OutputFiles, folder: Path, conversions: Sequence[tuple[_Template, Conversion]]
+) -> None:
+    for template, converted in conversions:
+        path = folder / template.target
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.ClickException(
+                f"Can't write {one_line(str(path))}: {error.strerror}."
+            ) from error
+        files.open(str(path)).write(template.mark + converted.content.encode())
+
+
+def _write_documents(
+    files: OutputFiles,
+    source: str,
+    conversions: Sequence[Conversion],
+    names: str | None,
+    fields: str | None,
+    *,
+    with_values: bool,
+) -> None:
+    """Write the names that were used, and the document of the fields."""
+    if names is None and fields is None:
+        return
+    # Imported here because most conversions write no such file.
+    from .fields.files import render_yaml
+
+    if names is not None:
+        used = {name: key for each in conversions for name, key in each.names.items()}
+        files.open(names).write(render_yaml(used).encode())
+    if fields is not None:
+        profile = installed_profiles()[Esp(source)]
+        document = render_used_fields(conversions, profile, with_values=with_values)
+        comments = [] if with_values else [*_comments(conversions)]
+        files.open(fields).write("".join((*comments, render_yaml(document))).encode())
+
+
+def _comments(conversions: Sequence[Conversion]) -> Iterator[str]:
+    """Yield comments with the values that the templates compare with."""
+    for each in merge_used(conversions):
+        if each.values:
+            values = ", ".join(one_line(str(value)) for value in each.values)
+            yield f"# {each.key} is compared with: {values}\n"

@@ -1,0 +1,179 @@
+"""The command `convert`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ..support.command_line import CommandLine, Script
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = "docs/examples/emails/newsletter.html"
+FOUND = 3
+SOURCE = "Hi {{ first_name|default:'there' }}"
+CONVERTED = "Hi {{${first_name} | default: 'there'}}"
+
+
+def test_the_result_is_printed_and_the_report_is_on_standard_error(cli: CommandLine):
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=SOURCE)
+
+    assert (run.status, run.out) == (0, CONVERTED)
+    assert run.err == "<stdin>: 1 converted\n"
+
+
+def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"\n{{{{ event.a }}}}{SOURCE}")
+
+    assert (run.status, run.out) == (FOUND, f"\n{{{{ event.a }}}}{CONVERTED}")
+    assert run.err.startswith("2:1: By hand: {{ event.a }} This is data of the event")
+    assert "<stdin>: 1 converted, 1 by hand" in run.err
+
+
+def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli: CommandLine, tmp_path: Path):
+    fields = tmp_path / "fields.yaml"
+
+    arguments = ("--from", "klaviyo", "--to", "braze", "--strict", "--write-fields")
+    run = cli("convert", *arguments, fields, stdin="{{ person.tier }}")
+
+    assert (run.status, run.out) == (1, "")
+    assert run.err.endswith("Error: Nothing was written, because of --strict.\n")
+    assert not fields.exists()
+    assert cli("convert", *arguments, fields, stdin=SOURCE).out == CONVERTED
+
+
+def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
+    source, out = tmp_path / "templates", tmp_path / "out"
+    (source / "de").mkdir(parents=True)
+    (source / "a.html").write_bytes(b"\xef\xbb\xbf" + SOURCE.encode())
+    (source / "de" / "b.txt").write_text("{{ event.a }}\r\n", newline="")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", source, "--out", out)
+
+    assert (run.status, run.out) == (FOUND, "")
+    assert (out / "a.html").read_bytes() == b"\xef\xbb\xbf" + CONVERTED.encode()
+    assert (out / "de" / "b.txt").read_bytes() == b"{{ event.a }}\r\n"
+    first, second, last = run.err.splitlines()
+    assert first == f"{source}/a.html: 1 converted"
+    assert second.startswith(f"{source}/de/b.txt:1:1: By hand: {{{{ event.a }}}}")
+    assert last == f"{source}/de/b.txt: 1 by hand"
+
+
+def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(SOURCE)
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path)
+
+    assert "Add --out FOLDER" in run.usage_error()
+
+
+def test_an_output_is_written_completely_or_not_at_all(cli: CommandLine, tmp_path: Path):
+    (tmp_path / "a").write_text(SOURCE)
+    (tmp_path / "b").write_bytes(b"\xff")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
+
+    assert run.status == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_from_the_command_proposes_dialects(cli: CommandLine):
+    run = cli("convert", "--to", "braze", stdin="{{ person|lookup:'x' }}")
+
+    assert "The templates can be those of --from klaviyo." in run.usage_error()
+
+
+def test_a_template_of_another_esp_is_refused(cli: CommandLine):
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin="*|FNAME|*")
+
+    assert (run.status, run.out) == (1, "")
+    assert "This is no template of Klaviyo. It can be one of Mailchimp (mailchimp)." in run.err
+
+
+def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_path: Path):
+    names = tmp_path / "names.yaml"
+    source = "{{ person.TIER }}"
+
+    cli("convert", "--from", "klaviyo", "--to", "braze", "--write-names", names, stdin=source)
+    assert names.read_text() == "TIER: tier\n"
+    names.write_text("TIER: loyalty_tier\n")
+    run = cli("convert", "--from", "klaviyo", "--to", "portable", "--names", names, stdin=source)
+
+    assert run.out == "{{recipient.loyalty_tier}}"
+
+
+def test_values_are_read(cli: CommandLine, tmp_path: Path):
+    values = tmp_path / "values.yaml"
+    values.write_text("sender.name: Acme\n")
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--values", str(values))
+
+    assert cli(*arguments, stdin="{{ organization.name }}").out == "Acme"
+    values.write_text("sender: [x]\n")
+    assert (
+        f"{values}:1:9: The value of sender must be a text." in cli(*arguments, stdin="").failure()
+    )
+    values.write_text("sender: x\n")
+    assert "/values/sender: Use one of link.unsubscribe" in cli(*arguments, stdin="").err
+
+
+@pytest.mark.parametrize(("flags", "allowed"), [((), False), (("--with-values",), True)])
+def test_the_document_of_the_fields_can_be_applied(
+    cli: CommandLine, tmp_path: Path, flags: tuple[str, ...], allowed: bool
+):
+    fields = tmp_path / "fields.yaml"
+    source = "{% if person|lookup:'Tier A' == 'gold' %}x{% endif %}"
+    arguments = ("--from", "klaviyo", "--to", "portable", "--write-fields")
+    cli("convert", *arguments, fields, *flags, stdin=source)
+    text = fields.read_text()
+    cli("organizations", "create", "Shop")
+    cli("integrations", "create", "--organization", "Shop", "--esp", "klaviyo", "--name", "Klaviyo")
+
+    run = cli("apply", fields, "--organization", "Shop", "--yes")
+
+    assert run.status == 0, run.err
+    assert '"Tier A"' in run.out
+    assert ("allowed_values" in text) is allowed
+    assert ("# tier_a is compared with: gold\n" in text) is not allowed
+
+
+def test_the_results_are_printed_as_json(cli: CommandLine):
+    (document,) = cli(
+        "convert", "--from", "klaviyo", "--to", "braze", "--json", stdin=SOURCE
+    ).document()
+
+    assert document["name"] == "<stdin>"
+    assert document["content"] == CONVERTED
+    assert document["tags"] == {
+        "converted": 1,
+        "caveat": 0,
+        "dropped": 0,
+        "by_hand": 0,
+        "consequence": 0,
+    }
+    assert document["fields"] == [{"key": "first_name", "name": "first_name", "data_type": "text"}]
+
+
+def test_no_storage_is_needed(script: Script, tmp_path: Path):
+    run = script("convert", "--from", "klaviyo", "--to", "braze", str(ROOT / EXAMPLE))
+
+    assert run.status == FOUND
+    assert "{{${first_name} | escape | default: 'there'}}" in run.out
+
+
+def test_the_readme_shows_the_result(cli: CommandLine):
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
+
+    for shown in (
+        "Hello {{${first_name} | escape | default: 'there'}},",
+        '{% if custom_attribute.${loyalty_tier} == "gold" %}',
+        '<a href="{{${set_user_to_unsubscribed_url}}}">Unsubscribe</a>',
+    ):
+        assert shown in readme
+        assert shown in run.out
+    reported = [line.removeprefix(f"{ROOT}/") for line in run.err.splitlines()]
+    for line in re.findall(r"^(?:\d+:\d+|docs/examples/.*?): .*", readme, re.MULTILINE):
+        assert any(each.startswith(line) for each in reported), line

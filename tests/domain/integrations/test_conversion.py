@@ -1,0 +1,314 @@
+"""Templates of ESPs become content, or templates of other ESPs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import DataType, InvalidInput
+from recipient_fields.domain.content import InvalidContent, Surface, WarningCode
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConversionOptions,
+    NotThatEsp,
+    Outcome,
+    convert,
+)
+
+EMAIL = Path(__file__).parents[3] / "docs/examples/emails/newsletter.html"
+
+KLAVIYO = {
+    "{{ first_name }}": "{{recipient.first_name}}",
+    "{{ person.first_name|default:'there' }}": '{{recipient.first_name | default: "there"}}',
+    "{{ first_name|default:'O\\'Neil' }}": '{{recipient.first_name | default: "O\'Neil"}}',
+    "{{ person|lookup:'Loyalty Tier' }}": "{{recipient.loyalty_tier}}",
+    "{{ person.City|upper|default:'x' }}": '{{recipient.city | upper | default: "x"}}',
+    "{{ person.City|default:'home'|upper }}": '{{recipient.city | upper | default: "HOME"}}',
+    "{{ person.City|truncatechars:20 }}": "{{recipient.city | truncate: 20}}",
+    "{{ person.n|floatformat:2 }}": "{{recipient.n | number: 2}}",
+    "{{ person.born|format_date_string|date:'j F Y' }}": '{{recipient.born | date: "long"}}',
+    "{{ first_name|force_escape }}": "{{recipient.first_name}}",
+    "{{ organization.name }}": "{{sender.name}}",
+    "{% unsubscribe_link %}": "{{link.unsubscribe}}",
+    "{% current_year %}": "{{today.year}}",
+    "a{# note #}b{% comment %}{{ x }}{% endcomment %}c": "abc",
+    "{% verbatim %}{ x }{% endverbatim %}": "{ x }",
+    "{% if person.tier == 'gold' %}a{% elif 'x' in person.tier %}b{% else %}c{% endif %}": (
+        '{{#if recipient.tier = "gold"}}a{{else if recipient.tier contains "x"}}b{{else}}c{{/if}}'
+    ),
+    "{% if not person.n > 3 or person.m == 2 and person.b == True %}a{% endif %}": (
+        "{{#if not recipient.n > 3 or recipient.m = 2 and recipient.b = true}}a{{/if}}"
+    ),
+    "{% if person.n == 3 %}{% endif %}{% if person.n %}a{% endif %}": (
+        "{{#if recipient.n = 3}}{{/if}}{{#if recipient.n is set and recipient.n != 0}}a{{/if}}"
+    ),
+    "{% if person.b == False %}{% endif %}{% if not person.b %}a{% endif %}": (
+        "{{#if recipient.b = false}}{{/if}}{{#if not recipient.b}}a{{/if}}"
+    ),
+    "{% if 80 < person.n %}a{% endif %}": "{{#if recipient.n > 80}}a{{/if}}",
+}
+BRAZE = {
+    "{{${first_name}}}": "{{recipient.first_name}}",
+    "{{ custom_attribute.${Shoe Size} | default: '?' }}": '{{recipient.shoe_size | default: "?"}}',
+    '{{ ${city} | url_encode | replace: "+", "%20" }}': "{{recipient.city | url}}",
+    "{{${set_user_to_unsubscribed_url}}}": "{{link.unsubscribe}}",
+    " {%- if ${city} == 'x' -%} a {%- endif -%} ": (' {{~#if recipient.city = "x"~}} a {{~/if~}} '),
+    "{% if ${city} == 'a' or ${city} == 'b' and ${city} != 'c' %}x{% endif %}": (
+        '{{#if recipient.city = "a" or recipient.city = "b" and recipient.city != "c"}}x{{/if}}'
+    ),
+    "{% if ${city} == 'a' and ${city} != 'c' or ${city} == 'b' %}x{% endif %}": (
+        '{{#if recipient.city = "a" and (recipient.city != "c" or recipient.city = "b")}}x{{/if}}'
+    ),
+    "{% unless ${city} == 'a' %}x{% endunless %}": '{{#if not recipient.city = "a"}}x{{/if}}',
+    "{% case ${city} %}{% when 'a', 'b' %}1{% else %}2{% endcase %}": (
+        '{{#if recipient.city = "a" or recipient.city = "b"}}1{{else}}2{{/if}}'
+    ),
+    "{% if ${city} != nil and ${city} != '' %}x{% endif %}": (
+        "{{#if recipient.city is set}}x{{/if}}"
+    ),
+    "{% assign city = ${city} | upcase %}{{ city | default: 'x' }}": (
+        '{{recipient.city | upper | default: "x"}}'
+    ),
+    "{% assign n = ${n} | plus: 0 %}{% if n > 3 %}x{% endif %}": "{{#if recipient.n > 3}}x{{/if}}",
+    "{% assign n = ${n} | plus: 0 %}{% if n < 3 %}x{% endif %}": (
+        "{{#if recipient.n is not set or recipient.n < 3}}x{{/if}}"
+    ),
+    "{% assign f = false %}{% if ${city} == 'a' %}{% assign f = true %}{% endif %}"
+    "{% if f or ${n} == 3 %}x{% endif %}": (
+        '{{#if recipient.city = "a" or recipient.n = 3}}x{{/if}}'
+    ),
+    "{% if ${city} == 'a' %} {% endif %}x": "x",
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        *(("klaviyo", source, expected) for source, expected in KLAVIYO.items()),
+        *(("braze", source, expected) for source, expected in BRAZE.items()),
+    ],
+)
+def test_a_template_becomes_content(esp, source, expected):
+    converted = convert(source, read=esp, write="portable")
+
+    assert converted.content == expected
+    assert {each.outcome for each in converted.tags} <= {Outcome.CONVERTED}
+
+
+def braze(source: str, **options: Any) -> Conversion:
+    return convert(source, read="klaviyo", write="braze", options=ConversionOptions(**options))
+
+
+def by_hand(converted: Conversion) -> list[tuple[int, str]]:
+    kept = [each for each in converted.tags if each.outcome is Outcome.BY_HAND]
+    return [(each.position.column, " ".join(each.reasons)) for each in kept]
+
+
+def test_a_text_with_a_default_stays_one_tag():
+    assert braze("{{ first_name|default:'there' }}").content == (
+        "{{${first_name} | default: 'there'}}"
+    )
+
+
+def test_text_outside_of_tags_stays_byte_for_byte():
+    text = "\r\n\t<p title='a'>\u00a050 % {x} é</p>\ufeff \x0b"
+
+    converted = braze(f"{text}{{{{ first_name }}}}{text}")
+
+    assert converted.content == f"{text}{{{{${{first_name}} | escape}}}}{text}"
+
+
+def test_a_tag_without_portable_code_stays_and_says_why():
+    converted = braze("a {{ first_name|wordcount }} {{ event.total }} {% coupon_code 'x' %}")
+
+    assert (
+        converted.content == "a {{ first_name|wordcount }} {{ event.total }} {% coupon_code 'x' %}"
+    )
+    (first, reason), (second, event), (third, tag) = by_hand(converted)
+    assert (first, second, third) == (3, 30, 48)
+    assert "No filter of content means the same as `wordcount`" in reason
+    assert "data of the event" in event
+    assert "`coupon_code` is a tag of Klaviyo" in tag
+
+
+def test_what_the_target_refuses_stays_by_hand_and_the_rest_is_converted():
+    converted = braze("{{ person.City|title }} {{ first_name }}")
+
+    assert converted.content == "{{ person.City|title }} {{${first_name}}}"
+    ((column, reason),) = by_hand(converted)
+    assert column == 1
+    assert "Braze lists no filter" in reason
+
+
+def test_a_block_whose_test_is_by_hand_stays_between_marks():
+    block = "{% if event.a %}{{ first_name }}{% else %}{% if first_name %}x{% endif %}{% endif %}"
+
+    converted = braze(f"a\n{block} {{{{ first_name }}}}")
+
+    assert converted.content == f"a\n[BY HAND: line 2]{block}[END BY HAND] {{{{${{first_name}}}}}}"
+    assert converted.count() == {
+        Outcome.CONVERTED: 1,
+        Outcome.CAVEAT: 0,
+        Outcome.DROPPED: 0,
+        Outcome.BY_HAND: 1,
+        Outcome.CONSEQUENCE: 5,
+    }
+
+
+def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
+    source = "{% assign x = ${city} %}{{ x }}{{ x | size }}"
+
+    converted = convert(source, read="braze", write="klaviyo")
+
+    assert converted.content == source
+    assert "A tag that is by hand reads the variable `x`" in by_hand(converted)[0][1]
+    assert "This reads the variable `x`, whose value is by hand" in by_hand(converted)[1][1]
+
+
+@pytest.mark.parametrize(
+    ("source", "caveat"),
+    [
+        ("{% if ${city} %}x{% endif %}{{ ${city} | upcase }}", "An empty text in city"),
+        ("{% if ${city} != '' %}x{% endif %}", "A missing value of city"),
+        ("{% if ${city} != blank %}x{% endif %}", "white space only"),
+    ],
+)
+def test_a_caveat_names_the_values_that_differ(source, caveat):
+    converted = convert(source, read="braze", write="portable")
+
+    assert caveat in next(each.reasons[0] for each in converted.tags if each.reasons)
+
+
+def test_a_condition_on_an_unknown_type_has_a_caveat_or_stays():
+    source = "{% if person.vip %}x{% endif %}"
+
+    (caveat, *_), *_ = [each.reasons for each in braze(source).tags]
+    assert "No tag shows the type of vip" in caveat
+    assert by_hand(braze(source, exact=True))[0][0] == 1
+
+
+def test_tags_that_contradict_each_other_stay():
+    source = "{% if person.n > 3 %}a{% endif %}{% if person.n == 'x' %}b{% endif %}"
+
+    ((column, reason),) = by_hand(braze(source))
+    assert column == 34
+    assert "reads the field n as a text, but other tags read it as a number" in reason
+
+
+def test_values_replace_what_the_target_lacks():
+    values = {"sender.name": "Acme & Co", "today.year": "1999"}
+
+    converted = braze("<p>{{ organization.name }}{% current_year %}</p>", values=values)
+
+    assert converted.content == "<p>Acme &amp; Co{{ 'now' | date: '%Y' }}</p>"
+    with pytest.raises(InvalidInput):
+        ConversionOptions(values={"sender.nam": "Acme"})
+
+
+def test_names_say_which_keys_are_meant():
+    converted = convert(
+        "{{ person.TIER }}",
+        read="klaviyo",
+        write="portable",
+        options=ConversionOptions(names={"TIER": "loyalty_tier"}),
+    )
+
+    assert converted.content == "{{recipient.loyalty_tier}}"
+    assert converted.names == {"TIER": "loyalty_tier"}
+
+
+def test_two_names_with_one_key_are_not_confused():
+    converted = convert(
+        "{{ ${city} }}{{ custom_attribute.${city} }}", read="braze", write="portable"
+    )
+
+    assert converted.content == "{{recipient.city}}{{ custom_attribute.${city} }}"
+    assert "Another name has the key city" in by_hand(converted)[0][1]
+
+
+def test_the_fields_have_the_types_that_the_tags_show():
+    source = "{% if person.n > 3 %}{{ person.b }}{% endif %}{% if person.b == True %}{% endif %}"
+
+    n, b = convert(source, read="klaviyo", write="portable").fields
+    assert (n.key, n.data_type, n.values) == ("n", DataType.NUMBER, (3,))
+    assert (b.key, b.data_type) == ("b", DataType.BOOLEAN)
+
+
+def test_a_name_that_is_only_assumed_is_a_caveat():
+    first, tier = braze("{{ first_name }}{{ person.tier }}").tags
+
+    assert first.outcome is Outcome.CONVERTED
+    assert "The name of tier at Braze is assumed." in tier.reasons[0]
+
+
+def test_text_that_the_target_reads_as_code_stays_by_hand():
+    converted = braze("{{ first_name }} {{\n x }} <!-- {% if\n -->")
+
+    assert converted.content == "{{${first_name} | escape}} {{\n x }} <!-- {% if\n -->"
+    assert [column for column, _ in by_hand(converted)] == [18, 12]
+
+
+def test_text_that_content_reads_as_code_stays_by_hand():
+    source = "{% verbatim %}{{recipient.x}}{% endverbatim %}"
+
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert converted.content == source
+    assert converted.count()[Outcome.BY_HAND] == 1
+
+
+def test_another_template_is_refused():
+    with pytest.raises(NotThatEsp, match="can be one of Mailchimp"):
+        convert("*|FNAME|* *|IF:TIER|*x*|END:IF|*", read="klaviyo", write="braze")
+    with pytest.raises(InvalidContent):
+        convert("\0", read="klaviyo", write="braze")
+
+
+def test_an_email_without_a_link_to_unsubscribe_has_a_warning():
+    codes = [each.code for each in braze("<html><body>{{ first_name }}</body></html>").warnings]
+
+    assert WarningCode.UNSUBSCRIBE_LINK_MISSING in codes
+
+
+def test_a_subject_is_not_escaped():
+    assert braze("{{ first_name }}", surface="subject").content == "{{${first_name}}}"
+    assert braze("{{ first_name }}", surface=Surface.HTML).content == "{{${first_name} | escape}}"
+
+
+def test_the_example_is_converted_with_the_values_of_the_sender():
+    values = {"sender.name": "Acme", "sender.address": "1 Main Street"}
+
+    converted = braze(EMAIL.read_text("utf-8"), values=values)
+
+    assert converted.count()[Outcome.BY_HAND] == 0
+    again = convert(converted.content, read="braze", write="klaviyo")
+    assert again.count()[Outcome.BY_HAND] == 0
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ x }}", "{% if first_name %}", "{# ", "{{ x|", "{% endif %}"]
+)
+def test_a_hostile_template_takes_linear_time(source):
+    text = source * (200_000 // len(source))
+    started = time.process_time()
+
+    convert(text, read="klaviyo", write="braze")
+
+    assert time.process_time() - started < 2
+
+
+def test_the_values_of_variables_have_a_bound():
+    doubled = "".join(
+        f"{{% assign v{n + 1} = false %}}"
+        f"{{% if v{n} or v{n} %}}{{% assign v{n + 1} = true %}}{{% endif %}}"
+        for n in range(60)
+    )
+    source = f"{{% assign v0 = ${{city}} %}}{doubled}{{% if v60 %}}x{{% endif %}}"
+    started = time.process_time()
+
+    convert(source, read="braze", write="klaviyo")
+
+    assert time.process_time() - started < 1

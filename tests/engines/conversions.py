@@ -1,0 +1,176 @@
+"""Generated templates in the languages of ESPs, as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from attrs import frozen
+
+from recipient_fields.domain.esp import Esp
+
+TEXTS = ("tier", "first_name")
+NUMBERS = ("visits", "score")
+BOOLEANS = ("vip",)
+CANDIDATES: Mapping[str, Sequence[object]] = {
+    "tier": ("gold", "Gold", "silver", "it's <b>", "a golden ring", "Zürich 1", " ", "", None),
+    "first_name": ("gold", "Ada", "Zoë & Co", "averylongname", "", None),
+    "visits": (0, 1, 3, 4, -2, 2.5, None),
+    "score": (0, 3, 10, None),
+    "vip": (True, False, None),
+}
+"""The values of recipients. None is a missing one."""
+_PLAIN = ("Hello ", "a", " ", "\n", " \n", "<b>", "</b>", "50% ", "é")
+
+
+def generate_recipient(random: Random) -> Mapping[str, object]:
+    chosen = {key: random.choice(values) for key, values in CANDIDATES.items()}
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
+@frozen
+class Generator:
+    """Templates in one language. `write` are the forms of its tags."""
+
+    random: Random
+    dialect: Dialect
+
+    def template(self, depth: int = 2) -> str:
+        return "".join(self._piece(depth) for _ in range(self.random.randint(1, 4)))
+
+    def _piece(self, depth: int) -> str:
+        kind = self.random.random()
+        if kind < 0.35:
+            return self.random.choice(_PLAIN)
+        if kind < 0.6 or depth == 0:
+            key = self.random.choice((*TEXTS, *NUMBERS))
+            forms = self.dialect.shown if key in TEXTS else self.dialect.shown_numbers
+            return self._fill(self.random.choice(forms), key)
+        opening, divider, otherwise, closing = self.random.choice(self.dialect.blocks)
+        parts = [opening.replace("TEST", self._test()), self.template(depth - 1)]
+        if divider and self.random.random() < 0.4:
+            parts += divider.replace("TEST", self._test()), self.template(depth - 1)
+        if self.random.random() < 0.5:
+            parts += otherwise, self.template(depth - 1)
+        return "".join([*parts, closing])
+
+    def _test(self) -> str:
+        operands = [self._operand() for _ in range(self.random.choice((1, 1, 2, 3)))]
+        test = operands[0]
+        for each in operands[1:]:
+            test += self.random.choice((" and ", " or ")) + each
+        return test
+
+    def _operand(self) -> str:
+        keys, forms = self.random.choice(
+            (
+                (TEXTS, self.dialect.texts),
+                (NUMBERS, self.dialect.numbers),
+                (BOOLEANS, self.dialect.booleans),
+            )
+        )
+        return self._fill(self.random.choice(forms), self.random.choice(keys))
+
+    def _fill(self, form: str, key: str) -> str:
+        literal = self.random.choice(("gold", "Gold", "silver", "old"))
+        number = self.random.choice(("0", "3", "2.5", "-2"))
+        filled = form.replace("LITERAL", literal).replace("NUMBER", number)
+        return filled.replace("VALUE", self.dialect.value(key))
+
+
+@frozen(kw_only=True)
+class Dialect:
+    """The forms of tags in one language: VALUE, LITERAL, NUMBER and TEST are slots."""
+
+    value: Callable[[str], str]
+    shown: Sequence[str]
+    shown_numbers: Sequence[str]
+    blocks: Sequence[tuple[str, str, str, str]]
+    texts: Sequence[str]
+    numbers: Sequence[str]
+    booleans: Sequence[str]
+
+
+_STANDARD = {"first_name"}
+
+DIALECTS: Mapping[Esp, Dialect] = {
+    Esp("klaviyo"): Dialect(
+        value=lambda key: key if key in _STANDARD else f"person|lookup:'{key}'",
+        shown=(
+            "{{ VALUE|default:'there' }}",
+            '{{ VALUE|default:"it" }}',
+            "{{ VALUE|upper|default:'you' }}",
+            "{{ VALUE|default:'you'|upper }}",
+            "{{VALUE|lower|default_if_none:''|default:'x'}}",
+            "{{ VALUE|title|default:'x' }}",
+            "{{ VALUE|truncatechars:5|default:'x' }}",
+            "{{ VALUE|urlencode:''|default:'x' }}",
+            "{{ VALUE|default_if_none:'' }}",
+            "{{ VALUE|default:''|safe }}",
+            "{# a note #}",
+            "{% comment %}{{ x }}{% endcomment %}",
+        ),
+        shown_numbers=("{{ VALUE|default:'none' }}", "{{ VALUE|floatformat:2|default:'none' }}"),
+        blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
+        texts=(
+            "VALUE",
+            "not VALUE",
+            "VALUE == 'LITERAL'",
+            "VALUE != 'LITERAL'",
+            "not VALUE == 'LITERAL'",
+            "'LITERAL' == VALUE",
+            "'LITERAL' in VALUE",
+            "'LITERAL' not in VALUE",
+            "VALUE|default_if_none:'' != ''",
+        ),
+        numbers=(
+            *("VALUE", "not VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER"),
+            *("VALUE <= NUMBER", "VALUE == NUMBER", "VALUE != NUMBER", "NUMBER < VALUE"),
+            "not VALUE > NUMBER",
+        ),
+        booleans=("VALUE", "not VALUE", "VALUE == True", "VALUE == False", "VALUE != True"),
+    ),
+    Esp("braze"): Dialect(
+        value=lambda key: f"${{{key}}}" if key in _STANDARD else f"custom_attribute.${{{key}}}",
+        shown=(
+            "{{VALUE}}",
+            "{{ VALUE | default: 'there' }}",
+            "{{- VALUE | default: 'there' -}}",
+            "{{VALUE | upcase | default: 'you'}}",
+            "{{ VALUE | default: 'you' | upcase }}",
+            "{{ VALUE | downcase }}",
+            '{{ VALUE | truncate: 5, "…" }}',
+            '{{ VALUE | url_encode | replace: "+", "%20" }}',
+            "{{ VALUE | escape }}",
+            "{% assign x = VALUE %}{{ x | default: 'y' }}",
+            "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
+            "{%- comment -%}{{ x }}{%- endcomment -%}",
+            "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
+        ),
+        shown_numbers=("{{VALUE}}", "{{ VALUE | default: 'none' }}"),
+        blocks=(
+            ("{% if TEST %}", "{% elsif TEST %}", "{% else %}", "{% endif %}"),
+            ("{%- if TEST -%}", "{%- elsif TEST -%}", "{%- else -%}", "{%- endif -%}"),
+            ("{% unless TEST %}", "", "{% else %}", "{% endunless %}"),
+            (
+                "{% assign f = false %}{% if TEST %}{% assign f = true %}{% endif %}{% if f %}",
+                "",
+                "{% else %}",
+                "{% endif %}",
+            ),
+        ),
+        texts=(
+            "VALUE == 'LITERAL'",
+            'VALUE != "LITERAL"',
+            "VALUE contains 'LITERAL'",
+            "'LITERAL' == VALUE",
+            "VALUE != blank",
+            "VALUE == blank",
+        ),
+        numbers=(
+            *("VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER", "VALUE <= NUMBER"),
+            *("VALUE == NUMBER", "VALUE != NUMBER", "VALUE != nil"),
+        ),
+        booleans=("VALUE", "VALUE == true", "VALUE == false", "VALUE != true"),
+    ),
+}

@@ -1,0 +1,172 @@
+"""A converted template renders what the source renders, for generated templates and recipients."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from html import unescape
+from random import Random
+
+import pytest
+from attrs import frozen
+
+from recipient_fields.domain import DataType, FieldDraft, define_fields
+from recipient_fields.domain.content import parse_content, preview_content
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.integrations import Conversion, Outcome, UsedField, convert
+
+from .conversions import (
+    BOOLEANS,
+    CANDIDATES,
+    DIALECTS,
+    NUMBERS,
+    TEXTS,
+    Generator,
+    generate_recipient,
+)
+from .errors import NotRendered
+from .generation import Form, stored
+from .rendering import ENGINES, render_all
+from .system_values import TODAY
+
+TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) * 3 // 20
+"""300 per source, and 20,000 in `make test-long`."""
+RECIPIENTS = 4
+TYPES = {DataType.TEXT: TEXTS, DataType.NUMBER: NUMBERS, DataType.BOOLEAN: BOOLEANS}
+
+
+@frozen
+class Case:
+    source: str
+    converted: Conversion
+    recipient: Mapping[str, object]
+
+    def describe(self, expected: object, rendered: object) -> str:
+        return (
+            f"{self.source!r}\n  recipient  {dict(self.recipient)}"
+            f"\n  converted  {self.converted.content!r}"
+            f"\n  expected   {expected!r}\n  rendered   {rendered!r}"
+        )
+
+
+def generate(source: Esp, target: str) -> list[Case]:
+    random = Random(f"{source} {target}")
+    generator = Generator(random, DIALECTS[source])
+    cases: list[Case] = []
+    kept = tags = 0
+    while len(cases) < TEMPLATES:
+        text = f"<p>{generator.template()}</p>"
+        converted = convert(text, read=source, write=target)
+        counted = converted.count()
+        tags += len(converted.tags)
+        kept += counted[Outcome.BY_HAND] + counted[Outcome.CONSEQUENCE]
+        if not counted[Outcome.BY_HAND] and all(map(has_its_type, converted.fields)):
+            cases += [Case(text, converted, generate_recipient(random)) for _ in range(RECIPIENTS)]
+    logging.info("%s to %s: %s of %s tags are by hand", source, target, kept, tags)
+    return cases
+
+
+def has_its_type(field: UsedField) -> bool:
+    """Return whether the values of the recipients have the type that the template shows."""
+    return field.key in TYPES[field.data_type]
+
+
+def names(esp: Esp, recipient: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the values by their names at the ESP."""
+    convention = BUILT_IN[esp].names
+    return {
+        convention.standard_fields.get(key, convention.derive(key)): value
+        for key, value in stored(esp, recipient, Form.TYPED).items()
+    }
+
+
+def is_excused(case: Case) -> bool:
+    """Return whether a caveat names a value of the recipient."""
+    caveats = [
+        reason
+        for tag in case.converted.tags
+        if tag.outcome is Outcome.CAVEAT
+        for reason in tag.reasons
+    ]
+    return any(_names(caveat, case.recipient) for caveat in caveats)
+
+
+def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
+    missing = [key for key in CANDIDATES if key not in recipient]
+    empty = [key for key, value in recipient.items() if value == ""]
+    if "missing or null" in caveat:
+        return any(key in caveat for key in missing)
+    if "an empty text" in caveat.lower() and (empty or missing):
+        return any(key in caveat for key in (*empty, *missing))
+    if caveat.startswith("No tag shows the type"):
+        return any(not recipient.get(key) for key in CANDIDATES if key in caveat)
+    if "shows the default instead of" in caveat:
+        return 0 in recipient.values()
+    if caveat.startswith("LiquidJS does not encode"):
+        return any("'" in str(value) for value in recipient.values())
+    if "white space" in caveat:
+        return any(str(value).isspace() for value in recipient.values())
+    return False
+
+
+def find_wrong(
+    cases: Iterable[Case], expected: Iterable[object], rendered: Iterable[object]
+) -> list[str]:
+    wrong, compared = [], 0
+    for case, left, right in zip(cases, expected, rendered, strict=True):
+        if isinstance(left, NotRendered):
+            continue
+        compared += 1
+        is_equal = not isinstance(right, NotRendered) and unescape(str(left)) == unescape(
+            str(right)
+        )
+        if not is_equal and not is_excused(case):
+            wrong.append(case.describe(left, right))
+    assert compared > TEMPLATES / 2, f"The source rejects all but {compared} templates."
+    return wrong
+
+
+PAIRS = [
+    pytest.param(source, target, engine, id=f"{source}-{target}-{engine}")
+    for source in DIALECTS
+    for target in ("klaviyo", "braze")
+    for engine in ENGINES[Esp(target)]
+]
+
+
+@pytest.mark.parametrize(("source", "target", "engine"), PAIRS)
+def test_a_converted_template_renders_the_same_text(source, target, engine):
+    cases = generate(source, target)
+    expected = render_all(
+        source, [(each.source, names(source, each.recipient)) for each in cases], ENGINES[source][0]
+    )
+    rendered = render_all(
+        Esp(target),
+        [(each.converted.content, names(Esp(target), each.recipient)) for each in cases],
+        engine,
+    )
+    wrong = find_wrong(cases, expected, rendered)
+    assert not wrong, f"{len(wrong)} of {len(cases)} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+@pytest.mark.parametrize("source", DIALECTS)
+def test_a_template_as_content_previews_the_same_text(source):
+    cases = generate(source, "portable")
+    expected = render_all(
+        source, [(each.source, names(source, each.recipient)) for each in cases], ENGINES[source][0]
+    )
+    rendered = [preview(each) for each in cases]
+    wrong = find_wrong(cases, expected, rendered)
+    assert not wrong, f"{len(wrong)} of {len(cases)} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+def preview(case: Case) -> str:
+    fields = define_fields(
+        FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
+        for each in case.converted.fields
+    )
+    keys = {each.key for each in fields}
+    recipient = {key: value for key, value in case.recipient.items() if key in keys}
+    content = parse_content(case.converted.content)
+    return preview_content(content, fields, recipient, today=TODAY).content
