@@ -24,21 +24,7 @@ from ..esps import Esp
 from ..languages.blocks import Language, Tag, find_places, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
 
-__all__ = [
-    "Engine",
-    "Escaping",
-    "Form",
-    "Insertion",
-    "MissingValue",
-    "Names",
-    "Profile",
-    "Quoting",
-    "Strength",
-    "SurfaceRules",
-    "SystemCode",
-    "Templates",
-    "ValueForm",
-]
+__all__ = ["Engine", "Profile", "Strength", "SystemCode", "ValueForm"]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
