@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from io import BufferedReader, RawIOBase
+from ipaddress import IPv6Address, ip_address
 from itertools import count
 from queue import Empty, SimpleQueue
 from random import SystemRandom
@@ -84,10 +85,18 @@ Outcome: TypeAlias = Response | Failure
 CLOSED_EARLY = Failure("closed the connection before the end of its response")
 """The server may also have closed an idle connection, so that it did not receive the request."""
 
+
+class PrivateAddress(HTTPError):
+    """A host that must be public has an address of this machine or of its network."""
+
+
 _FAILURES: Mapping[type[HTTPError], Failure] = {
     ClosedPoolError: Failure("can't be reached: the connections to it were closed", permanent=True),
     SSLError: Failure(
         "can't be reached: its TLS certificate or protocol is not accepted", permanent=True
+    ),
+    PrivateAddress: Failure(
+        "can't be reached: its host name resolves to a private address", permanent=True
     ),
     NameResolutionError: Failure(
         "can't be reached: its host name can't be resolved", not_sent=True
@@ -108,6 +117,7 @@ class Connections:
 
     Opening a connection takes at most `connect_timeout` seconds, and a response has at most
     `max_response` bytes. `tls` replaces the certificate authorities that the system trusts.
+    With `public_only`, no request is sent to a loopback or private address.
     """
 
     def __init__(
@@ -118,8 +128,9 @@ class Connections:
         connect_timeout: float,
         max_response: int,
         tls: SSLContext | None = None,
+        public_only: bool = False,
     ) -> None:
-        self._pool = connection_pool(url, size=size, tls=tls)
+        self._pool = connection_pool(url, size=size, tls=tls, public_only=public_only)
         self._connect_timeout = connect_timeout
         self._max_response = max_response
 
@@ -223,19 +234,22 @@ _Addresses: TypeAlias = list[tuple[Any, ...]]
 
 
 def connection_pool(
-    url: Url, *, size: int, tls: ssl.SSLContext | None = None
+    url: Url, *, size: int, tls: ssl.SSLContext | None = None, public_only: bool = False
 ) -> HTTPConnectionPool:
     """Return a connection pool for the URL's host that keeps up to `size` connections open.
 
-    `tls` replaces the certificate authorities that the system trusts.
+    `tls` replaces the certificate authorities that the system trusts. With `public_only`, a host
+    with a loopback or private address is an error.
     """
     host = url.host or ""
     if url.scheme == "https":
         # Created once: it reads all certificates that the system trusts.
         context = tls or ssl.create_default_context()
         context.set_alpn_protocols(["http/1.1"])
-        return _SecurePool(host, url.port, maxsize=size, ssl_context=context)
-    return _PlainPool(host, url.port, maxsize=size)
+        return _SecurePool(
+            host, url.port, maxsize=size, ssl_context=context, public_only=public_only
+        )
+    return _PlainPool(host, url.port, maxsize=size, public_only=public_only)
 
 
 def is_secure(url: Url) -> bool:
@@ -305,6 +319,10 @@ class _PlainConnection(HTTPConnection):
     response_class = _DeadlineResponse
     process = 0
 
+    def __init__(self, *args: Any, public_only: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.public_only = public_only
+
     def connect(self) -> None:
         """Open the connection within its timeout."""
         self.sock = _connect(self)
@@ -341,10 +359,12 @@ def _encrypted(connection: HTTPSConnection, sock: socket.socket) -> ssl.SSLSocke
         raise
 
 
-def _connect(connection: HTTPConnection) -> socket.socket:
+def _connect(connection: _PlainConnection) -> socket.socket:
     """Connect to the first address that accepts. Each gets an equal share of the time left."""
     deadline = monotonic() + cast("float", connection.timeout)
     addresses = _addresses(connection, deadline)
+    if connection.public_only and not all(map(_is_public, addresses)):
+        raise PrivateAddress
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):
         try:
             sock = socket.socket(family, kind, protocol)
@@ -389,6 +409,13 @@ def _addresses(connection: HTTPConnection, deadline: float) -> _Addresses:
     if isinstance(result, socket.gaierror):
         raise NameResolutionError(host, connection, result)
     return result
+
+
+def _is_public(address: tuple[Any, ...]) -> bool:
+    """Return whether an address of `getaddrinfo` is in the public internet."""
+    ip = ip_address(address[4][0].partition("%")[0])
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (mapped or ip).is_global
 
 
 def _seconds_left(connection: HTTPConnection, deadline: float) -> float:

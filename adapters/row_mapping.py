@@ -17,7 +17,6 @@ from attrs import asdict, define
 from recipient_fields.application import OrganizationRecord
 from recipient_fields.domain import (
     FIELD_MEMBERS,
-    WRITABLE_MEMBERS,
     Access,
     Administrator,
     AdministratorId,
@@ -62,7 +61,6 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import Integration, SetName
 
 __all__ = [
-    "CHANGING_COLUMNS",
     "FIELD_COLUMNS",
     "LARGE_MEMBERS",
     "PLAIN_MEMBERS",
@@ -166,9 +164,6 @@ FIELD_COLUMNS = (
     *("version", "allowed_values", "created_at", "updated_at"),
 )
 """The columns of a field's row, in the order of `field_values`, which `read_field` expects."""
-
-CHANGING_COLUMNS = (*WRITABLE_MEMBERS, "data_type", "updated_at", "version")
-"""The columns of a field's row that a change can set. A sync can change the data type."""
 
 
 def stored_field(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .documents.conversion import *
     from .documents.strict_json import *
     from .environment import *
+    from .esp.connections import *
     from .esp.integrations import *
     from .extras import *
     from .fields.default_limits import *
@@ -51,6 +52,7 @@ else:
         "documents.conversion",
         "fields.documents",
         "esp.integrations",
+        "esp.connections",
         "content.content",
         "content.code_documents",
         "content.documents",

@@ -14,9 +14,11 @@ from recipient_fields.domain.esp import BUILT_IN, Profiles
 from .accounts.administration import AdministrationService
 from .accounts.key_validation import StoredKeyValidator
 from .clock import Clock, system_clock
+from .extras import MissingExtra
 from .fields.default_limits import DEFAULT_CATALOG_SIZE, DEFAULT_FIELD_LIMIT
 from .fields.history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits, ignore_change
 from .ports.accounts import KeyValidator, PasswordHasher
+from .ports.integrations import EspAccounts, SecretCipher
 from .ports.storage import (
     CallingThreadStorage,
     ConsoleStorage,
@@ -31,6 +33,7 @@ from .recipient_fields import RecipientFieldService
 if TYPE_CHECKING:
     from .accounts.administrators import AdministratorService
     from .content.content import ContentService
+    from .esp.connections import ConnectionService
     from .esp.integrations import IntegrationService
 
 __all__ = ["Core"]
@@ -56,6 +59,8 @@ class Core:
     _field_limit: int = field(alias="field_limit")
     _size_limit: int = field(alias="size_limit")
     _note_change: Callable[[OrganizationId], None] = field(alias="note_change")
+    _open_accounts: Callable[[], EspAccounts] = field(alias="open_accounts")
+    _open_cipher: Callable[[], SecretCipher | None] = field(alias="open_cipher")
 
     @property
     def has_history(self) -> bool:
@@ -94,6 +99,21 @@ class Core:
         )
 
     @cached_property
+    def connections(self) -> ConnectionService:
+        """The use cases of connections of integrations."""
+        from .esp.connections import ConnectionService
+
+        if not isinstance(self.storage, IntegrationStorage):
+            raise MissingGroup(StorageGroup.INTEGRATIONS)
+        return ConnectionService(
+            connections=self.storage.esp_connections,
+            integrations=self.integrations,
+            open_accounts=self._open_accounts,
+            open_cipher=self._open_cipher,
+            clock=self.clock,
+        )
+
+    @cached_property
     def administrators(self) -> AdministratorService:
         """The use cases of administrators, who sign in to the console."""
         from .accounts.administrators import AdministratorService
@@ -126,6 +146,8 @@ class Core:
         validator: KeyValidator | None = None,
         hasher: PasswordHasher | None = None,
         profiles: Profiles = BUILT_IN,
+        open_accounts: Callable[[], EspAccounts] | None = None,
+        open_cipher: Callable[[], SecretCipher | None] = lambda: None,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
@@ -134,7 +156,9 @@ class Core:
         the maximum size of its history, from which a thread removes the oldest records; None: it
         has no limit. Without a `validator`, the API keys in the storage are valid. Without a
         `hasher`, no administrator can set a password or sign in with one. `profiles` are those of
-        all ESPs for which the services write code.
+        all ESPs for which the services write code. `open_accounts` returns the accounts of ESPs
+        that the services can read, and `open_cipher` the encryption of their credentials; without
+        it, none can be stored.
         """
         note_change: Callable[[OrganizationId], None] = ignore_change
         history = find_history(storage)
@@ -168,4 +192,10 @@ class Core:
             field_limit=field_limit,
             size_limit=catalog_size,
             note_change=note_change,
+            open_accounts=open_accounts or _no_accounts,
+            open_cipher=open_cipher,
         )
+
+
+def _no_accounts() -> EspAccounts:
+    raise MissingExtra("esp", "urllib3")

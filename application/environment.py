@@ -13,6 +13,9 @@ __all__ = ["CredentialsNotPermitted", "MissingCredentials", "UnusableCredentials
 VARIABLE_PREFIX = "RECIPIENT_FIELDS_"
 """The prefix of the name of every environment variable that Recipient Fields reads."""
 
+SECRETS_KEY = f"{VARIABLE_PREFIX}SECRETS_KEY"
+"""The variable with the keys that encrypt the credentials in the storage, one per line."""
+
 FILE_SUFFIX = "_FILE"
 """The end of the name of a variable that contains the path of a file with a secret."""
 

@@ -244,10 +244,11 @@ class RecipientFieldsClient(RecipientFields):
         content: Content,
         values: Mapping[str, object],
         *,
+        event: Mapping[str, object] | None = None,
         surface: Surface | str | None = None,
     ) -> PreviewedContent:
         """Return the content for a recipient with these values, as ContentService does."""
-        body = preview_body(content, values, surface)
+        body = preview_body(content, values, event, surface)
         response = self._call(OrganizationNotFound, organization_id, "POST", _PREVIEWS, body)
         return preview_of(response)
 

@@ -191,20 +191,31 @@ def export_body(content: Content, target: Target, options: ExportOptions) -> byt
     }
     if options.surface is not None:
         members["surface"] = options.surface.value
+    if options.sent_by is not None:
+        members["sent_by"] = options.sent_by
     return _encode(members)
 
 
 def preview_body(
-    content: Content, values: Mapping[str, object], surface: Surface | str | None
+    content: Content,
+    values: Mapping[str, object],
+    event: Mapping[str, object] | None,
+    surface: Surface | str | None,
 ) -> bytes:
     """Return the body of a preview. Raises: InvalidRecipient if JSON can't contain the values."""
     require_content(content)
     require_type(Mapping, values=values)
+    require_type(Mapping | None, event=event)
     recipient = {key: _text_of_date(value) for key, value in values.items()}
     violations = [v for key, value in recipient.items() for v in _not_json(value, (key,))]
     if violations:
         raise InvalidRecipient(violations)
     members: dict[str, object] = {"content": content.source, "recipient": recipient}
+    if event is not None:
+        violations = _not_json(event, ("event",))
+        if violations:
+            raise InvalidRecipient(violations)
+        members["event"] = event
     if surface is not None:
         members["surface"] = Surface(surface).value
     return _encode(members)

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 
 from recipient_fields.application import FieldCodeDocument, FieldDocument, NotJson
 from recipient_fields.application.content.code_documents import FieldCodeListDocument
@@ -176,6 +176,7 @@ class _ExportedContent:
     surface: Surface
     warnings: list[_ContentWarning]
     fields: list[str]
+    event: list[str] = Factory(list)
 
 
 @frozen
@@ -184,6 +185,7 @@ class _PreviewedContent:
     surface: Surface
     fields: list[str]
     unlisted_values: list[Detail]
+    event: list[str] = Factory(list)
 
 
 @frozen
@@ -297,6 +299,7 @@ def exported_of(response: Response) -> ExportedContent:
         surface=document.surface,
         warnings=tuple(each.to_warning() for each in document.warnings),
         keys=tuple(document.fields),
+        event=tuple(document.event),
         resolved={},
     )
 
@@ -308,6 +311,7 @@ def preview_of(response: Response) -> PreviewedContent:
         content=document.content,
         surface=document.surface,
         keys=tuple(document.fields),
+        event=tuple(document.event),
         unlisted=tuple(each.to_violation() for each in document.unlisted_values),
     )
 

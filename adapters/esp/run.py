@@ -30,7 +30,7 @@ class Limits:
     request is sent at most `attempts` times. Before a retry, the run waits for as long as the ESP
     requires, plus a random time between half of `backoff` and all of it. `backoff` doubles with
     each retry, up to `max_backoff`. The run fails at once if the ESP requires a longer wait than
-    the run has left.
+    the run has left. `public_only`: hosts must not resolve to loopback or private addresses.
     """
 
     connect_timeout: float = 10
@@ -41,6 +41,7 @@ class Limits:
     max_backoff: float = 60
     max_response: int = 16 * 2**20
     max_pages: int = 1_000
+    public_only: bool = False
 
 
 DEFAULT_LIMITS = Limits()
@@ -135,6 +136,7 @@ class Run:
                 size=_POOL_SIZE,
                 connect_timeout=self._limits.connect_timeout,
                 max_response=self._limits.max_response,
+                public_only=self._limits.public_only,
             )
         return self._connections[host]
 

@@ -18,6 +18,8 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     CatalogPlanner,
+    ConnectionPlanner,
+    EspConnectionRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationCheck,
@@ -55,6 +57,7 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 from recipient_fields.domain.integrations import (
+    EspConnection,
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
@@ -89,7 +92,7 @@ class MemoryStorage:
         lock = self._lock = RLock()
         catalogs = self._catalogs = Catalogs()
         self._keys = KeyTable()
-        self._integrations = OwnedTable[Integration](IntegrationNotFound)
+        self._integrations = IntegrationTable()
         self._accounts = Table[Administrator]()
         sessions = MemorySessionRepository(lock, self._accounts)
         administrators = MemoryAdministratorRepository(
@@ -102,6 +105,9 @@ class MemoryStorage:
         self.history: HistoryRepository = MemoryHistoryRepository(lock, catalogs)
         self.integrations: IntegrationRepository = MemoryIntegrationRepository(
             lock, catalogs, self._integrations
+        )
+        self.esp_connections: EspConnectionRepository = MemoryEspConnectionRepository(
+            lock, self._integrations
         )
         self.api_keys: ApiKeyRepository = MemoryApiKeyRepository(lock, catalogs, self._keys)
         self.administrators: AdministratorRepository = administrators
@@ -128,6 +134,7 @@ class MemoryStorage:
                 fields=self._catalogs.fields(),
                 history=self._catalogs.history(),
                 administrators=self._accounts.records(),
+                esp_connections=self._integrations.connections.records(),
             )
         yield snapshot
 
@@ -139,6 +146,7 @@ class MemoryStorage:
             # Everything is read before anything is stored.
             read = Snapshot(**{kind: _read(getattr(snapshot, kind)) for kind in _KINDS})
             self._integrations.load(read.integrations)
+            self._integrations.connections.load(read.esp_connections)
             self._keys.load(read.api_keys)
             self._accounts.load(read.administrators)
             # Last, because everything else belongs to an organization: if an interrupt comes
@@ -281,6 +289,51 @@ class MemoryApiKeyRepository(ApiKeyRepository):
             key = self._keys.get(organization_id, key_id)
             if key.last_used_at is None or key.last_used_at < at:
                 self._keys.put(evolve(key, last_used_at=at))
+
+
+class IntegrationTable(OwnedTable[Integration]):
+    """The integrations, with their connections."""
+
+    def __init__(self) -> None:
+        super().__init__(IntegrationNotFound)
+        self.connections = OwnedTable[EspConnection](IntegrationNotFound)
+
+    def delete(self, record: Integration) -> None:
+        """Delete the integration and its connection."""
+        self.connections.rows.pop(record.id, None)
+        super().delete(record)
+
+
+class MemoryEspConnectionRepository(EspConnectionRepository):
+    """The connections of the integrations in memory."""
+
+    def __init__(self, lock: RLock, integrations: IntegrationTable) -> None:
+        self._lock = lock
+        self._integrations = integrations
+
+    def all(self) -> tuple[EspConnection, ...]:
+        with self._lock:
+            rows = self._integrations.connections.rows.values()
+            return tuple(sorted(rows, key=lambda each: (each.organization_id, each.id)))
+
+    def get(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, /
+    ) -> EspConnection:
+        with self._lock:
+            self._integrations.get(organization_id, integration_id)
+            stored = self._integrations.connections.rows.get(integration_id)
+            return stored or EspConnection(id=integration_id, organization_id=organization_id)
+
+    def change(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        plan: ConnectionPlanner,
+        /,
+    ) -> EspConnection:
+        with self._lock:
+            stored = self.get(organization_id, integration_id)
+            return self._integrations.connections.put(plan(stored))
 
 
 class MemoryIntegrationRepository(IntegrationRepository):

@@ -81,8 +81,9 @@ def _records(connection: CopyConnection, table: Table[T]) -> Records[T]:
     [(count,)] = connection.stream(ComposedStatement(f"SELECT count(*) FROM {table.name}"))
     rows = connection.stream(table)
     if table is HISTORY:
-        return Records(count, 0, map_rows(table.read, read_all_rows(rows, find)))
-    return Records(count, connection.last_id(table.name), map_rows(table.read, rows))
+        rows = read_all_rows(rows, find)
+    last_id = connection.last_id(table.name) if table.has_ids else 0
+    return Records(count, last_id, map_rows(table.read, rows))
 
 
 def _store(
@@ -94,7 +95,8 @@ def _store(
         connection.insert(table.name, [*map(table.values, batch)])
         for name, rows in table.details:
             connection.insert(name, [*chain.from_iterable(map(rows, batch))])
-    connection.skip_ids(table.name, max(records.last_id, connection.last_id(table.name)))
+    if table.has_ids:
+        connection.skip_ids(table.name, max(records.last_id, connection.last_id(table.name)))
 
 
 def _store_history(connection: CopyConnection, records: Iterable[HistoryRecord]) -> None:

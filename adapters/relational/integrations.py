@@ -180,6 +180,7 @@ class RelationalIntegrationRepository(IntegrationRepository):
             check(fields)
             catalog.store(PlannedChanges.of(CatalogChanges.of(deleted=fields), author), at=at)
             ids = id_values(organization_id=organization_id, id=integration_id)
+            connection.execute(SQL.delete_connection, ids)
             connection.execute(SQL.delete_integration, ids)
             catalog.advance()
             return fields

@@ -59,3 +59,21 @@ WHERE organization_id = :organization_id AND id = :id
 
 -- delete_integration: Delete an integration.
 DELETE FROM integrations WHERE organization_id = :organization_id AND id = :id
+
+-- connection_columns: The columns of a connection, which `read_connection` expects.
+organization_id, integration_id, document
+
+-- select_connections: Select the connections of all integrations.
+SELECT {connection_columns} FROM esp_connections ORDER BY organization_id, integration_id
+
+-- select_connection: Select the connection of an integration.
+SELECT {connection_columns} FROM esp_connections
+WHERE organization_id = :organization_id AND integration_id = :id
+
+-- put_connection: Store the connection of an integration in place of an earlier one.
+INSERT INTO esp_connections (organization_id, integration_id, document)
+VALUES (:organization_id, :integration_id, :document)
+ON CONFLICT (organization_id, integration_id) DO UPDATE SET document = excluded.document
+
+-- delete_connection: Delete the connection of an integration.
+DELETE FROM esp_connections WHERE organization_id = :organization_id AND integration_id = :id

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    ConnectionPlanner,
+    EspConnectionRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -17,14 +20,25 @@ from recipient_fields.application import (
     OrganizationRepository,
     SessionRepository,
 )
-from recipient_fields.domain import Administrator, ApiKey, HistoryRecord, RecipientField
-from recipient_fields.domain.integrations import Integration
+from recipient_fields.domain import (
+    Administrator,
+    ApiKey,
+    HistoryRecord,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    format_instant,
+    parse_instant,
+)
+from recipient_fields.domain.integrations import EspConnection, Integration, IntegrationNotFound
 
 from ..row_mapping import (
+    RowMapping,
     administrator_values,
     api_key_values,
     field_values,
     integration_values,
+    map_rows,
     membership_values,
     organization_values,
     read_field,
@@ -33,7 +47,7 @@ from ..row_mapping import (
 )
 from .administrators import RelationalAdministratorRepository, read_administrator
 from .api_keys import RelationalApiKeyRepository, read_api_key
-from .database import Database, Row, Values
+from .database import Connection, Database, Row, Values, id_values, lock_catalog
 from .fields import RelationalFieldRepository
 from .history import RelationalHistoryRepository
 from .integrations import RelationalIntegrationRepository, read_integration
@@ -42,6 +56,9 @@ from .sessions import RelationalSessionRepository
 from .statements import SQL, NamedStatement, Statement
 
 T = TypeVar("T")
+
+_TIMES = ("due_at", "last_run_at")
+"""The members of a connection that are times."""
 
 
 @frozen
@@ -59,11 +76,32 @@ class Table(Statement, Generic[T]):
     """Return the values of a row by column."""
     details: tuple[tuple[str, Callable[[T], Iterable[Values]]], ...] = ()
     """Other tables, and the rows in them that also belong to a record."""
+    has_ids: bool = True
+    """Whether the database assigns ids to the rows."""
 
     @property
     def template(self) -> str:
         """The statement."""
         return f"SELECT {self.columns.template} FROM {self.name}"
+
+
+def connection_values(connection: EspConnection) -> Values:
+    """Return the values of the row of a connection by column."""
+    members = asdict(connection)
+    ids = {"organization_id": members.pop("organization_id"), "integration_id": members.pop("id")}
+    times = {each: members[each] and format_instant(members[each]) for each in _TIMES}
+    return {**ids, "document": json.dumps({**members, **times})}
+
+
+def read_connection(row: Row) -> EspConnection:
+    """Return the connection in a row of `connection_columns`."""
+    organization_id, integration_id, document = row
+    with RowMapping("esp_connections", integration_id):
+        members = json.loads(document)
+        times = {each: members[each] and parse_instant(members[each]) for each in _TIMES}
+        return EspConnection(
+            id=integration_id, organization_id=organization_id, **{**members, **times}
+        )
 
 
 SHARED_VALUES = "recipient_field_values"
@@ -77,7 +115,7 @@ INTEGRATIONS = Table[Integration](
 API_KEYS = Table[ApiKey]("api_keys", SQL.key_columns, read_api_key, api_key_values)
 FIELDS = Table[RecipientField]("recipient_fields", SQL.field_columns, read_field, field_values)
 HISTORY = Table[HistoryRecord](
-    "recipient_field_changes", SQL.record_columns, read_record, record_values
+    "recipient_field_changes", SQL.record_columns, read_record, record_values, has_ids=False
 )
 ADMINISTRATORS = Table[Administrator](
     "administrators",
@@ -85,6 +123,9 @@ ADMINISTRATORS = Table[Administrator](
     read_administrator,
     administrator_values,
     (("administrator_memberships", membership_values),),
+)
+CONNECTIONS = Table[EspConnection](
+    "esp_connections", SQL.connection_columns, read_connection, connection_values, has_ids=False
 )
 
 COPIED: Mapping[str, Table[Any]] = {
@@ -94,6 +135,7 @@ COPIED: Mapping[str, Table[Any]] = {
     "fields": FIELDS,
     "history": HISTORY,
     "administrators": ADMINISTRATORS,
+    "esp_connections": CONNECTIONS,
 }
 """The tables of a copy in the order in which they are stored, by the attributes of a snapshot."""
 OWNED = (
@@ -102,6 +144,7 @@ OWNED = (
     "recipient_field_values",
     "api_keys",
     "integrations",
+    "esp_connections",
     "administrator_memberships",
     "administrator_invitations",
 )
@@ -118,6 +161,49 @@ TABLES = (
 """All tables, which a storage requires."""
 
 
+@frozen
+class RelationalEspConnectionRepository(EspConnectionRepository):
+    """The connections in one database. The deletion of an integration deletes its connection."""
+
+    _database: Database
+
+    def all(self) -> tuple[EspConnection, ...]:
+        rows = self._database.read(lambda c: c.all(SQL.select_connections))
+        return tuple(map_rows(read_connection, rows))
+
+    def get(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, /
+    ) -> EspConnection:
+        return self._database.read(lambda c: _get_connection(c, organization_id, integration_id))
+
+    def change(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        plan: ConnectionPlanner,
+        /,
+    ) -> EspConnection:
+        def change(connection: Connection) -> EspConnection:
+            changed = plan(_get_connection(connection, organization_id, integration_id))
+            connection.execute(SQL.put_connection, connection_values(changed))
+            return changed
+
+        # The deletion of an integration locks the catalog, too.
+        return self._database.write(change, lock=lock_catalog(organization_id))
+
+
+def _get_connection(
+    connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
+) -> EspConnection:
+    ids = id_values(organization_id=organization_id, id=integration_id)
+    if connection.one(SQL.select_integration, ids) is None:
+        raise IntegrationNotFound
+    row = connection.one(SQL.select_connection, ids)
+    if row is None:
+        return EspConnection(id=integration_id, organization_id=organization_id)
+    return read_connection(row)
+
+
 class RelationalRepositories:
     """The repositories that a Storage has, over the transactions of one database."""
 
@@ -128,6 +214,7 @@ class RelationalRepositories:
         self.fields: FieldRepository = RelationalFieldRepository(database)
         self.history: HistoryRepository = RelationalHistoryRepository(database)
         self.integrations: IntegrationRepository = RelationalIntegrationRepository(database)
+        self.esp_connections: EspConnectionRepository = RelationalEspConnectionRepository(database)
         self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
         self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
         self.sessions: SessionRepository = RelationalSessionRepository(database)

@@ -224,10 +224,15 @@ class ContentTrial:
         texts = {str(sample.field.key): sample.text for sample in samples}
         return RecipientTexts(RecipientSchema(self._by_key)).check(texts)
 
-    def preview(self, exported: ExportedContent, texts: Mapping[str, str]) -> SampledPreview:
+    def preview(
+        self,
+        exported: ExportedContent,
+        texts: Mapping[str, str],
+        event: Mapping[str, object] | None = None,
+    ) -> SampledPreview:
         """Return the preview of an export with these values as texts, by the keys of fields.
 
-        Other fields in the content have sample values.
+        Other fields in the content have sample values. `event` is the event data, by name.
         Raises: InvalidContent if the preview is too long.
         """
         samples = self.samples(exported, texts)
@@ -239,6 +244,7 @@ class ContentTrial:
                     self._content,
                     self._by_key.values(),
                     {**checked.values, **checked.unlisted},
+                    event=event,
                     surface=exported.surface,
                     resolved=exported.resolved,
                     today=self._today,
@@ -495,12 +501,13 @@ class ContentService:
         content: Content,
         values: Mapping[str, object],
         *,
+        event: Mapping[str, object] | None = None,
         surface: Surface | str | None = None,
     ) -> PreviewedContent:
         """Return the content for a recipient with these values, by the keys of the fields.
 
-        Without a `surface`, content with an HTML tag is `html`, and other content `text`. In HTML,
-        the values are escaped.
+        `event` is the event data, by name. Without a `surface`, content with an HTML tag is `html`,
+        and other content `text`. In HTML, the values are escaped.
         Raises: InvalidContent if the content does not fit the fields; InvalidRecipient, with all
         violations, if a value has no field, or another type than its field.
         """
@@ -509,6 +516,7 @@ class ContentService:
             content,
             names.fields,
             values,
+            event=event,
             surface=surface,
             definitions=names.definitions,
             today=self._clock().date(),

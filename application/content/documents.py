@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
@@ -164,12 +164,21 @@ _KEYS = described(
 )
 
 
+_EVENT_NAMES = described(
+    "The names of the event data in it, in the order of their first use, such as `items[0].name`."
+)
+
+
 @frozen
 class ContentPreview:
-    """Content, and the values of the recipient for whom it is shown, by the keys of fields."""
+    """Content, and the values of the recipient for whom it is shown, by the keys of fields.
+
+    `event` has the values of event data by name.
+    """
 
     content: Content
     recipient: Mapping[str, object]
+    event: Mapping[str, object]
     surface: Surface | None
 
 
@@ -225,6 +234,15 @@ class ContentExportDocument:
             maxItems=MAX_LITERALS,
         ),
     )
+    sent_by: str | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "The way in which the message is sent, if content has event data: such as"
+            " `api_trigger_properties` for Braze. By default, it is the usual one of the ESP.",
+            minLength=1,
+            maxLength=100,
+        ),
+    )
 
 
 @frozen(kw_only=True)
@@ -247,6 +265,7 @@ class ExportedContentDocument:
     surface: Surface
     warnings: Sequence[ContentWarningDocument]
     fields: Sequence[str] = field(metadata=_KEYS)
+    event: Sequence[str] = field(metadata=_EVENT_NAMES)
 
 
 @frozen(kw_only=True)
@@ -258,6 +277,10 @@ class ContentPreviewDocument:
 
     content: str = field(metadata=_CONTENT)
     recipient: Mapping[str, object] = field(metadata=described(schema=RECIPIENT))
+    event: Mapping[str, object] | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("The event data that content shows.", {"type": "object"}),
+    )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
 
 
@@ -271,6 +294,7 @@ class PreviewedContentDocument:
     surface: Surface
     warnings: Sequence[ContentWarningDocument]
     fields: Sequence[str] = field(metadata=_KEYS)
+    event: Sequence[str] = field(metadata=_EVENT_NAMES)
     unlisted_values: Sequence[ErrorDetailDocument] = field(
         metadata=described(
             "The values of the recipient that are not allowed values of their fields. The content"
@@ -336,6 +360,7 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
                 raw=members.raw,
                 strict=members.strict,
                 literals=_sent(members.literals) or (),
+                sent_by=_sent(members.sent_by),
             )
         with violations.collect("content"):
             content = _read_content(members.content)
@@ -347,7 +372,7 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
 
 
 def parse_content_preview(document: object) -> ContentPreview:
-    """Return the input of `{"content", "recipient", "surface"}`.
+    """Return the input of `{"content", "recipient", "event", "surface"}`.
 
     Raises: InvalidDocument with all violations.
     """
@@ -360,7 +385,8 @@ def parse_content_preview(document: object) -> ContentPreview:
             content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
-    return ContentPreview(content, members.recipient, _sent(members.surface))
+    event = _sent(members.event) or {}
+    return ContentPreview(content, members.recipient, event, _sent(members.surface))
 
 
 def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> dict[str, object]:
@@ -371,6 +397,7 @@ def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> 
             surface=shown.surface,
             warnings=tuple(map(warning_document, preview.content.warnings)),
             fields=shown.keys,
+            event=shown.event,
             unlisted_values=tuple(
                 violation_document(each.prefixed("recipient")) for each in shown.unlisted
             ),
@@ -385,12 +412,8 @@ def exported_content_document(exported: ExportedContent) -> ExportedContentDocum
         surface=exported.surface,
         warnings=tuple(map(warning_document, exported.warnings)),
         fields=exported.keys,
+        event=exported.event,
     )
-
-
-def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
-    """Return the documents of warnings."""
-    return [render_document(warning_document(each)) for each in warnings]
 
 
 def warning_document(warning: ContentWarning) -> ContentWarningDocument:

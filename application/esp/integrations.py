@@ -142,6 +142,10 @@ class IntegrationService:
         require_ids(organization_id=organization_id, integration_id=integration_id)
         return self._integrations.get(organization_id, integration_id)
 
+    def list_fields(self, integration: Integration) -> tuple[RecipientField, ...]:
+        """Return the fields that syncs of the integration have created, by ascending id."""
+        return integration.filter_fields(self._fields.all(integration.organization_id).fields)
+
     def rename_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
     ) -> Integration:
@@ -261,6 +265,7 @@ class IntegrationService:
         allow_empty: bool = True,
         max_removals: int | None = None,
         confirmed: str | None = None,
+        keep_missing: bool = False,
         request_id: str | None = None,
     ) -> SyncPlan:
         """Replace the integration's fields with those that its ESP reports. Return the changes.
@@ -274,6 +279,7 @@ class IntegrationService:
         `max_removals`, the number of fields that it may remove, and `confirmed`, the digest of the
         plan that the person has confirmed. The plan is checked in the transaction that stores it.
         `began_at` is the time at which the report was requested, if it was read before the call.
+        `keep_missing`: the run removes no fields.
 
         Raises: IntegrationNotFound if the organization has no such integration, EmptyReport if the
         report has no fields and `allow_empty` is false, MissingProfile if the ESP has no profile,
@@ -299,6 +305,7 @@ class IntegrationService:
                 catalog.fields,
                 integrations=integrations,
                 size_limit=self._size_limit,
+                keep_missing=keep_missing,
             )
 
         def plan(
@@ -307,7 +314,11 @@ class IntegrationService:
             integrations: Collection[Integration],
         ) -> SyncPlan:
             planned = run.plan(
-                integration, fields, integrations=integrations, size_limit=self._size_limit
+                integration,
+                fields,
+                integrations=integrations,
+                size_limit=self._size_limit,
+                keep_missing=keep_missing,
             )
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from attrs import frozen
 
 from recipient_fields.domain import (
     Author,
@@ -14,7 +16,9 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
+from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import (
+    EspConnection,
     Integration,
     IntegrationDraft,
     NamesQuery,
@@ -25,11 +29,17 @@ from recipient_fields.domain.integrations import (
 from .fields import CatalogPlanner
 
 __all__ = [
+    "AccountParameter",
+    "ConnectionPlanner",
+    "EspAccounts",
+    "EspConnectionRepository",
     "EspFieldSource",
     "IntegrationCheck",
     "IntegrationRepository",
     "NamePlanner",
+    "NamedAccount",
     "NamesPlanner",
+    "SecretCipher",
     "SyncPlanner",
 ]
 
@@ -56,6 +66,12 @@ NamesPlanner: TypeAlias = Callable[
     [tuple[Integration, ...], tuple[RecipientField, ...]], Iterable[Integration]
 ]
 """Return integrations with other names, from all integrations and fields of their organization.
+
+It has no side effects: a storage may call it several times."""
+
+
+ConnectionPlanner: TypeAlias = Callable[[EspConnection], EspConnection]
+"""Return another state of a connection.
 
 It has no side effects: a storage may call it several times."""
 
@@ -197,6 +213,38 @@ class IntegrationRepository(Protocol):
         """
 
 
+class EspConnectionRepository(Protocol):
+    """The connections of integrations: their credential, and the schedule of their syncs.
+
+    An integration has one connection, which is deleted with it.
+    """
+
+    def all(self) -> tuple[EspConnection, ...]:
+        """Return the stored connections of all organizations by ascending ids."""
+
+    def get(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, /
+    ) -> EspConnection:
+        """Return the connection, or one without a credential if none was stored.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+    def change(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        plan: ConnectionPlanner,
+        /,
+    ) -> EspConnection:
+        """Store the connection that `plan` returns, and return it.
+
+        `plan` receives what `get` returns. This does not change between its last call and the
+        commit. If it raises, nothing is stored and the exception is raised.
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+
+
 class EspFieldSource(Protocol):
     """The fields of one account of an ESP."""
 
@@ -210,3 +258,58 @@ class EspFieldSource(Protocol):
         does not respond in time, after several attempts; EspRefused if it rejects the request or
         its response has no fields.
         """
+
+
+@runtime_checkable
+class NamedAccount(EspFieldSource, Protocol):
+    """The fields of an account whose API has a name for it."""
+
+    def account_name(self) -> str:
+        """Return the name, with one request. Raises: EspUnavailable, EspRefused."""
+
+
+@frozen(kw_only=True)
+class AccountParameter:
+    """One of the values that connect to an account of an ESP.
+
+    A value is `secret`, or it selects the host to which the secrets are sent (`is_address`), or a
+    part of the account. `label` is what people call it, and `variable` its environment variable.
+    """
+
+    name: str
+    label: str
+    variable: str
+    secret: bool
+    required: bool
+    is_address: bool
+
+
+class EspAccounts(Protocol):
+    """The accounts of ESPs from which this installation can read fields."""
+
+    def parameters(self, esp: Esp, /) -> tuple[AccountParameter, ...]:
+        """Return the values of an account, the required ones first. Without an API, none."""
+
+    def advice(self, esp: Esp, /) -> str:
+        """Return where a person finds the credentials, and which permissions they need."""
+
+    def open(
+        self, esp: Esp, values: Mapping[str, str], /, *, is_test: bool = False
+    ) -> EspFieldSource:
+        """Return the source of the fields of the account with these values.
+
+        `is_test`: only the first fields are read, so the source sends one request, without retries.
+
+        Its messages call the values by their labels, and quote no response.
+        Raises: EspRefused if a value can't be used, or the host is not one of the ESP's API.
+        """
+
+
+class SecretCipher(Protocol):
+    """The encryption of the secrets in a storage."""
+
+    def encrypt(self, text: str, /) -> str:
+        """Return the text, encrypted with the first key."""
+
+    def decrypt(self, encrypted: str, /) -> str:
+        """Return the text. Raises: CredentialUnreadable if no key has encrypted it."""

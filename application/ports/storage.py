@@ -26,7 +26,7 @@ from recipient_fields.domain import (
     RecipientField,
     RecipientFieldsError,
 )
-from recipient_fields.domain.integrations import Integration
+from recipient_fields.domain.integrations import EspConnection, Integration
 
 from .accounts import (
     AdministratorRepository,
@@ -35,7 +35,7 @@ from .accounts import (
     SessionRepository,
 )
 from .fields import FieldRepository, HistoryRepository
-from .integrations import IntegrationRepository
+from .integrations import EspConnectionRepository, IntegrationRepository
 
 __all__ = [
     "CallingThreadStorage",
@@ -79,7 +79,7 @@ class Records(Generic[T]):
     last_id: int
     """The greatest id that the storage has assigned, including deleted records; 0 if none.
 
-    Also 0 for the history, whose records have no ids.
+    Also 0 for the history and for connections, whose records get no ids.
     """
     _records: Iterable[T]
 
@@ -101,6 +101,7 @@ class Snapshot:
     api_keys: Records[ApiKey] = Records(0, 0, ())
     integrations: Records[Integration] = Records(0, 0, ())
     administrators: Records[Administrator] = Records(0, 0, ())
+    esp_connections: Records[EspConnection] = Records(0, 0, ())
 
 
 class Storage(Protocol):
@@ -145,6 +146,10 @@ class IntegrationStorage(Storage, Protocol):
     @property
     def integrations(self) -> IntegrationRepository:
         """The integrations."""
+
+    @property
+    def esp_connections(self) -> EspConnectionRepository:
+        """The connections of the integrations."""
 
 
 @runtime_checkable

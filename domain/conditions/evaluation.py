@@ -107,14 +107,19 @@ class RecipientValues:
 
     def satisfy(self, condition: Condition) -> bool:
         """Return whether the condition is true."""
-        match condition:
-            case AllOf(conditions):
-                return all(map(self.satisfy, conditions))
-            case AnyOf(conditions):
-                return any(map(self.satisfy, conditions))
-            case Not(negated):
-                return not self.satisfy(negated)
-        return _compare(condition, self.get(condition.key))
+        return holds(condition, self.get)
+
+
+def holds(condition: Condition, get: Callable[[str], Value | None]) -> bool:
+    """Return whether the condition is true. `get` returns the value of a key that is set."""
+    match condition:
+        case AllOf(conditions):
+            return all(holds(each, get) for each in conditions)
+        case AnyOf(conditions):
+            return any(holds(each, get) for each in conditions)
+        case Not(negated):
+            return not holds(negated, get)
+    return _compare(condition, get(condition.key))
 
 
 def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violation]:

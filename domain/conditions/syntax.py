@@ -11,6 +11,7 @@ from html import unescape
 from attrs import frozen
 
 from ..arguments import require_type
+from ..data_paths import LONG_PATH, DataPath
 from ..errors import Rule, Violation
 from .errors import InvalidCondition
 from .literals import date_literal, number_literal, text_literal, to_scalar
@@ -57,7 +58,15 @@ def parse_condition(text: str, *, start: TextPosition = _START) -> Condition:
     """
     require_type(str, text=text)
     require_type(TextPosition, start=start)
-    parser = _Parser(text, start)
+    return _parse(_Parser(text, start))
+
+
+def parse_condition_on_data(text: str, start: TextPosition) -> Condition:
+    """Return the condition as `parse_condition` does. Its keys can also be paths to data."""
+    return _parse(_Parser(text, start, reads_data=True))
+
+
+def _parse(parser: _Parser) -> Condition:
     condition = parser.disjunction(0)
     if parser.token.kind != "end":
         raise parser.error("Expected `and`, `or` or the end of the condition.")
@@ -123,6 +132,9 @@ _TOKEN = re.compile(
     | (?P<unclosed> ["'] )
     | (?P<date> [0-9]{4}-[0-9]{2}-[0-9]{2}[\w.:+-]*+ | [0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4} )
     | (?P<number> [+-]?\.?[0-9][\w.]*+ )
+    | (?P<path> """
+    + LONG_PATH
+    + r""" )
     | (?P<word> \w++ )
     | (?P<symbol> [=!<>]++ | [(),] )
     | (?P<unknown> &amp;&amp; | &\#?\w{1,6}+; | && | \|\| | . )
@@ -206,7 +218,8 @@ class _Parser:
     The depth is the number of parentheses and `not` around the current token.
     """
 
-    def __init__(self, text: str, start: TextPosition) -> None:
+    def __init__(self, text: str, start: TextPosition, *, reads_data: bool = False) -> None:
+        self._reads_data = reads_data
         self._tokens = _tokenize(text, start)
         self.token = next(self._tokens)
         self._last_kind = ""
@@ -235,13 +248,16 @@ class _Parser:
         return condition
 
     def comparison(self) -> Comparison:
-        if self.token.kind != "word" or self.token.text.lower() in _KEYWORDS:
+        is_path = self.token.kind == "path"
+        if is_path and not self._reads_data:
+            raise self.error("Write the key of a field: only content has event data.")
+        if not is_path and (self.token.kind != "word" or self.token.text.lower() in _KEYWORDS):
             raise self.error("Expected a condition, such as `visits > 3`.")
         key = self._advance()
         operator, literals = self.operation()
         values = tuple(each.value for each in literals)
         return Comparison(
-            key.text,
+            DataPath(key.text) if is_path else key.text,
             operator,
             values if operator is Operator.IN else next(iter(values), None),
             position=key.position,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import TypeAlias, get_args
 
@@ -79,7 +79,7 @@ class LocatedViolation(Violation):
 
 @frozen
 class Comparison:
-    """The comparison of a field's value, by the field's key.
+    """The comparison of a field's value, by the field's key, or of data, by its path.
 
     `value` is a tuple for `IN`, None for `IS_SET`, `IS_NOT_SET` and `IS_TRUE`, and one value for
     the other operators. `position` and `value_positions` are the places of the key and of each
@@ -135,6 +135,19 @@ def require_condition(condition: object) -> None:
 def condition_keys(condition: Condition) -> Iterator[str]:
     """Yield the keys in the condition, in order."""
     return (comparison.key for comparison in comparisons(condition))
+
+
+def replace_comparisons(
+    condition: Condition, replace: Callable[[Comparison], Comparison]
+) -> Condition:
+    """Return the condition with what `replace` returns for each comparison."""
+    match condition:
+        case Comparison():
+            return replace(condition)
+        case Not(negated):
+            return Not(replace_comparisons(negated, replace))
+    parts = tuple(replace_comparisons(each, replace) for each in condition.conditions)
+    return AllOf(parts) if isinstance(condition, AllOf) else AnyOf(parts)
 
 
 def comparisons(condition: Condition) -> Iterator[Comparison]:

@@ -42,7 +42,7 @@ def find_violations(content: Content, resolver: FieldResolver) -> list[LocatedVi
 def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedViolation]:
     """Yield the unknown keys, the filters of other types, and the violations of conditions."""
     for reference in content.references():
-        field = resolver.find(reference.key)
+        field = resolver.find_shown(reference)
         if field is None:
             yield _unknown_field(content, reference.start, reference.key, resolver)
         elif (error := find_type_error(reference.filters, field.data_type)) is not None:

@@ -13,7 +13,8 @@ from ..arguments import require_type
 from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, Value
 from ..conditions.evaluation import RecipientValues
 from ..conditions.literals import to_scalar
-from ..conditions.tree import comparisons
+from ..conditions.tree import comparisons, condition_keys
+from ..data_paths import DataPath
 from ..fields.protocol import Field
 from ..fields.values import DataType, Scalar
 from ..recipients.schema import RecipientSchema
@@ -61,6 +62,8 @@ def find_examples(
     examples: list[Mapping[str, object]] = [values]
     resolver = FieldResolver(by_key, resolved)
     for path in islice(_paths(content.nodes, resolver, ()), _MAX_PATHS):
+        if any(isinstance(key, DataPath) for each, _ in path for key in condition_keys(each)):
+            continue  # It depends on event data, which no recipient has.
         if len(examples) < MAX_EXAMPLES and not any(search.fits(path, each) for each in examples):
             found = search.find(path, values)
             examples += [] if found is None else [found]

@@ -192,6 +192,11 @@ def find_type_error(filters: Sequence[Filter], data_type: DataType) -> str | Non
     return None
 
 
+def input_types(filters: Sequence[Filter]) -> tuple[DataType, ...]:
+    """Return the types that the first of the filters accepts."""
+    return _RULES[filters[0].name].inputs
+
+
 def apply_filters(value: Value, filters: Sequence[Filter]) -> Value:
     """Return what a reader sees for the value. The value has a type that the filters accept."""
     for each in filters:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from html import escape
 
 from attrs import Factory, define, frozen
 
 from ..arguments import require_type
 from ..conditions import Condition, Operator, Value
-from ..conditions.evaluation import RecipientValues
+from ..conditions.evaluation import RecipientValues, holds
 from ..conditions.tree import comparisons
+from ..data_paths import EVENT, DataPath
 from ..errors import Rule, Violation
 from ..fields.protocol import Field
 from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
-from .filters import Filter, apply_filters
-from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver
+from .event_data import UnfitData, find_value, is_set, read_value, show_value
+from .filters import Filter, apply_filters, input_types
+from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver, data_types
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
 from .tree import Block, Content, Node, Reference, SystemReference, Text
@@ -53,13 +56,15 @@ class PreviewedContent:
     """What a recipient reads: the content with the recipient's values.
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it is
-    the address of the recipient. `unlisted` are the violations of values that are not among the
-    allowed values of their fields. The content shows them, and its conditions compare them.
+    the address of the recipient. `event` are the names of the event data. `unlisted` are the
+    violations of values that are not among the allowed values of their fields. The content shows
+    them, and its conditions compare them.
     """
 
     content: str
     surface: Surface
     keys: tuple[str, ...]
+    event: tuple[str, ...] = ()
     unlisted: tuple[Violation, ...]
 
 
@@ -68,6 +73,7 @@ def preview_content(
     fields: Iterable[Field],
     values: Mapping[str, object],
     *,
+    event: Mapping[str, object] | None = None,
     surface: Surface | str | None = None,
     resolved: Mapping[str, str] | None = None,
     definitions: Mapping[str, str] | None = None,
@@ -81,20 +87,20 @@ def preview_content(
     the ESP can evaluate them. Links, the sender and a missing address have stand-ins, such as
     `https://example.com/unsubscribe`.
 
-    `resolved` is that of the ExportedContent whose preview this is, if any, and `definitions` are
-    those of a RecipientSchema. `today` is the day of the year that `{{today.year}}` shows: without
-    it, this stays.
+    `event` is the data of the event, by name. `resolved` is that of the ExportedContent whose
+    preview this is, if any, and `definitions` are those of a RecipientSchema. `today` is the day of
+    the year that `{{today.year}}` shows: without it, this stays.
 
-    Raises: InvalidContent if a field is unknown, if a filter or a condition does not fit the
-    fields, if the content has violations, if the preview is too long, or if its filters or
-    conditions read too many characters; InvalidRecipient, with all violations, if a value has over
-    100,000 characters, or if `RecipientSchema.check` rejects values for another reason than that
-    they are not allowed values; TypeError if the content is not parsed; ValueError if there is no
-    such surface.
+    Raises: InvalidContent if a field is unknown, if a filter or a condition does not fit the fields
+    or the event data, if the content has violations, if the preview is too long, or if its filters
+    or conditions read too many characters; InvalidRecipient, with all violations, if a value has
+    over 100,000 characters, or if `RecipientSchema.check` rejects values for another reason than
+    that they are not allowed values; TypeError if the content is not parsed; ValueError if there is
+    no such surface.
     """
     require_type(Iterable, fields=fields)
     require_type(Mapping, values=values)
-    require_type(Mapping | None, resolved=resolved, definitions=definitions)
+    require_type(Mapping | None, event=event, resolved=resolved, definitions=definitions)
     require_type(date | None, today=today)
     by_key = {str(field.key): field for field in fields}
     resolver = FieldResolver(by_key, resolved)
@@ -108,6 +114,7 @@ def preview_content(
         content=content,
         resolver=resolver,
         recipient=recipient,
+        data={EVENT: event or {}},
         year=str(SystemValue.YEAR) if today is None else f"{today.year:04}",
         escapes=surface is Surface.HTML,
     )
@@ -125,6 +132,7 @@ def preview_content(
         content="".join(parts),
         surface=surface,
         keys=tuple(key for key in meant if key in by_key),
+        event=content.event_names(),
         unlisted=recipient.unlisted,
     )
 
@@ -136,6 +144,7 @@ class _Reader:
     content: Content
     resolver: FieldResolver
     recipient: RecipientValues
+    data: Mapping[str, object]
     year: str
     escapes: bool
     _shown: dict[tuple[str, tuple[Filter, ...]], str | None] = Factory(dict)
@@ -165,17 +174,39 @@ class _Reader:
 
     def _holds(self, condition: Condition, start: int) -> bool:
         resolved = self.resolver.resolve(condition)
+        types = data_types(resolved)
+
+        def get(key: str) -> Value | None:
+            if not isinstance(key, DataPath):
+                return self.recipient.get(key)
+            data_type = types[key]
+            read = is_set if data_type is None else partial(read_value, [data_type])
+            return self._find(key, read, start)
+
         for each in comparisons(resolved):
-            value = self.recipient.get(each.key) if each.operator is Operator.CONTAINS else None
+            value = get(each.key) if each.operator is Operator.CONTAINS else None
             self._searched += len(value) if isinstance(value, str) else 0
         if self._searched > _MAX_SEARCHED:
             message = f"The conditions up to here search in more than {_MAX_SEARCHED:,} characters."
             raise self._refuse(start, f"{message} Preview shorter values.")
-        return self.recipient.satisfy(resolved)
+        return holds(resolved, get)
+
+    def _find(
+        self, path: DataPath, read: Callable[[object, DataPath], Value], start: int
+    ) -> Value | None:
+        """Return the value of the data, or None if it is not set."""
+        try:
+            value = find_value(self.data[path.root], path)
+            return None if value is None else read(value, path)
+        except UnfitData as error:
+            violation = self.content.lines.violation(start, Rule.TYPE, str(error))
+            raise InvalidContent([violation]) from None
 
     def _value(self, reference: Reference) -> str:
         if reference.is_expression:
-            return f"{{{{recipient.{reference.key} | expression}}}}"
+            is_data = isinstance(reference.key, DataPath)
+            name = reference.key if is_data else f"recipient.{reference.key}"
+            return f"{{{{{name} | expression}}}}"
         key = reference.key, reference.filters
         if key not in self._shown:
             self._shown[key] = self._show(reference)
@@ -186,7 +217,12 @@ class _Reader:
 
     def _show(self, reference: Reference) -> str | None:
         """Return what the recipient reads, or None without a value."""
-        value = self.recipient.get(self.resolver.get(reference.key).key)
+        if isinstance(reference.key, DataPath):
+            is_shown = not reference.filters
+            read = show_value if is_shown else partial(read_value, input_types(reference.filters))
+            value = self._find(reference.key, read, reference.start)
+        else:
+            value = self.recipient.get(self.resolver.get(reference.key).key)
         if value is None:
             return None
         for each in reference.filters:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from ..conditions import AllOf, AnyOf, Comparison, Condition, Not, check_condition
-from ..conditions.tree import condition_keys
+from ..conditions import Comparison, Condition, Operator, Value
+from ..conditions.checks import check_with_keys
+from ..conditions.tree import comparisons, condition_keys, replace_comparisons
+from ..data_paths import DataPath
 from ..fields.errors import FieldNotFound
 from ..fields.origins import Origin, Source
 from ..fields.protocol import Field
 from ..fields.values import DataType, FieldKey, FieldName, derive_key
 from ..identity import FieldId
 from ..suggestions import closest_match
+from .filters import input_types
+from .tree import Reference
 
 _MAX_SUGGESTIONS = 20
 """The search for a similar key is slow if there are thousands of fields."""
@@ -42,6 +47,63 @@ OWN_EMAIL: Final[Field] = _OwnEmail()
 """The field that `{{recipient.email}}` means if no field has this key."""
 
 
+@frozen
+class DataValue:
+    """Event data, or a value of a loop, with the type that its use gives to it. It is no field."""
+
+    key: DataPath
+    data_type: DataType = DataType.TEXT
+    id = FieldId(0)
+    name = FieldName("Event data")
+    allowed_values = None
+    insertable = True
+    origin = Origin(Source.API)
+    custom_insertion_code = None
+    custom_value_expression = None
+
+    @classmethod
+    def shown(cls, reference: Reference, path: DataPath) -> DataValue:
+        """Return the value as the first filter of the reference reads it, or else a text."""
+        return cls(path, input_types(reference.filters)[-1] if reference.filters else DataType.TEXT)
+
+
+def data_types(condition: Condition) -> Mapping[DataPath, DataType | None]:
+    """Return the types that the literals of the condition give to data: the first one counts.
+
+    It is None if the condition only requires that the data is set.
+    """
+    found: dict[DataPath, DataType | None] = {}
+    for each in comparisons(condition):
+        if isinstance(each.key, DataPath):
+            data_type = next(map(_type_of, each.values), None)
+            if each.operator is Operator.IS_TRUE:
+                data_type = DataType.BOOLEAN
+            found[each.key] = found.get(each.key) or data_type
+    return found
+
+
+def compared_data(condition: Condition) -> Mapping[str, DataValue]:
+    """Return the data that the condition compares, by path.
+
+    Data of any type is as set as a number, because 0 is set.
+    """
+    types = data_types(condition).items()
+    return {path: DataValue(path, each or DataType.NUMBER) for path, each in types}
+
+
+def _type_of(literal: Value) -> DataType:
+    match literal:
+        case bool():
+            return DataType.BOOLEAN
+        case str():
+            return DataType.TEXT
+        case datetime():
+            return DataType.DATETIME
+        case date():
+            return DataType.DATE
+    return DataType.NUMBER
+
+
 class FieldResolver:
     """The fields of an organization, by the keys of references.
 
@@ -62,9 +124,17 @@ class FieldResolver:
         self._suggestions_left = _MAX_SUGGESTIONS
 
     def find(self, key: str) -> Field | None:
-        """Return the field that a reference with this key means, or None."""
+        """Return the field, or the data, that a reference with this key means, or None."""
+        if isinstance(key, DataPath):
+            return DataValue(key)
         field = self._fields.get(self._resolved.get(key, key))
         return OWN_EMAIL if field is None and key == EMAIL_KEY else field
+
+    def find_shown(self, reference: Reference) -> Field | None:
+        """Return what the reference shows, or None if there is no such field."""
+        if isinstance(reference.key, DataPath):
+            return DataValue.shown(reference, reference.key)
+        return self.find(reference.key)
 
     def get(self, key: str) -> Field:
         """Return the field that a reference with this key means.
@@ -90,20 +160,22 @@ class FieldResolver:
 
         Raises: InvalidCondition if it does not fit the fields.
         """
-        check_condition(self.resolve(condition), self.fields_of(condition))
+        resolved = self.resolve(condition)
+        fields = {each.key: each for each in self.fields_of(condition)}
+        check_with_keys(resolved, {**fields, **compared_data(condition)})
 
     def resolve(self, condition: Condition) -> Condition:
         """Return the condition with the keys of the fields that its keys mean."""
-        match condition:
-            case Comparison(key):
-                field = self.find(key)
-                return condition if field is None else evolve(condition, key=str(field.key))
-            case Not(negated):
-                return Not(self.resolve(negated))
-        parts = tuple(map(self.resolve, condition.conditions))
-        return AllOf(parts) if isinstance(condition, AllOf) else AnyOf(parts)
+
+        def resolve(comparison: Comparison) -> Comparison:
+            field = self.find(comparison.key)
+            is_data = isinstance(comparison.key, DataPath)
+            return comparison if field is None or is_data else evolve(comparison, key=field.key)
+
+        return replace_comparisons(condition, resolve)
 
     def fields_of(self, condition: Condition) -> tuple[Field, ...]:
         """Return the known fields of the condition, once each."""
-        fields = dict.fromkeys(map(self.find, condition_keys(condition)))
+        keys = (key for key in condition_keys(condition) if not isinstance(key, DataPath))
+        fields = dict.fromkeys(map(self.find, keys))
         return tuple(field for field in fields if field is not None)

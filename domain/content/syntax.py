@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 
 from attrs import Factory, define, evolve
 
 from ..arguments import require_type
-from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
+from ..conditions import Condition, InvalidCondition, LocatedViolation, TextPosition
+from ..conditions.syntax import parse_condition_on_data
 from ..conditions.tree import comparisons
+from ..data_paths import DATA_PATH, EVENT, MAX_PARTS, DataPath
 from ..errors import Rule, Violation
 from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
 from .lookalikes import MESSAGES, find_lookalikes
-from .system_names import describe_system_path, find_system_lookalikes, find_system_path
+from .system_names import (
+    describe_system_path,
+    find_system_lookalikes,
+    find_system_path,
+    find_variables,
+)
 from .system_values import SYSTEM_VALUES
 from .tree import (
     Block,
@@ -105,11 +113,13 @@ _TAG = re.compile(
     + r"""
     | \{\{~?(?:
         \s*+recipient\.(?P<key>\w++)(?P<after>\s*+(?:~?\}\}|\|))
-      | \s*+(?P<path>[a-z]++\.[a-z_]++)\s*+~?\}\}
       | (?P<comment>!(?:--)?)
       | \s*+(?P<else>\#?(?i:else|else?if|elif))(?=[\s~}])
       | \s*+(?P<open>[#^](?P<name>[\w.-]++))
       | \s*+/(?P<close>[\w.-]++)\s*+~?\}\}
+      | \s*+(?P<path>"""
+    + DATA_PATH
+    + r""")(?P<path_after>\s*+(?:~?\}\}|\|))
     )
     """,
     re.VERBOSE,
@@ -149,7 +159,11 @@ _MISSPELLED_IF = re.compile(
 )
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+~?\}\}")
-_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=(?P<key>\w++))", re.DOTALL)
+_PREFIX = re.compile(
+    rf"{_TEXT}|(?<![\w.])(?:recipient\.(?=(?P<key>\w++))|(?P<path>{DATA_PATH}))", re.DOTALL
+)
+_OPERATOR = re.compile(r"[=<>]|\bis\s|\bcontains\s")
+"""An operator of this language, which Handlebars does not have."""
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
@@ -217,7 +231,7 @@ class _Parser:
             if tag["key"]:
                 offset = self._reference(tag)
             elif tag["path"]:
-                offset = self._system_reference(tag)
+                offset = self._path(tag)
             elif tag["raw"]:
                 offset = self._raw(tag)
             elif tag["comment"]:
@@ -255,13 +269,53 @@ class _Parser:
             self._note_outer_braces(start, end)
         return self._add_reference(reference, end)
 
-    def _system_reference(self, tag: re.Match[str]) -> int:
+    def _path(self, tag: re.Match[str]) -> int:
+        """Read a reference to a system value or to data. Other tags are code of an ESP."""
         start, end = tag.span()
+        path, has_filters = DataPath(tag["path"]), tag["path_after"].endswith("|")
         value = SYSTEM_VALUES.get(tag["path"])
-        if value is None:  # It is code of an ESP.
+        if value is not None and not has_filters:
+            self._note_outer_braces(start, end)
+            return self._add_reference(SystemReference(value, start), end)
+        if not self._is_data(path) or start < self._raw_end:
             return end
-        self._note_outer_braces(start, end)
-        return self._add_reference(SystemReference(value, start), end)
+        reference = Reference(key=path, start=start)
+        if has_filters:
+            filters = self._match_filters(end)
+            if not filters or filters[-1]["end"] == "|":
+                return end
+            found = len(self.violations)
+            reference, end = self._with_filters(reference, filters), filters[-1].end()
+            if len(self.violations) > found:  # These are filters of an ESP.
+                del self.violations[found:]
+                return end
+        else:
+            self._note_outer_braces(start, end)
+        violation = self._path_violation(path)
+        if violation is not None:
+            self._refuse(start, violation.rule, violation.message)
+        return self._add_reference(reference, end)
+
+    def _is_data(self, path: DataPath) -> bool:
+        """Return whether this can be a path to data, and not only code of an ESP."""
+        return path.root == EVENT and len(path.parts) > 0 and not self._sets_event
+
+    @cached_property
+    def _sets_event(self) -> bool:
+        """Whether the code of an ESP sets `event`, which is its variable then."""
+        return EVENT in find_variables(self.source)
+
+    def _path_violation(self, path: DataPath) -> Violation | None:
+        """Return what is wrong with the path, or None."""
+        if not self._is_data(path):
+            is_system = find_system_path(path) is not None
+            message = "Write `recipient.KEY` or `event.NAME`."
+            message = describe_system_path(path) if is_system else message
+            return Violation(Rule.NOT_APPLICABLE if is_system else Rule.FORMAT, message)
+        if len(path.parts) > MAX_PARTS:
+            message = f"A path has at most {MAX_PARTS} parts after `{path.root}`."
+            return Violation(Rule.TOO_MANY_ITEMS, message)
+        return None
 
     def _note_outer_braces(self, start: int, end: int) -> None:
         if self.source[start - 1 : start] == "{" and self.source[end : end + 1] == "}":
@@ -358,7 +412,7 @@ class _Parser:
 
     def _open(self, tag: re.Match[str]) -> int:
         found = _CONDITION.match(self.source, tag.end()) if tag["open"] == "#if" else None
-        if found is None or not _has_prefix(found["condition"]):
+        if found is None or not self._is_portable(found["condition"]):
             if found is not None and not found["condition"].strip():
                 self.lookalikes.append((tag.start(), WarningCode.CONDITION_MISSING))
             if found is None and tag["name"].lower() == "if":
@@ -372,6 +426,20 @@ class _Parser:
         self.blocks.append(block)
         block.condition = self._condition(tag.start(), found)
         return self._end_tag(found.end())
+
+    def _is_portable(self, condition: str) -> bool:
+        """Return whether this is a condition on a field or data, and not one of an ESP."""
+        found = [*_PREFIX.finditer(condition)]
+        if any(match[0] == _PREFIX_TEXT for match in found):
+            return True
+        if not any(match["path"] and self._is_data(DataPath(match["path"])) for match in found):
+            return False
+        if _OPERATOR.search(_TEXTS.sub("", condition)) is not None:
+            return True
+        with suppress(InvalidCondition):
+            parse_condition_on_data(condition, TextPosition(1, 1))
+            return True
+        return False
 
     def _require_no_reference(self, tag: re.Match[str]) -> None:
         """Refuse the tag of a block if it has a reference, so that it can't be another language."""
@@ -472,7 +540,7 @@ class _Parser:
             return None
         position = self.lines.position(found.start())
         try:
-            condition = parse_condition(_PREFIX.sub(_blank, found["condition"]), start=position)
+            condition = parse_condition_on_data(_PREFIX.sub(_blank, found["condition"]), position)
         except InvalidCondition as invalid:
             text = next(
                 (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
@@ -488,9 +556,13 @@ class _Parser:
             self._read_keys(found)
             return None
         for comparison in comparisons(condition):
-            offset = self.lines.offset(comparison)
-            if not self.source.endswith(_PREFIX_TEXT, 0, offset):
-                self._refuse(offset, Rule.FORMAT, f"Write `recipient.{comparison.key}`.")
+            offset, key = self.lines.offset(comparison), comparison.key
+            if isinstance(key, DataPath):
+                violation = self._path_violation(key)
+                if violation is not None:
+                    self._refuse(offset, violation.rule, violation.message)
+            elif not self.source.endswith(_PREFIX_TEXT, 0, offset):
+                self._refuse(offset, Rule.FORMAT, f"Write `recipient.{key}`.")
         return condition
 
     def _read_keys(self, found: re.Match[str]) -> None:
@@ -528,10 +600,6 @@ class _Parser:
 def located_violations(invalid: InvalidCondition) -> list[LocatedViolation]:
     """Return the violations of a condition that was parsed from text."""
     return [each for each in invalid.violations if isinstance(each, LocatedViolation)]
-
-
-def _has_prefix(condition: str) -> bool:
-    return any(match[0] == _PREFIX_TEXT for match in _PREFIX.finditer(condition))
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -26,11 +26,12 @@ _PATH = re.compile(
 _VARIABLE = re.compile(
     r"""
     (?: \{%[+-]?\s{0,9}for\s[\w\s,]{0,99}?
-      | \{%[+-]?\s{0,9}(?:assign|capture|macro|set|with)\s(?:[^{}%]|%(?!\})){0,500}?
+      | \{%[+-]?\s{0,9}(?:assign|capture|connected_content|macro|set|with)
+        \s(?:[^{}%]|%(?!\})){0,500}?
       | \{\{~?\#[^{}]{0,500}?\bas\s\|[\w\s]{0,99}?
       | \{\{~?\#assign\s["']
     )
-    \b(?<!\.)(?P<name>link|today)\b(?!\.)
+    \b(?<!\.)(?P<name>event|link|today)\b(?!\.)
     """,
     re.VERBOSE,
 )
@@ -45,7 +46,7 @@ def find_system_lookalikes(
     The text has no valid references. Names that begin with `link.` or `today.` are ours, except in
     `raw_parts` and scripts, and unless the text sets such a variable.
     """
-    variables = {found["name"] for found in _VARIABLE.finditer(text)}
+    variables = find_variables(text)
     html = Html(text)
 
     def is_literal(tag: re.Match[str]) -> bool:
@@ -60,6 +61,11 @@ def find_system_lookalikes(
         if path is not None and path["root"] not in variables and not is_literal(tag):
             message = describe_system_path(path["path"])
             yield tag.start(), (WarningCode.CONDITION_LOOKALIKE, message)
+
+
+def find_variables(text: str) -> set[str]:
+    """Return which of the roots `event`, `link` and `today` the code of an ESP sets in the text."""
+    return {found["name"] for found in _VARIABLE.finditer(text)}
 
 
 def find_system_path(condition: str) -> re.Match[str] | None:

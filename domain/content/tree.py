@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from attrs import field, frozen
 from ..arguments import require_type
 from ..conditions import Comparison, Condition, LocatedViolation, TextPosition
 from ..conditions.tree import condition_keys
+from ..data_paths import EVENT, DataPath
 from ..errors import Rule, Violation
 from .errors import ContentWarning
 from .filters import Filter
@@ -42,6 +43,8 @@ class Text:
 @frozen(kw_only=True)
 class Reference:
     """A reference to a field, by its key: `{{recipient.KEY}}`.
+
+    The key of a reference to data is a `DataPath`: `{{event.order_id}}`.
 
     `filters` change the value, in order. `default` is the text for recipients without a value. If
     `is_expression` is true, the field's value expression is inserted instead of its insertion code.
@@ -171,7 +174,16 @@ class Content:
 
     def keys(self) -> tuple[str, ...]:
         """Return the keys in references and conditions, in the order of their first use."""
-        return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
+        return tuple(key for key in self._used if not isinstance(key, DataPath))
+
+    def event_names(self) -> tuple[str, ...]:
+        """Return the paths of the event data, without `event`, in the order of their first use."""
+        paths = (key for key in self._used if isinstance(key, DataPath) and key.root == EVENT)
+        return tuple(path.without_root for path in paths)
+
+    @cached_property
+    def _used(self) -> Mapping[str, None]:
+        return dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part))
 
 
 def require_content(content: object) -> None:

@@ -63,6 +63,8 @@ class WarningCode(KeyEnum):
     FILTER_DIFFERENCE = "filter_difference"
     UNENCODED_VALUE = "unencoded_value"
 
+    EVENT_DATA = "event_data"
+
     MISSING_NAME = "missing_name"
     AMBIGUOUS_NAME = "ambiguous_name"
     UNKNOWN_NAME = "unknown_name"

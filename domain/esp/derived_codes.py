@@ -127,6 +127,28 @@ def derive_guarded_code(
     return InsertionCode(_fill(profile, template, slots))
 
 
+def write_code(
+    profile: Profile,
+    expression: str,
+    data_type: DataType,
+    default: str | None,
+    form: ValueForm,
+    template: str | None = None,
+) -> InsertionCode:
+    """Return the code that shows the value of an expression of this type in the form.
+
+    The template replaces the usual one. Raises: NoSafeForm if the default has no safe form.
+    """
+    if default is not None:
+        _require_safe_default(profile, default, data_type)
+    template = template or _find_template(profile, data_type, default, form)
+    if template is None:
+        has_default = default is not None
+        template = profile.insertion.with_default if has_default else profile.insertion.code
+    slots = {"EXPRESSION": expression, "DEFAULT": default or ""}
+    return InsertionCode(_fill(profile, template, slots))
+
+
 def _find_template(
     profile: Profile, data_type: DataType, default: str | None, form: ValueForm
 ) -> str | None:

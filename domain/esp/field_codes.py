@@ -103,6 +103,11 @@ class FieldCode:
                 return self.value_expression == derived.value_expression
         return False
 
+    @property
+    def variable(self) -> str:
+        """The beginning of the names of variables that code sets to the value."""
+        return self.field.key
+
     def describe(self) -> str:
         """Return a sentence with the field, its ESP name, the state of it, and its counterpart."""
         title, key = self.profile.title, self.field.key

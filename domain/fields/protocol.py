@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from ..identity import FieldId
 from .origins import Origin
-from .values import AllowedValues, DataType, FieldKey, FieldName, InsertionCode, ValueExpression
+from .values import AllowedValues, DataType, FieldName, InsertionCode, ValueExpression
 
 __all__ = ["Field"]
 
@@ -27,8 +27,8 @@ class Field(Protocol):
         """The name that a person sees."""
 
     @property
-    def key(self) -> FieldKey:
-        """The key in references."""
+    def key(self) -> str:
+        """The key in references, or the path of data that is no field."""
 
     @property
     def data_type(self) -> DataType:

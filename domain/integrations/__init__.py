@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .changes import *
     from .codes import *
+    from .connection import *
     from .conversion import *
     from .errors import *
     from .esp_names import *
@@ -19,6 +20,7 @@ else:
         __name__,
         "errors",
         "integration",
+        "connection",
         "esp_names",
         "selection",
         "changes",

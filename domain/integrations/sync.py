@@ -270,10 +270,12 @@ class SyncRun:
         *,
         integrations: Iterable[Integration] = (),
         size_limit: int | None = None,
+        keep_missing: bool = False,
     ) -> SyncPlan:
         """Return the changes to the integration and to the fields of its organization.
 
         `integrations` are those of the organization, for the changes of ESP names at them.
+        `keep_missing`: the plan removes no fields.
         `size_limit` is the maximum of the bytes of the list of its fields. New fields have no ids
         yet, so the greatest one is counted for each.
         Raises: SyncOvertaken if a run that began later has been stored; CatalogTooLarge if the
@@ -294,7 +296,7 @@ class SyncRun:
         refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
         removed: tuple[RecipientField, ...] = ()
-        if not profile.names.lists_fields_in_use_only:
+        if not (keep_missing or profile.names.lists_fields_in_use_only):
             removed = _unreported(stored, matches, refused_names)
         updates = [
             Change(

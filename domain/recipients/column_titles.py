@@ -33,7 +33,7 @@ def find_columns(
     require_type(Mapping | None, definitions=definitions, esp_names=esp_names)
     definitions, esp_names = definitions or {}, esp_names or {}
     by_esp_name = {normalize_nfc(name): key for name, key in esp_names.items()} | dict(esp_names)
-    by_key = {str(field.key): field.key for field in fields}
+    by_key = {str(field.key): FieldKey(field.key) for field in fields}
     defined: dict[str, dict[FieldKey, None]] = {}
     synced: dict[str, dict[FieldKey, None]] = {}
     for field in fields:

@@ -11,7 +11,6 @@ import click
 
 from recipient_fields.application import Core
 from recipient_fields.application.content.content import IntegrationExport
-from recipient_fields.application.content.documents import render_warnings
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import IntegrationId, OrganizationId, Rule, Violation
 from recipient_fields.domain.conditions import InvalidRecipient
@@ -21,13 +20,13 @@ from recipient_fields.domain.fields.values import derive_key
 from recipient_fields.domain.integrations import Integration
 
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
-from .commands import CommandGroup
-from .options import json_option, option
-from .output import complete_outputs, note, one_line, print_bytes, print_json, print_line
+from .commands import CommandGroup, LazyCommand
+from .options import option
+from .output import complete_outputs, note, one_line, print_bytes, print_line
+from .repository.options import literal_option
 from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
-    FINDINGS,
     decoded,
     name_of,
     note_unlisted,
@@ -47,17 +46,16 @@ _surface_option = option(
 )
 
 
-_literal_option = option(
-    "--literal",
-    "literals",
-    multiple=True,
-    metavar="TEXT",
-    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
-    " You can repeat this option.",
+@click.group(
+    cls=CommandGroup,
+    commands=(
+        LazyCommand(
+            "check",
+            ".repository.commands:check",
+            "Check files and folders with content, or with code of an ESP.",
+        ),
+    ),
 )
-
-
-@click.group(cls=CommandGroup)
 def content() -> None:
     """Check content with references to fields, export it for ESPs, and preview it.
 
@@ -65,47 +63,6 @@ def content() -> None:
     `{{recipient.KEY}}`, its links are such as `{{link.unsubscribe}}`, and its conditions
     `{{#if recipient.KEY is set}}…{{/if}}`.
     """
-
-
-@content.command()
-@organization_option
-@strict_options
-@_literal_option
-@json_option
-@_content_argument
-@click.pass_obj
-def check(
-    storage: str,
-    organization: str,
-    literals: tuple[str, ...],
-    content: BinaryIO,
-    *,
-    allow_mistakes: bool,
-    strict: bool,
-    as_json: bool,
-) -> None:
-    """Check CONTENT without an ESP, and print the keys of the fields that it uses.
-
-    CONTENT is a UTF-8 file, by default standard input. Code of an ESP is a mistake, because other
-    ESPs do not read it. If the command finds violations or mistakes, it prints them with their
-    places and no keys, and exits with status 3.
-    """
-    rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
-    _, text = decoded(content.read())
-    with (
-        reporting_violations(_INVALID, source=text, as_json=as_json, status=FINDINGS),
-        open_for_organization(storage, organization) as (core, chosen),
-    ):
-        checked = core.content.check_content(
-            chosen.id, read_content(text), strict=rejected, literals=literals
-        )
-    if as_json:
-        document = {"fields": list(checked.keys), "warnings": render_warnings(checked.warnings)}
-        print_json(document)
-    else:
-        note_warnings(checked.warnings)
-        for key in checked.keys:
-            print_line(key)
 
 
 @content.command()
@@ -126,8 +83,14 @@ def check(
 )
 @_surface_option
 @option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
+@option(
+    "--sent-by",
+    metavar="WAY",
+    help="How the message is sent, if CONTENT has event data: such as api_trigger_properties for"
+    " Braze. By default, it is the usual way of the ESP.",
+)
 @strict_options
-@_literal_option
+@literal_option
 @_content_argument
 @click.pass_obj
 def export(
@@ -137,6 +100,7 @@ def export(
     integration: int | None,
     out: str | None,
     surface: Surface | None,
+    sent_by: str | None,
     literals: tuple[str, ...],
     content: BinaryIO,
     *,
@@ -170,6 +134,7 @@ def export(
             raw=raw,
             strict=chosen_strictness(allow_mistakes=allow_mistakes, strict=strict),
             literals=literals,
+            sent_by=sent_by,
         )
     if not everywhere and target is None:
         raise click.UsageError("Add --esp, --integration or --all.")
@@ -289,6 +254,12 @@ def _slug(name: str) -> str:
     metavar="FILE",
     help="A JSON object with the values of a recipient, by the keys of the fields.",
 )
+@option(
+    "--event",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A JSON object with the event data, by name.",
+)
 @_surface_option
 @_content_argument
 @click.pass_obj
@@ -296,6 +267,7 @@ def preview(
     storage: str,
     organization: str,
     recipient: BinaryIO,
+    event: BinaryIO | None,
     surface: Surface | None,
     content: BinaryIO,
 ) -> None:
@@ -306,6 +278,9 @@ def preview(
     """
     mark, text = decoded(content.read())
     values = parse_json_file(recipient)
+    data = {} if event is None else parse_json_file(event)
+    if not isinstance(data, dict):
+        raise click.UsageError('Event data must be an object, such as {"order_id": "A-1"}.')
     with (
         reporting_violations("There is no preview.", source=text),
         open_for_organization(storage, organization) as (core, chosen),
@@ -314,7 +289,7 @@ def preview(
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'
             raise InvalidRecipient([Violation(Rule.TYPE, message)])
         parsed = read_content(text)
-        shown = core.content.preview_content(chosen.id, parsed, values, surface=surface)
+        shown = core.content.preview_content(chosen.id, parsed, values, event=data, surface=surface)
     note_warnings(parsed.warnings)
     note_unlisted(shown.unlisted)
     print_bytes(mark + shown.content.encode())

@@ -34,6 +34,11 @@ _COMMANDS = (
         "List the changes of an organization's fields, and prune old ones.",
     ),
     LazyCommand(
+        "check",
+        ".repository.commands:check_repository",
+        "Check the documents of fields and the content that `recipient-fields.toml` names.",
+    ),
+    LazyCommand(
         "plan",
         ".fields.plans:plan",
         "Show how a document of fields would change the API-managed fields.",
@@ -52,6 +57,11 @@ _COMMANDS = (
         "integrations",
         ".esp.integrations:integrations",
         "Connect an organization to email service providers, and sync their fields.",
+    ),
+    LazyCommand(
+        "secrets",
+        ".esp.connections:secrets",
+        "Create and rotate the key that encrypts the credentials of integrations.",
     ),
     LazyCommand(
         "esp",

@@ -184,14 +184,15 @@ def open_target(
     Raises: click.UsageError if the options contradict each other.
     """
     if selects_service(ctx) and url is not None:
-        return _open_service(url)
+        return open_service_target(url)
     if organization is None:
         raise click.UsageError("Missing option '--organization' or '--url'.")
-    return _open_storage(ctx.obj, organization, **settings)
+    return open_storage_target(ctx.obj, organization, **settings)
 
 
 @contextmanager
-def _open_storage(storage: str, organization: str, **settings: Any) -> Iterator[FieldTarget]:
+def open_storage_target(storage: str, organization: str, **settings: Any) -> Iterator[FieldTarget]:
+    """Open the fields of an organization in a storage. `settings` are those of `open_core`."""
     with open_for_organization(storage, organization, **settings) as (core, chosen):
         yield FieldTarget(
             core.fields.by(_AUTHOR),
@@ -202,7 +203,8 @@ def _open_storage(storage: str, organization: str, **settings: Any) -> Iterator[
 
 
 @contextmanager
-def _open_service(url: str) -> Iterator[FieldTarget]:
+def open_service_target(url: str) -> Iterator[FieldTarget]:
+    """Open the fields at a service, with the API key in the environment."""
     values = read_variables([API_KEY_VARIABLE], os.environ)
     if not values:
         raise MissingCredentials("use --url", [API_KEY_VARIABLE])

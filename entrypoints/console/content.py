@@ -19,6 +19,7 @@ from recipient_fields.application.content.documents import (
     MAX_EXPORTS_LENGTH,
 )
 from recipient_fields.application.documents.conversion import with_suggestion
+from recipient_fields.application.documents.strict_json import NotJson, parse_json
 from recipient_fields.application.fields.texts import is_id
 from recipient_fields.application.wording import excerpt, other_places
 from recipient_fields.domain import (
@@ -27,6 +28,8 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidInput,
     RecipientField,
+    Rule,
+    Violation,
 )
 from recipient_fields.domain.conditions import LocatedViolation, TextPosition, format_condition
 from recipient_fields.domain.content import (
@@ -156,8 +159,9 @@ class ContentView(_ContentPage):
             return
         try:
             inputs.options()
+            inputs.read_event()
         except InvalidInput as invalid:
-            errors = FormErrors.of(invalid, {"literals": "Literals"})
+            errors = FormErrors.of(invalid, {"literals": "Literals", "event": "Event data"})
             self._show(req, resp, inputs, targets, errors=errors)
             return
         with self._exporting(inputs, len(chosen)):
@@ -261,7 +265,7 @@ class ContentPreview(_ContentPage):
         written = next(_written(trial, chosen), None)
         if written is None:
             return render_text(_NO_PREVIEW)
-        preview = trial.preview(written, inputs.values)
+        preview = trial.preview(written, inputs.values, inputs.read_event())
         if preview.content is None:
             wrong = (
                 f"{each.path[0]}: {with_suggestion(each).message}" for each in preview.violations
@@ -298,6 +302,8 @@ class _Inputs:
     raw: bool
     allows_mistakes: bool
     literals: str
+    sent_by: str
+    event: str
     shown_tab: str
     view: str
     find: str
@@ -319,6 +325,8 @@ class _Inputs:
             raw=form.text("raw") == "true",
             allows_mistakes=form.text("allow_mistakes") == "true",
             literals=form.text("literals"),
+            sent_by=form.text("sent_by"),
+            event=form.text("event"),
             shown_tab=form.text("tab"),
             view=form.text("view") or _VIEWS[0][0],
             find=form.text("find").strip(),
@@ -335,7 +343,19 @@ class _Inputs:
             raw=self.raw,
             strict=False if self.allows_mistakes else DEFAULT_STRICT,
             literals=list(filter(None, map(str.strip, self.literals.splitlines()))),
+            sent_by=self.sent_by.strip() or None,
         )
+
+    def read_event(self) -> Mapping[str, object]:
+        """Return the event data. Raises: InvalidInput if it is no JSON object."""
+        try:
+            event = parse_json(self.event.encode()) if self.event.strip() else {}
+        except NotJson as error:
+            raise InvalidInput([Violation(Rule.FORMAT, str(error), ("event",))]) from None
+        if not isinstance(event, dict):
+            message = 'Write a JSON object, such as {"order_id": "A-1"}.'
+            raise InvalidInput([Violation(Rule.TYPE, message, ("event",))])
+        return event
 
     @property
     def finds(self) -> bool:

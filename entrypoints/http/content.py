@@ -143,6 +143,9 @@ class IntegrationExportDocument:
             {"type": "array", "items": FieldKey},
         ),
     )
+    event: Sequence[str] = field(
+        default=(), metadata=described("The names of the event data in it.")
+    )
     error: FailureDocument | None = field(
         default=None, metadata=described("null unless the export failed.")
     )
@@ -185,6 +188,7 @@ def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExpo
                 surface=document.surface,
                 warnings=document.warnings,
                 fields=document.fields,
+                event=document.event,
             )
 
 
@@ -398,6 +402,7 @@ class ContentExports(Resource):
                     "surface": "text",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
+                    "event": [],
                 },
                 "each_integration": {
                     "exports": [
@@ -407,6 +412,7 @@ class ContentExports(Resource):
                             "surface": "text",
                             "warnings": [],
                             "fields": ["first_name"],
+                            "event": [],
                             "error": None,
                         },
                         {
@@ -415,6 +421,7 @@ class ContentExports(Resource):
                             "surface": None,
                             "warnings": [],
                             "fields": [],
+                            "event": [],
                             "error": {
                                 "code": "validation_failed",
                                 "message": (
@@ -500,6 +507,7 @@ class ContentPreviews(Resource):
                     "surface": "html",
                     "warnings": [],
                     "fields": ["loyalty_tier"],
+                    "event": [],
                     "unlisted_values": [],
                 }
             },
@@ -528,6 +536,10 @@ class ContentPreviews(Resource):
             request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
             preview = parse_content_preview(parse_body(body, self))
             shown = self.service.preview_content(
-                organization_id, preview.content, preview.recipient, surface=preview.surface
+                organization_id,
+                preview.content,
+                preview.recipient,
+                event=preview.event,
+                surface=preview.surface,
             )
             resp.data = render_json(render_content_preview(preview, shown))

@@ -43,6 +43,8 @@ from .selection import (
     create_password_hasher,
     find_missing_console_group,
     installed_profiles,
+    open_accounts,
+    open_cipher,
     open_key_validator,
     open_permitted_source,
     open_recipients,
@@ -97,12 +99,14 @@ def create_service(
 
     Raises: what `open_storage` and `open_key_validator` raise; UnusableProfile if a package has a
     profile that can't be used; MissingExtra and InvalidSettings if traces can't be exported;
-    MissingExtra if the console is served and its extra is not installed; InvalidSettings if the
+    MissingExtra if the console is served and its extra is not installed, or that of the encryption
+    if there is a key for it; UnusableCredentials if that is no key; InvalidSettings if the
     storage does not have a group that the settings require.
     """
     traces = _create_traces(settings)
     hasher = create_password_hasher() if settings.console else None
     validator = open_key_validator(settings.keys, environment)
+    cipher = open_cipher(environment)
     storage = open_storage(settings.storage)
     _require_groups(storage, settings)
     readiness = CheckWithDeadline(storage.check)
@@ -123,6 +127,8 @@ def create_service(
         validator=validator,
         hasher=hasher,
         profiles=installed_profiles(),
+        open_accounts=partial(open_accounts, settings.esp_hosts),
+        open_cipher=lambda: cipher,
     )
     request_log = RequestLog(log.log, addresses)
     hooks: tuple[OnResponse, ...] = ()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,13 +15,20 @@ from recipient_fields.application import (
     DEFAULT_CATALOG_SIZE,
     DEFAULT_FIELD_LIMIT,
     Core,
+    EspAccounts,
     EspFieldSource,
     KeyValidator,
     PasswordHasher,
+    SecretCipher,
     Storage,
     StorageGroup,
 )
-from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
+from recipient_fields.application.environment import (
+    SECRETS_KEY,
+    CredentialsNotPermitted,
+    MissingCredentials,
+    read_secret,
+)
 from recipient_fields.application.ports.recipients import FileFormat, FileOptions, RecipientReader
 from recipient_fields.domain import (
     HistoryLimit,
@@ -73,8 +82,11 @@ def open_core(
     field_limit: int = DEFAULT_FIELD_LIMIT,
     catalog_size: int = DEFAULT_CATALOG_SIZE // MEBIBYTE,
     history_limit: HistoryLimit | None = None,
+    esp_hosts: Collection[str] = (),
 ) -> Core:
     """Return the application services for the storage with this URL. `catalog_size` is in MiB.
+
+    `esp_hosts` are the hosts to which credentials can be sent, besides those of the ESPs.
 
     Raises: what `open_storage` raises.
     """
@@ -84,7 +96,36 @@ def open_core(
         catalog_size=catalog_size * MEBIBYTE,
         history_limit=history_limit,
         profiles=installed_profiles(),
+        open_accounts=partial(open_accounts, esp_hosts),
+        open_cipher=partial(open_cipher, os.environ),
     )
+
+
+def open_accounts(hosts: Collection[str]) -> EspAccounts:
+    """Return the accounts of ESPs at their hosts, and at these. Raises: MissingExtra."""
+    from recipient_fields.adapters.esp.account import Accounts
+
+    return Accounts(hosts)
+
+
+def open_cipher(environment: Mapping[str, str]) -> SecretCipher | None:
+    """Return the encryption with the keys in the environment, or None if there is no key.
+
+    Raises: MissingExtra if the extra `secrets` is not installed; UnusableCredentials.
+    """
+    keys = read_secret(SECRETS_KEY, environment)
+    if not keys.strip():
+        return None
+    from recipient_fields.adapters.secrets import open_cipher
+
+    return open_cipher(keys)
+
+
+def new_secrets_key() -> str:
+    """Return a random key for credentials. Raises: MissingExtra."""
+    from recipient_fields.adapters.secrets import new_key
+
+    return new_key()
 
 
 def open_storage(url: str) -> Storage:
@@ -382,7 +423,7 @@ def credential_variables() -> frozenset[str]:
     from recipient_fields.adapters.introspection.settings import CREDENTIAL_VARIABLES
 
     of_esps = (name for esp in SOURCES for names in esp_variables(esp) for name in names)
-    return frozenset((*of_esps, *CREDENTIAL_VARIABLES))
+    return frozenset((*of_esps, *CREDENTIAL_VARIABLES, SECRETS_KEY))
 
 
 def _scheme(url: str) -> str:

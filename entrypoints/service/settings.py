@@ -23,6 +23,7 @@ STORED_KEYS = "stored:"
 """The URL of the key validator that uses the API keys in the storage."""
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+_HOST = re.compile(r"(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::0*(?P<port>[0-9]{1,5}))?/?"
 )
@@ -71,6 +72,7 @@ WebOrigin = NewType("WebOrigin", str)
 Mebibytes: TypeAlias = Annotated[int, Range(1, 1_048_576)]
 MebibytesOrDefault: TypeAlias = Mebibytes | None
 OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
+HostNames: TypeAlias = tuple[str, ...]
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
@@ -185,6 +187,14 @@ class Settings:
             "help": "With --console: the ids of the organizations whose admins may sync with the"
             " credentials of ESPs in the environment, for example 1,7. By default, none.",
             "metavar": "IDS",
+        },
+    )
+    esp_hosts: HostNames = field(
+        default=(),
+        metadata={
+            "help": "Hosts to which the credentials of integrations can be sent, besides those of"
+            " the ESPs, with a port if it is not 443: for example a proxy, esp.internal:8443.",
+            "metavar": "HOSTS",
         },
     )
     log_level: LogLevel = field(
@@ -317,6 +327,13 @@ def _parse_organization_ids(text: str) -> OrganizationIds:
     return tuple(OrganizationId(int(each)) for each in ids)
 
 
+def _parse_hosts(text: str) -> HostNames:
+    hosts = [part.strip().lower() for part in text.split(",") if part.strip()]
+    if not all(map(_HOST.fullmatch, hosts)):
+        raise ValueError("use host names separated by commas, for example esp.internal:8443.")
+    return tuple(hosts)
+
+
 def _parse_number(text: str, limits: Range) -> int:
     least, most = limits
     is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
@@ -340,6 +357,7 @@ _PARSERS: Mapping[object, Callable[[str], object]] = {
     Address | None: _parse_address,
     WebOrigin | None: _parse_origin,
     OrganizationIds: _parse_organization_ids,
+    HostNames: _parse_hosts,
     Networks: _parse_networks,
 }
 

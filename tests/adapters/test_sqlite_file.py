@@ -251,7 +251,12 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(
     assert content(storage) == before
 
 
-WITHOUT_LETTERS = """
+WITHOUT_CONNECTIONS = """
+    DROP TABLE esp_connections;
+    PRAGMA user_version = 10;
+"""
+WITHOUT_LETTERS = f"""
+    {WITHOUT_CONNECTIONS}
     DROP INDEX recipient_fields_by_esp_name;
     ALTER TABLE recipient_fields DROP COLUMN esp_name_letters;
     PRAGMA user_version = 9;

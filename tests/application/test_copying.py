@@ -88,7 +88,13 @@ def source() -> MemoryStorage:
 def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) -> None:
     copied = copy_storage(source, MemoryStorage())
     assert copied == CopiedRecords(
-        organizations=2, integrations=0, api_keys=2, fields=3, history=3, administrators=2
+        organizations=2,
+        integrations=0,
+        api_keys=2,
+        fields=3,
+        history=3,
+        administrators=2,
+        omitted_credentials=0,
     )
 
 

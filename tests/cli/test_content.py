@@ -97,9 +97,9 @@ def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
         content(text, "export", "--all", "--out", out, "--partial"),
     ):
         assert run.status in {INVALID, FOUND}
-        assert unknown in run.err
+        assert unknown in run.out + run.err
     assert list(out.iterdir()) == []
-    assert "Create it" not in content(text.replace("tier", "town"), "check").err
+    assert "Create it" not in content(text.replace("tier", "town"), "check").out
 
 
 def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, tmp_path):
@@ -129,77 +129,52 @@ def test_a_value_without_a_field_is_reported(previewed):
     assert "shopp: There is no recipient field with this key. Did you mean shop?" in run.err
 
 
-def test_a_check_prints_the_keys_of_the_fields(content):
-    run = content(
-        '{{recipient.shop}}{{#if recipient.fname = "A"}}{{/if}}{{recipient.shop}}', "check"
-    )
-    assert (run.status, run.table(), run.err) == (0, ["shop", "fname"], "")
-
-
-def test_a_check_leaves_out_the_address_that_is_no_field(content):
-    run = content("{{recipient.email}}{{recipient.shop}}{{link.unsubscribe}}", "check")
-    assert (run.status, run.table(), run.err) == (0, ["shop"], "")
-
-
-def test_a_check_as_json_has_fields_and_warnings(content):
-    text = "{{recipient.shop}}\n{{recipients.shop}}"
-    document = content(text, "check", "--json", "--allow-mistakes").document()
-    assert document["fields"] == ["shop"]
-    (warning,) = document["warnings"]
-    assert (warning["line"], warning["column"], warning["kind"]) == (2, 1, "mistake")
+def test_a_check_of_standard_input_finds_nothing_in_valid_content(content):
+    run = content("{{recipient.email}}{{recipient.tier}}{{link.unsubscribe}}", "check")
+    assert (run.status, run.out) == (0, "")
+    assert run.err == "Checked 1 file: 0 errors, 0 notes.\n"
 
 
 def test_a_check_suggests_the_name_of_a_link(content):
-    text = '<a href="{{link.unsubscrib}}">Leave</a>'
-    run = content(text, "check")
-    assert run.status == FOUND
+    run = content('<a href="{{link.unsubscrib}}">Leave</a>', "check")
     message = "Content has no `link.unsubscrib`. Did you mean `{{link.unsubscribe}}`?"
-    assert run.err.splitlines() == [
-        f"Mistake: Line 1, column 10: {message}",
-        f"    {text}",
-        f"Error: The content is invalid. {PERMISSION}",
-    ]
+    assert run.status == FOUND
+    assert run.out == f"<stdin>:1:10: error: {message} [reference_lookalike]\n"
 
 
-@pytest.mark.parametrize("options", [(), ("--strict",)], ids=["default", "strict"])
-def test_a_check_that_finds_a_mistake_exits_with_3(content, options):
-    text = "{{recipient.shop}} {{recipients.shop}}"
-    run = content(text, "check", *options)
-    assert (run.status, run.out) == (FOUND, "")
-    assert run.err.startswith("Mistake: Line 1, column 20: ")
+def test_a_check_permits_mistakes_as_notes(content):
+    text = "{{recipient.tier}} {{recipients.tier}}"
+    for options in ((), ("--strict",)):
+        run = content(text, "check", *options)
+        assert run.status == FOUND
+        assert run.out.startswith("<stdin>:1:20: error: ")
     permitted = content(text, "check", "--allow-mistakes")
-    assert (permitted.status, permitted.table()) == (0, ["shop"])
-    assert permitted.err.startswith("Mistake: Line 1, column 20: ")
+    assert permitted.status == 0
+    assert permitted.out.startswith("<stdin>:1:20: note: ")
 
 
 def test_a_check_finds_code_of_an_esp_which_content_for_all_does_not_have(content):
     text = "Hello *|FNAME|*,\n{% if x %}{{ person.first_name }}{% endif %}"
     run = content(text, "check")
-    assert (run.status, run.out) == (FOUND, "")
-    assert run.err.splitlines()[0] == (
-        "Mistake: Line 1, column 7: This is code of Mailchimp. Other ESPs do not read it. Write"
-        " `{{recipient.fname}}`."
+    assert run.status == FOUND
+    assert run.out.splitlines()[0] == (
+        "<stdin>:1:7: error: This is code of Mailchimp. Other ESPs do not read it. Write"
+        " `{{recipient.fname}}`. [foreign_code]"
     )
-    found = [line for line in run.err.splitlines() if line.startswith("Mistake: ")]
-    assert [line.split(": ")[1] for line in found] == [
-        "Line 1, column 7",
-        "Line 2, column 1",
-        "Line 2, column 11",
-        "Line 2, column 34",
-    ]
+    places = [":".join(line.split(":")[1:3]) for line in run.out.splitlines()]
+    assert places == ["1:7", "2:1", "2:11", "2:34"]
     literals = ("*|FNAME|*", "{% if x %}{{ person.first_name }}{% endif %}")
     options = [option for text in literals for option in ("--literal", text)]
     accepted = content(text, "check", "--strict", *options)
-    assert (accepted.status, accepted.out, accepted.err) == (0, "", "")
+    assert (accepted.status, accepted.out) == (0, "")
 
 
 def test_only_a_strict_check_fails_if_there_are_caveats(content):
     text = "100 %OFF% <script>var x = '{{ name }}'</script>"
     run = content(text, "check")
-    assert (run.status, run.err.count("Caveat: ")) == (0, 2)
+    assert (run.status, run.out.count(": note: ")) == (0, 2)
     strict = content(text, "check", "--strict")
-    assert (strict.status, strict.err.count("Caveat: ")) == (FOUND, 2)
-    assert strict.err.endswith("Error: The content is invalid.\n")
+    assert (strict.status, strict.out.count(": error: ")) == (FOUND, 2)
 
 
 def test_mistakes_are_either_permitted_or_rejected_with_caveats(content):
@@ -215,35 +190,28 @@ def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, 
     options = {"export": ("--esp", "braze"), "preview": ("--recipient", recipient)}
     run = content("{{recipient.fnam}} {{/if}}", command, *options.get(command, ()))
     assert run.status == (FOUND if command == "check" else INVALID)
-    assert "Line 1, column 1: There is no field with the key fnam." in run.err
-    assert "Line 1, column 20: This tag belongs to no block." in run.err
+    shown = run.out + run.err
+    assert "There is no field with the key fnam." in shown
+    assert "This tag belongs to no block." in shown
 
 
-def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
-    run = content("Dear {{recipient.shop}},\r\n  {{recipient.fnam}}\r\n", "check")
-    assert (run.status, run.out) == (FOUND, "")
+def test_each_violation_has_its_place_its_line_and_a_suggestion(exported):
+    run = exported("Dear {{recipient.fname}},\r\n  {{recipient.fnam}}\r\n")
+    assert (run.status, run.out) == (INVALID, "")
     assert run.err.splitlines() == [
         "Line 2, column 3: There is no field with the key fnam. Did you mean fname?",
         "      {{recipient.fnam}}",
-        "Error: The content is invalid.",
+        "Error: Nothing was exported.",
     ]
 
 
-def test_violations_as_json_have_a_place(content):
-    run = content("\n{{recipient.fnam}}", "check", "--json")
-    assert (run.status, run.err) == (FOUND, "")
-    (violation,) = json.loads(run.out)["violations"]
-    assert (violation["line"], violation["column"]) == (2, 1)
-    assert violation["suggestion"] == "fname"
-
-
-def test_only_a_part_of_a_long_line_is_shown(content):
-    run = content(f"{'a' * 500}{{{{recipient.fnam}}}}{'b' * 500}", "check")
+def test_only_a_part_of_a_long_line_is_shown(exported):
+    run = exported(f"{'a' * 500}{{{{recipient.fnam}}}}{'b' * 500}")
     assert run.err.splitlines()[1] == f"    …{'a' * 40}{{{{recipient.fnam}}}}{'b' * 42}…"
 
 
-def test_control_characters_of_a_line_are_escaped(content):
-    run = content("\x1b[31m{{recipient.fnam}}", "check")
+def test_control_characters_of_a_line_are_escaped(exported):
+    run = exported("\x1b[31m{{recipient.fnam}}")
     assert run.err.splitlines()[1] == r"    \x1b[31m{{recipient.fnam}}"
 
 
@@ -324,9 +292,9 @@ def test_literals_stay_without_warnings(exported):
 
 def test_there_is_a_maximum_number_of_literals(content, exported):
     literals = ("--literal", "x") * 101
-    for run in (exported("a", *literals), content("a", "check", *literals)):
-        assert (run.status, run.out) == (INVALID, "") or run.status == FOUND
-        assert run.err.startswith("/literals: There are at most 100 literals.\n")
+    assert exported("a", *literals).err.startswith("/literals: There are at most 100 literals.\n")
+    failure = content("a", "check", *literals).failure()
+    assert failure == "literals: There are at most 100 literals."
 
 
 def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
@@ -470,7 +438,8 @@ def test_all_requires_a_folder_and_an_integration(content, core, tmp_path):
 def test_the_error_locates_bytes_that_are_not_utf_8(script: Script, acme, tmp_path):
     file = tmp_path / "in.html"
     file.write_bytes(b"abc\xff")
-    assert "byte 4" in script("content", "check", "--organization", acme, file).failure()
+    failure = script("content", "export", "--organization", acme, "--esp", "braze", file).failure()
+    assert "byte 4" in failure
 
 
 def test_a_preview_shows_the_values_of_a_recipient(previewed):
@@ -499,3 +468,19 @@ def test_an_invalid_recipient_is_reported(previewed, recipient: object, message:
     assert (run.status, run.out) == (INVALID, "")
     assert run.err.startswith(message)
     assert run.err.endswith("Error: There is no preview.\n")
+
+
+def test_event_data_is_exported_in_the_chosen_way_and_previewed(content, exported, tmp_path):
+    run = exported("{{event.a}}", "--sent-by", "context", integration=BRAZE)
+    assert run.out == "{{context.${a}}}"
+
+    recipient, event = tmp_path / "recipient.json", tmp_path / "event.json"
+    recipient.write_text("{}")
+    event.write_text('{"a": "b"}')
+    options = ("--recipient", recipient, "--event", event)
+    assert content("{{event.a}}", "preview", *options).out == "b"
+
+    event.write_text("[]")
+    run = content("{{event.a}}", "preview", *options)
+    assert (run.status, run.out) == (2, "")
+    assert 'Event data must be an object, such as {"order_id": "A-1"}.' in run.err

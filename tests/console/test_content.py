@@ -553,6 +553,19 @@ def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
 
 
+def test_event_data_is_exported_and_previewed(dana: Browser, path: str, braze: str) -> None:
+    page = export(dana, path, "{{event.a}}", braze, sent_by="context", event='{"a": "b"}')
+    assert exported(page) == "{{context.${a}}}"
+    assert "Event data: a" in " ".join(page.text.split())
+    assert previewed(dana, page).strip() == "b"
+    branch = export(dana, path, "{{#if event.a > 1}}b{{/if}}", braze, event='{"a": 2}')
+    assert previewed(dana, branch).strip() == "b"
+    for text in ("[]", "{"):
+        page = export(dana, path, "{{event.a}}", braze, event=text)
+        assert page.status == 422
+        assert "Event data: " in page.text
+
+
 def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: str) -> None:
     literals = "\n".join(f"[[{number}]]" for number in range(100))
     assert export(dana, path, "a", braze, literals=literals).status == 200

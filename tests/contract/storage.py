@@ -34,6 +34,7 @@ from .catalog_sizes import CatalogSizeCases, FoundSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases, RecordedCreationCases
+from .esp_connections import EspConnectionCases
 from .esp_names import EspNameCases
 from .examples import NOW, grant
 from .field_limits import FieldLimitCases, RestoredFieldLimitCases, SyncedFieldLimitCases
@@ -186,6 +187,7 @@ class IntegrationContract(
     IntegrationCases,
     SyncCases,
     EspNameCases,
+    EspConnectionCases,
     SyncHistoryCases,
     SyncedFieldLimitCases,
     IntegrationConcurrencyCases,

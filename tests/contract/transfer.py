@@ -138,14 +138,15 @@ class StorageTransferContract:
             accounts = 3 if isinstance(source, ConsoleStorage) else 0
             keyed = [2, 2, 2, 4] if isinstance(source, IntegrationStorage) else [2, 0, 0, 2]
             changes = keyed[-1] + 2 if StorageGroup.HISTORY.is_in(source) else 0
-            assert counts == [*keyed, changes, accounts]
+            connections = 2 if isinstance(source, IntegrationStorage) else 0
+            assert counts == [*keyed, changes, accounts, connections]
             assert counts == [len(tuple(kind)) for kind in _kinds(snapshot)]
 
     def test_an_empty_storage_has_a_snapshot_without_records(self, source: Storage) -> None:
         with _transferable(source).snapshot() as snapshot:
             assert [(kind.count, kind.last_id, tuple(kind)) for kind in _kinds(snapshot)] == [
                 (0, 0, ())
-            ] * 6
+            ] * 7
 
     def test_the_ids_of_deleted_records_are_not_assigned_again_by_the_target(
         self, source: Storage, target: Storage
@@ -234,6 +235,7 @@ class StorageTransferContract:
                 fields=_held(snapshot.fields),
                 history=_held(snapshot.history),
                 administrators=_held(snapshot.administrators),
+                esp_connections=_held(snapshot.esp_connections),
             )
         _transferable(target).store_snapshot(held)
         with _transferable(target).snapshot() as snapshot:
@@ -365,6 +367,7 @@ def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
         snapshot.fields,
         snapshot.history,
         snapshot.administrators,
+        snapshot.esp_connections,
     )
 
 
@@ -387,6 +390,9 @@ def _fill(storage: Storage, other: Storage | None = None) -> OrganizationId:
             report = reporting(an_esp_field("ZIP", label="Zip"))
             keyed.integrations.sync(
                 organization_id, integration.id, report, author=AUTHOR, at=LATER
+            )
+            keyed.esp_connections.change(
+                organization_id, integration.id, lambda each: evolve(each, credential="encrypted")
             )
             keyed.api_keys.add(a_grant(organization_id))
         add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)

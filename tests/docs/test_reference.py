@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from recipient_fields.application.environment import FILE_SUFFIX
+from recipient_fields.application.environment import FILE_SUFFIX, SECRETS_KEY
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import BUILT_IN
 from recipient_fields.entrypoints.cli.commands import API_KEY_VARIABLE
@@ -194,4 +194,4 @@ def _secrets() -> set[str]:
     with suppress(RecipientFieldsError):
         open_key_validator("introspection+https://issuer.example.com", environment)
     read = {name for name in environment.names if not name.endswith(FILE_SUFFIX)}
-    return {*read, API_KEY_VARIABLE}
+    return {*read, API_KEY_VARIABLE, SECRETS_KEY}

@@ -42,6 +42,8 @@ FOR_THE_PROJECT = {
     "domain.choices",
     *(f"domain.content.{each}" for each in ("html", "resolution")),
     "domain.spans",
+    # Event data, which is no field. References have its paths as their keys.
+    *("domain.data_paths", "domain.content.event_data", "domain.esp.data_codes"),
     # The use cases of names. Other layers import them from their modules.
     "domain.integrations.selection",
     *(f"domain.esp.{each}" for each in ("name_warnings", "preludes")),

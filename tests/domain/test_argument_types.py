@@ -1,6 +1,6 @@
 """An argument of a wrong type is an error that names it, in public functions and classes.
 
-Use cases call the functions in `INSIDE` with what they have checked, and storages with what they
+Use cases call what is in `INSIDE` with what they have checked, and storages with what they
 have stored: these check nothing.
 """
 
@@ -185,7 +185,13 @@ UNCHECKED = re.compile(r"object\b|Any\b|Callable\b|CatalogView\b|[A-Z]\b")
 """Any object, type variables, functions and ports: only a call shows whether they are right."""
 INSIDE = {
     *("decide", "require", "plan_creation", "plan_restoration", "require_addable", "require_room"),
-    *("from_epoch_milliseconds", "item_count_violation", "list_size", "repeated_violations"),
+    *(
+        "EspConnection",
+        "from_epoch_milliseconds",
+        "item_count_violation",
+        "list_size",
+        "repeated_violations",
+    ),
 }
 CONVERTED = {"datetime": {"at"}, "str": {"text", "name"}, "Collection": {"words"}}
 """What messages call the attributes of classes that share a converter."""
@@ -202,7 +208,9 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     for package in PACKAGES:
         for name in package.__all__:
             value = getattr(package, name)
-            if inspect.isfunction(value) and name not in INSIDE:
+            if name in INSIDE:
+                continue
+            if inspect.isfunction(value):
                 yield name, value
             elif inspect.isclass(value):
                 is_list = issubclass(value, list)

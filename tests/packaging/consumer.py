@@ -36,6 +36,7 @@ from recipient_fields.application import (
     ApiKeyRepository,
     CatalogPlanner,
     CompleteStorage,
+    EspConnectionRepository,
     EspFieldSource,
     FieldRepository,
     HistoryRepository,
@@ -136,6 +137,10 @@ class WatchedStorage:
     @property
     def api_keys(self) -> ApiKeyRepository:
         return self._storage.api_keys
+
+    @property
+    def esp_connections(self) -> EspConnectionRepository:
+        return self._storage.esp_connections
 
     @property
     def integrations(self) -> IntegrationRepository:

@@ -15,6 +15,7 @@ from typing import assert_never
 from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
+from ...content.resolution import DataValue
 from ...fields.values import DataType
 from ...instants import epoch_milliseconds, format_instant
 from ..derived_codes import is_reference, string_literal
@@ -285,7 +286,7 @@ class Translation:
         expression = reading.expression.format(operand=term.code, **forms)
         if reading.variable is None:
             return _Term(expression)
-        variable = reading.variable.format(key=operand.code.field.key)
+        variable = reading.variable.format(key=operand.code.variable)
         return _Term(variable, assign(variable, expression))
 
     def _term(self, operand: Operand) -> _Term:
@@ -294,7 +295,8 @@ class Translation:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
             raise NotExpressible(str(error), proposal=error.proposal) from None
-        if not is_reference(self.profile, expression):
+        is_data = isinstance(operand.code.field, DataValue)
+        if not is_data and not is_reference(self.profile, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self.profile.title}."
             )

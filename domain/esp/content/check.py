@@ -10,8 +10,10 @@ from ...arguments import require_type
 from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict
 from ...content.checks import find_violations
 from ...content.resolution import FieldResolver
+from ...content.tree import Lines, Text
 from ...content.warning_codes import require_strict
 from ...fields.protocol import Field
+from ..esps import Esp
 from ..profiles import BUILT_IN, Profiles
 from .foreign_code import ContentTags
 from .options import to_texts
@@ -23,10 +25,12 @@ class CheckedContent:
     """Content that can be exported for each ESP, unless its warnings say otherwise.
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if no
-    field has this key, because each recipient has an address.
+    field has this key, because each recipient has an address. `event` are the names of the event
+    data.
     """
 
     keys: tuple[str, ...]
+    event: tuple[str, ...] = ()
     warnings: tuple[ContentWarning, ...]
 
 
@@ -59,4 +63,23 @@ def check_content(
     report = Report(content.lines, strict, violations)
     ContentTags(content, to_texts(literals), profiles).warn(None, resolver, report)
     warnings, used = report.finish(), content.keys()
-    return CheckedContent(keys=tuple(key for key in used if key in by_key), warnings=warnings)
+    return CheckedContent(
+        keys=tuple(key for key in used if key in by_key),
+        event=content.event_names(),
+        warnings=warnings,
+    )
+
+
+def check_native(
+    text: str, esp: Esp, *, literals: Collection[str] = (), profiles: Profiles = BUILT_IN
+) -> None:
+    """Check that a text that is written for one ESP contains no code that the ESP does not read.
+
+    Raises: InvalidContent with all mistakes and caveats, which are RejectedWarnings, and with
+    violations.
+    """
+    lines = Lines(text)
+    content = Content(source=text, nodes=(Text(text, 0),), masked=text, lines=lines)
+    report = Report(lines, strict=True)
+    ContentTags(content, to_texts(literals), profiles).warn(esp, None, report)
+    report.finish()

@@ -30,14 +30,16 @@ class ExportedContent:
     """Content for one ESP and surface.
 
     `keys` are the keys of the fields in it, in the order of their first use: not `email`, if it
-    means the ESP's own field because the organization has none with this key. `resolved` has the
-    keys of references that mean a field with another key, and that key.
+    means the ESP's own field because the organization has none with this key. `event` are the names
+    of the event data. `resolved` has the keys of references that mean a field with another key, and
+    that key.
     """
 
     content: str
     surface: Surface
     warnings: tuple[ContentWarning, ...]
     keys: tuple[str, ...]
+    event: tuple[str, ...] = ()
     resolved: Mapping[str, str]
 
 
@@ -81,14 +83,15 @@ class ContentExporter:
         require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
-        profile, resolver = codes.names.get_profile(target), CodeResolver(codes, target)
+        profile = codes.names.get_profile(target)
+        resolver = CodeResolver(codes, target, options.sent_by)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
         self._tags.warn(profile.esp, resolver, report)
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, used, report)
+        rendering = Rendering(content, resolver, html, used, report, options.sent_by)
         nodes = with_email_only_links(profile, content)
         if content.html.root_end is not None:
             nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))
@@ -103,6 +106,7 @@ class ContentExporter:
             surface=html.surface,
             warnings=warnings,
             keys=tuple(key for key in dict.fromkeys(meant.values()) if key in codes.names.by_key),
+            event=content.event_names(),
             resolved={key: actual for key, actual in meant.items() if key != actual},
         )
 

@@ -120,9 +120,11 @@ class ContentTags:
         self._read: dict[str, _Starts] = {}
         self._meanings: dict[tuple[int, tuple[Esp, ...]], _Meaning] = {}
 
-    def warn(self, esp: Esp | None, resolver: FieldResolver, report: Report) -> None:
+    def warn(self, esp: Esp | None, resolver: FieldResolver | None, report: Report) -> None:
         """Warn of text that looks like code of others than the ESP, apart from the literals.
 
+        The warnings say which references to the fields of the resolver are meant. Without one, the
+        text is code of the ESP only, and there are no references.
         Up to 1,250 tags are examined. A warning is at the first other one. Refuse tags in braces
         that are too long.
         """
@@ -193,17 +195,19 @@ class ContentTags:
         tag: TextTag,
         finding: Finding | None,
         local_names: Collection[str],
-        resolver: FieldResolver,
+        resolver: FieldResolver | None,
     ) -> tuple[WarningCode, str] | None:
         """Return the warning that the tag needs, or None."""
         profile = None if esp is None else self._profiles[esp]
-        warning = _lookalike(profile, tag, finding, resolver, local_names)
-        if warning is not None:
-            return self._at(esp, tag.start, *warning)
+        if resolver is not None:
+            warning = _lookalike(profile, tag, finding, resolver, local_names)
+            if warning is not None:
+                return self._at(esp, tag.start, *warning)
         is_for_client = tag.text.startswith("{{") and self._content.html.is_in_template(tag.start)
         if finding is None or (is_for_client and esp is not None and esp not in tag.readings):
             return None  # The ESP does not read what the recipient's client reads.
-        return self._warning(esp, tag.start, finding, self._own_form(tag, finding, resolver))
+        form = "" if resolver is None else self._own_form(tag, finding, resolver)
+        return self._warning(esp, tag.start, finding, form)
 
     def _warning(
         self, esp: Esp | None, offset: int, finding: Finding, form: str = ""

@@ -101,9 +101,9 @@ class Insertions:
         Raises: NotInsertable if there is none.
         """
         if not reference.filters:
-            key: object = reference.key, reference.default, is_link
+            key: object = reference.key, code.value_expression, reference.default, is_link
             return self._once(key, lambda: self._insert(reference, code, is_link=is_link))
-        key = reference.key, reference.filters, is_link
+        key = reference.key, code.value_expression, reference.filters, is_link
         insertion = self._once(key, lambda: self._filter(reference.filters, code, is_link=is_link))
         return self._with_default(insertion, reference.default, code)
 

@@ -55,6 +55,11 @@ def _require_strict(_options: object, _attribute: object, strict: object) -> Non
     require_strict(strict)
 
 
+def _to_way(sent_by: str | None) -> str | None:
+    require_type(str | None, sent_by=sent_by)
+    return sent_by
+
+
 @frozen(kw_only=True)
 class ExportOptions:
     """How content is exported.
@@ -63,7 +68,8 @@ class ExportOptions:
     text fields are escaped in HTML, and nowhere else, if the ESP has code for it. If `raw` is true,
     the ESP shows them as it does, and there is no warning about that. `strict` rejects
     mistakes unless it is false, and caveats, too, if it is true. `literals` are texts that must
-    stay as they are: there are no warnings about them.
+    stay as they are: there are no warnings about them. `sent_by` is the way in which the message is
+    sent, such as `event_properties`: without it, event data is read in the ESP's usual way.
 
     Raises: InvalidInput if there are over 100 literals, or if one is empty or has over 1,000
     characters; ValueError if the surface is the text of none; TypeError if an option has another
@@ -74,3 +80,4 @@ class ExportOptions:
     raw: bool = field(default=False, validator=_require_raw)
     strict: Strict = field(default=DEFAULT_STRICT, validator=_require_strict)
     literals: tuple[str, ...] = field(default=(), converter=to_texts)
+    sent_by: str | None = field(default=None, converter=_to_way)

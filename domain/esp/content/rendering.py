@@ -22,7 +22,9 @@ from ...content import (
     WarningCode,
 )
 from ...content.html import DoesNotFit, Kind, Mjml
-from ...content.resolution import EMAIL_KEY
+from ...content.resolution import EMAIL_KEY, data_types
+from ...data_paths import DataPath
+from ..data_codes import condition_caveats, data_caveats
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
@@ -64,7 +66,9 @@ class Rendering:
         html: HtmlInValues,
         used: UsedFields,
         report: Report,
+        sent_by: str | None,
     ) -> None:
+        self._sent_by = sent_by
         self._profile, self._title = html.profile, html.profile.title
         self._surface = html.surface
         self._content, self._places = content, content.html
@@ -123,7 +127,7 @@ class Rendering:
 
     def _reference(self, reference: Reference) -> str:
         key, start = reference.key, reference.start
-        code = self._used.use(key, start)
+        code = self._used.show(reference)
         tag = self._native_tags.find(start)
         if tag is not None and not tag.is_code:
             self._report.refuse(start, self._native_tags.explain(tag, key))
@@ -144,6 +148,9 @@ class Rendering:
             return ""
         has_filters = bool(reference.filters)
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
+        if isinstance(key, DataPath):
+            for warning_code, message in data_caveats(self._profile, reference, self._sent_by):
+                self._report.warn(start, warning_code, message)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain(tag, key))
         self._warn_of_mjml([start])
@@ -263,6 +270,9 @@ class Rendering:
             offset = start if refused is None else self._content.lines.offset(refused)
             self._report.refuse(offset, str(error), error.proposal)
             return _Code("")
+        for data_type in data_types(condition).values():
+            for warning_code, message in condition_caveats(self._profile, data_type, self._sent_by):
+                self._report.warn(start, warning_code, message)
         for warning in compiled.warnings:
             if warning.code is not WarningCode.VARIABLE_NOT_SET:  # The preludes set variables.
                 self._report.warn(start, warning.code, warning.message)

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from ...conditions import Comparison, Condition
 from ...conditions.tree import comparisons, condition_keys
-from ...content.resolution import EMAIL_KEY, FieldResolver
+from ...content.resolution import EMAIL_KEY, DataValue, FieldResolver, compared_data
+from ...data_paths import DataPath
 from ...fields.errors import FieldNotFound
 from ...fields.protocol import Field
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
+from ..data_codes import DataCode, find_data_code
 from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
@@ -22,15 +24,18 @@ from ..profiles.profile import Profile
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once."""
 
-    def __init__(self, codes: CodeSource, target: Target) -> None:
+    def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
+        self._profile, self._sent_by = codes.names.get_profile(target), sent_by
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
+        if isinstance(key, DataPath):
+            return super().find(key)
         code = self.find_code(key)
         return None if code is None else code.field
 
@@ -42,6 +47,10 @@ class CodeResolver(FieldResolver):
                 code = self._codes.get_own_email(self._target)
             self._found[key] = code
         return self._found[key]
+
+    def get_data_code(self, value: DataValue) -> DataCode:
+        """Return the code of event data."""
+        return find_data_code(self._profile, value, self._sent_by)
 
     def get_code(self, key: str) -> FieldCode:
         """Return the code of the field that a reference with this key means.
@@ -63,7 +72,11 @@ class CodeResolver(FieldResolver):
     def read(self, condition: Condition) -> Sequence[Mapping[str, Operand]]:
         """Return the readings of a condition on known fields. Raises: as `check` does."""
         if condition not in self._readings:
-            codes = {key: self.get_code(key) for key in condition_keys(condition)}
+            data = compared_data(condition)
+            codes = {
+                key: self.get_data_code(data[key]) if key in data else self.get_code(key)
+                for key in condition_keys(condition)
+            }
             self._readings[condition] = find_readings(condition, codes)
         return self._readings[condition]
 

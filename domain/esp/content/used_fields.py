@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...conditions.implications import keys_set_if
 from ...content import Block, Content, Node, Reference
+from ...content.resolution import DataValue
+from ...data_paths import DataPath
 from ..conditions.compilation import shared_variable
 from ..field_codes import FieldCode
 from ..name_warnings import name_warnings
@@ -27,20 +29,34 @@ class UsedFields:
         self._offsets: dict[str, list[int]] = {}
         self._variables: dict[str, tuple[str, str]] = {}
 
+    def show(self, reference: Reference) -> FieldCode:
+        """Return the code of what the reference shows, and add its preludes."""
+        if not isinstance(reference.key, DataPath):
+            return self.use(reference.key, reference.start)
+        code = self._resolver.get_data_code(DataValue.shown(reference, reference.key))
+        self._add_preludes(code, reference.start)
+        return code
+
     def use(self, key: str, offset: int) -> FieldCode:
-        """Return the code of the field that the key means, and add its preludes."""
-        code = self._resolver.get_code(key)
-        if key in self._offsets:
-            self._offsets[key].append(offset)
-            return code
-        self._offsets[key] = [offset]
+        """Return the code of the field or data that the key means, and add its preludes."""
+        if isinstance(key, DataPath):
+            code: FieldCode = self._resolver.get_data_code(DataValue(key))
+        else:
+            code = self._resolver.get_code(key)
+            if key in self._offsets:
+                self._offsets[key].append(offset)
+                return code
+            self._offsets[key] = [offset]
+        self._add_preludes(code, offset)
+        return code
+
+    def _add_preludes(self, code: FieldCode, offset: int) -> None:
         for variable, prelude in code.preludes.items():
             if variable in self._set_by_content and not code.sets_variables:
                 continue
             first = self._variables.setdefault(variable, (prelude, code.field.key))
             if first[0] != prelude:
                 self._report.refuse(offset, shared_variable(first[1], code.field.key, variable))
-        return code
 
     def preludes(self) -> str:
         """Return the preludes of the codes, once each."""

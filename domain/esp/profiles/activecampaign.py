@@ -147,6 +147,7 @@ PROFILE = Profile(
         ),
         SystemValue.YEAR: "ActiveCampaign shows only the whole date, `%TODAY%`. Write the year.",
     },
+    events="{title} has no code for event data in emails. Store the value in a field.",
     link_rule=LinkRule(
         "ActiveCampaign adds its own footer to an email without a link to unsubscribe.",
         _TEMPLATES,
@@ -165,4 +166,5 @@ PROFILE = Profile(
         tags=words("ELSE ELSEIF ENDIF IF"),
     ),
     adjacent_text=AdjacentText(_PERCENT, _COMPLETE_TAGS),
+    api_hosts=r"[a-z0-9-]+\.(?:api-us1|activehosted)\.com",
 )

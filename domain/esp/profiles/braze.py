@@ -9,11 +9,14 @@ from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.liquid import LiquidWords, read_liquid
+from ..languages.paths import write_liquid
 from . import liquid, shared
 from .profile import (
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -148,6 +151,24 @@ PROFILE = Profile(
             source=f"{shared.SKILLS}/braze-liquid/references/syntax.md",
         ),
     },
+    events=EventData(
+        ways=tuple(
+            EventWay(
+                name=name,
+                sent_by=sent_by,
+                value=f"{name}.${{NAME}}",
+                pattern=r"""(?!-)[^.()\[\]'"|<>=%{}]+(?<!-)""",
+                source=_TAGS,
+            )
+            for name, sent_by in (
+                ("event_properties", "the event that triggers a campaign or the step of a Canvas"),
+                ("api_trigger_properties", "the request that triggers an API-triggered campaign"),
+                ("canvas_entry_properties", "the request or event with which a Canvas begins"),
+                ("context", "the context of a Canvas"),
+            )
+        ),
+        write_path=write_liquid,
+    ),
     link_rule=LinkRule(
         "Braze does not save an email template without a link to unsubscribe.",
         f"{shared.SKILLS}/braze-liquid/references/data-sources.md",

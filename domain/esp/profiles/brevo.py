@@ -11,11 +11,14 @@ from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Missing
 from ..languages.conditions.formulas import Atom
 from ..languages.conditions.writers import write_alternatives
+from ..languages.paths import write_django
 from ..languages.pongo2 import read_pongo2
 from . import django, shared
 from .profile import (
     Creation,
     Engine,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -195,6 +198,17 @@ PROFILE = Profile(
             " year. Write the year."
         ),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="params",
+                sent_by="the parameters of a transactional email",
+                value="params",
+                source="help.brevo.com/hc/en-us/articles/4402386448530",
+            ),
+        ),
+        write_path=write_django,
+    ),
     link_rule=LinkRule("Brevo requires a link to unsubscribe in a campaign.", _TEMPLATES),
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
@@ -218,4 +232,5 @@ PROFILE = Profile(
     ),
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("verbatim"),
+    api_hosts=r"api\.brevo\.com",
 )

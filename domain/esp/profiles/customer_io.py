@@ -9,12 +9,15 @@ from ...content.system_values import SystemValue
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.liquid import read_liquid
+from ..languages.paths import write_liquid
 from . import liquid, shared
 from .profile import (
     WORD,
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -157,6 +160,16 @@ PROFILE = Profile(
         ),
         SystemValue.YEAR: SystemCode(code="{{ 'now' | date: '%Y' }}", source=_TAGS),
     },
+    events=EventData(
+        ways=tuple(
+            EventWay(name=name, sent_by=sent_by, value=name, source=source)
+            for name, sent_by, source in (
+                ("event", "the event that triggers a campaign", _FILTERS),
+                ("trigger", "the request that sends a transactional message", _FILTERS),
+            )
+        ),
+        write_path=write_liquid,
+    ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,
         fields=words("customer"),

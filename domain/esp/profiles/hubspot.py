@@ -10,10 +10,13 @@ from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
 from ..languages.conditions.formulas import Atom
 from ..languages.conditions.writers import write_inline
 from ..languages.hubl import read_hubl
+from ..languages.paths import write_hubl
 from . import django, shared
 from .profile import (
     Creation,
     Engine,
+    EventData,
+    EventWay,
     Evidence,
     FilterLanguage,
     FilterRefusal,
@@ -159,6 +162,19 @@ PROFILE = Profile(
             also=("year",),
         ),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="custom",
+                sent_by="`customProperties` of the single-send API",
+                value="custom",
+                source="https://developers.hubspot.com/docs/api/marketing/single-send-api",
+            ),
+        ),
+        write_path=write_hubl,
+        with_default='{% if EXPRESSION ~ "" != "" %}{{ EXPRESSION }}{% else %}DEFAULT{% endif %}',
+        caveat="Lists and objects require programmable email.",
+    ),
     link_rule=LinkRule(
         "HubSpot does not publish an email template without a link to unsubscribe.",
         _VARIABLES,
@@ -234,4 +250,5 @@ PROFILE = Profile(
     ),
     adjacent_text=django.ADJACENT_TEXT,
     keeping=shared.keeping("raw"),
+    api_hosts=r"api(?:-[a-z0-9]+)?\.hubapi\.com",
 )

@@ -12,11 +12,14 @@ from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Reading
 from ..languages.conditions.formulas import Atom
 from ..languages.handlebars import read_feeds, read_handlebars
+from ..languages.paths import write_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -68,6 +71,18 @@ _PARAMETERS = "support.iterable.com/hc/en-us/articles/206514205-Universal-Merge-
 _GUIDE = f"{shared.SKILLS}/iterable-handlebars/references"
 
 
+_RESERVED = frozenset(
+    f"{handlebars.RESERVED} abbreviate and assign base64 block breaklines capitalize"
+    " capitalizeFirst catalog center cut dateFormat dateMath defaultIfEmpty embedded eq"
+    " groupBy gt gte hexEncode hmacSHA1 hmacSHA256 i18n i18nJs ifContains ifContainsStr"
+    " ifEq ifGt ifGte ifLt ifLte ifMatchesRegexStr ifModEq join ljust lower lt lte math"
+    " maxInList md5 minInList neq not now numberFormat or partial precompile profile"
+    " replace rjust sendSkip sha1 sha256 size slugify snippet sortBy stringFormat"
+    " stripTags substring timestamp toJson toUrlEncodedJson upper urlEncode wordWrap"
+    " yesno".split()
+)
+
+
 PROFILE = Profile(
     esp=Esp("iterable"),
     title="Iterable",
@@ -78,16 +93,7 @@ PROFILE = Profile(
         strength=Strength.SECONDARY,
         rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
-        reserved=frozenset(
-            f"{handlebars.RESERVED} abbreviate and assign base64 block breaklines capitalize"
-            " capitalizeFirst catalog center cut dateFormat dateMath defaultIfEmpty embedded eq"
-            " groupBy gt gte hexEncode hmacSHA1 hmacSHA256 i18n i18nJs ifContains ifContainsStr"
-            " ifEq ifGt ifGte ifLt ifLte ifMatchesRegexStr ifModEq join ljust lower lt lte math"
-            " maxInList md5 minInList neq not now numberFormat or partial precompile profile"
-            " replace rjust sendSkip sha1 sha256 size slugify snippet sortBy stringFormat"
-            " stripTags substring timestamp toJson toUrlEncodedJson upper urlEncode wordWrap"
-            " yesno".split()
-        ),
+        reserved=_RESERVED,
         # No source establishes the name of a standard field, so all are derived from keys.
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
@@ -213,6 +219,20 @@ PROFILE = Profile(
         ),
         SystemValue.YEAR: SystemCode(code='{{now format="yyyy"}}', source=f"{_GUIDE}/helpers.md"),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="dataFields",
+                sent_by="the `dataFields` of the event or request, with bare names",
+                value="",
+                source=f"{_GUIDE}/data-sources.md",
+                strength=Strength.SECONDARY,
+            ),
+        ),
+        write_path=write_handlebars,
+        reserved=_RESERVED,
+        caveat="A field of the profile with the same name has the same code.",
+    ),
     link_rule=LinkRule(
         "Iterable requires a link to unsubscribe in a marketing email, unless the project adds it.",
         _PARAMETERS,
@@ -251,4 +271,5 @@ PROFILE = Profile(
     ),
     adjacent_text=handlebars.ADJACENT_TEXT,
     keeping=handlebars.KEEPING,
+    api_hosts=r"api(?:\.eu)?\.iterable\.com",
 )

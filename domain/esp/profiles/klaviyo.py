@@ -10,11 +10,14 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Reading
 from ..languages.django import BLANK_AFTER_COLON, read_django
+from ..languages.paths import write_with_lookup
 from . import django, shared
 from .profile import (
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -163,6 +166,18 @@ PROFILE = Profile(
         ),
         SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="event",
+                sent_by="the event that triggers a flow",
+                value="event",
+                source=_DATA,
+                strength=Strength.SECONDARY,
+            ),
+        ),
+        write_path=write_with_lookup,
+    ),
     link_rule=LinkRule(
         "Klaviyo adds a link to unsubscribe to an email without one.",
         "help.klaviyo.com/hc/en-us/articles/115006054267",

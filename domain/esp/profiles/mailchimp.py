@@ -211,6 +211,7 @@ PROFILE = Profile(
             code="*|CURRENT_YEAR|*", source=_FOOTER, strength=Strength.VENDOR
         ),
     },
+    events="{title} sends no event data with its campaigns. Store the value in a field.",
     link_rule=LinkRule(
         "Mailchimp adds its own footer to an email without a link to unsubscribe.",
         "kb.mailchimp.com/tag/unsubscribe",
@@ -235,4 +236,5 @@ PROFILE = Profile(
         tags=words("ELSE ELSEIF END GROUP IF IFNOT INTERESTED INTERESTGROUP UNLESS"),
     ),
     adjacent_text=AdjacentText(),
+    api_hosts=r"[a-z0-9-]+\.api\.mailchimp\.com",
 )

@@ -23,6 +23,7 @@ from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.blocks import Language, Tag, find_places, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.paths import PathWriter
 
 __all__ = ["Engine", "Profile", "Strength", "SystemCode", "ValueForm"]
 
@@ -38,10 +39,11 @@ class Profile:
     known: then the code follows the documentation of the ESP.
 
     `system_codes` contains the codes of system values, or the reasons why there are none; no source
-    establishes the others. `link_rule` says what the ESP does with an email without a link to
-    unsubscribe, and `email_only` is the block that only the email shows.
+    establishes the others. `events` is how it reads event data, or the reason why it does not.
+    `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
+    is the block that only the email shows.
 
-    `api_hosts` is a pattern of the hosts of its API, which links in a response can contain.
+    `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
     `vocabulary` and `adjacent_text` are about texts that users have written. `keeping` says how a
     person writes tags in braces that the ESP must not read.
@@ -58,6 +60,7 @@ class Profile:
     filters: FilterLanguage
     surfaces: SurfaceRules
     system_codes: Mapping[SystemValue, SystemCode | str]
+    events: EventData | str = "No source establishes how {title} reads event data."
     link_rule: LinkRule | None = None
     email_only: EmailOnly | None = None
     vocabulary: Vocabulary
@@ -240,6 +243,42 @@ class MissingValue:
 
     pattern: str
     message: str
+
+
+# Event data
+
+
+@frozen(kw_only=True)
+class EventWay:
+    """A way in which a message is sent, and what the ESP calls the event data then.
+
+    `name` is what an export calls the way, and `sent_by` says when it applies. `value` is the
+    expression of the whole data: empty if its members are bare names. If it contains NAME, it is
+    that of the member with this name, which matches `pattern`.
+    """
+
+    name: str
+    sent_by: str
+    value: str
+    pattern: str = r"(?s:.+)"
+    source: str
+    strength: Strength = Strength.VENDOR
+
+
+@frozen(kw_only=True)
+class EventData:
+    """How the code of an ESP reads event data. The first of the `ways` is the usual one.
+
+    `write_path` writes the members of a value. If it is None, the data are attributes, which have
+    the codes of fields: no member can be in another. `reserved` are names that the ESP reads as
+    code. `with_default` is used in place of the code of fields with a default.
+    """
+
+    ways: tuple[EventWay, ...]
+    write_path: PathWriter | None
+    reserved: frozenset[str] = frozenset()
+    with_default: str | None = None
+    caveat: str | None = None
 
 
 # Filters
@@ -481,13 +520,14 @@ class Vocabulary:
 
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
-        return _is_among(self._folded(name), self.system)
+        return _is_among(self.fold(name), self.system)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""
-        return _is_among(self._folded(name), self.events)
+        return _is_among(self.fold(name), self.events)
 
-    def _folded(self, name: str) -> str:
+    def fold(self, name: str) -> str:
+        """Return the name in the case of the vocabulary, if the language ignores case."""
         return _FOLDED.get(self.syntax, str)(name)
 
     def is_function(self, name: str) -> bool:

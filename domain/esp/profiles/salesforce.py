@@ -19,6 +19,8 @@ from .profile import (
     AdjacentText,
     Creation,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -215,6 +217,18 @@ PROFILE = Profile(
         ),
         SystemValue.YEAR: SystemCode(code="%%xtyear%%", source=_DATA),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="attributes",
+                sent_by="the attributes of the subscriber or of the data extension of the send",
+                value="",
+                source="help.salesforce.com/apex/HTViewHelpDoc?id=mktg.mc_es_subscriber_attribute_properties.htm",
+            ),
+        ),
+        write_path=None,
+        caveat="A field with the same name has the same code.",
+    ),
     vocabulary=Vocabulary(
         syntax=Syntax.AMPSCRIPT,
         # The data bindings of Journey Builder, with braces: `{{Contact.Attribute.SET.NAME}}`.
@@ -237,4 +251,5 @@ PROFILE = Profile(
         ),
     ),
     adjacent_text=AdjacentText(re.compile(r"(?<!%)(?:%%)*%\Z")),
+    api_hosts=r"[a-z0-9-]+\.(?:auth|soap|rest)\.marketingcloudapis\.com",
 )

@@ -12,11 +12,14 @@ from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature, Reading
 from ..languages.conditions.formulas import Atom
 from ..languages.handlebars import read_handlebars, read_substitutions
+from ..languages.paths import write_handlebars
 from . import handlebars, shared
 from .profile import (
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -55,6 +58,12 @@ def _in_transactional(code: str) -> str:
     return _only_campaigns(f"Write `{code}` in transactional templates.")
 
 
+_RESERVED = frozenset(
+    f"{handlebars.RESERVED} and equals formatDate greaterThan insert length lessThan"
+    " notEquals or root".split()
+)
+
+
 PROFILE = Profile(
     esp=Esp("sendgrid"),
     title="SendGrid",
@@ -68,10 +77,7 @@ PROFILE = Profile(
             " a digit."
         ),
         forms=(Form(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "NAME"),),
-        reserved=frozenset(
-            f"{handlebars.RESERVED} and equals formatDate greaterThan insert length lessThan"
-            " notEquals or root".split()
-        ),
+        reserved=_RESERVED,
         # The vendor's pages establish these names.
         standard_fields={
             "first_name": "first_name",
@@ -201,6 +207,19 @@ PROFILE = Profile(
             caveat=_only_campaigns("Write the address in transactional templates."),
         ),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="dynamic_template_data",
+                sent_by="the `dynamic_template_data` of the request, with bare names",
+                value="",
+                source=_HELPERS,
+            ),
+        ),
+        write_path=write_handlebars,
+        reserved=_RESERVED,
+        caveat="A field of the contact with the same name has the same code.",
+    ),
     link_rule=LinkRule(
         "SendGrid does not send a campaign without a link to unsubscribe.",
         f"{_DOCS}/create-and-manage-unsubscribe-groups.md",

@@ -47,6 +47,7 @@ from ..output import Progress, note, print_json, print_line, print_table, table_
 from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
+from .connections import connection_commands, open_connected_source
 from .names import names
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
@@ -121,7 +122,9 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
-@integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
+@integrations.command(
+    changes_storage=True, params=[setting_option("catalog_size"), setting_option("esp_hosts")]
+)
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option(
@@ -148,6 +151,7 @@ def sync(
     integration_id: int,
     organization: str,
     catalog_size: int,
+    esp_hosts: tuple[str, ...],
     report: BinaryIO | None,
     allow_removals: int | None,
     *,
@@ -158,7 +162,7 @@ def sync(
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
-    The command reads the ESP's credentials from the environment. `esp list` shows the variables.
+    The command reads the ESP with the credentials that `integrations connect` has stored.
 
     Before it removes fields, it prints what it would change, and prompts for confirmation. If
     standard input is not a terminal, it changes nothing and exits with status 3, unless --yes or
@@ -166,10 +170,12 @@ def sync(
     """
     if yes and allow_removals is not None:
         raise click.UsageError("Use either --yes or --allow-removals.")
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+    with open_for_organization(
+        storage, organization, catalog_size=catalog_size, esp_hosts=esp_hosts
+    ) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         began_at = core.clock()
-        reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
+        reported = _read_from_esp(core, integration) if report is None else _read_report(report)
         sync_fields = partial(
             core.integrations.sync_fields,
             chosen.id,
@@ -183,9 +189,7 @@ def sync(
                 _print_planned(sync_fields(dry_run=True), as_json=as_json)
             else:
                 permitted = None if yes else allow_removals or 0
-                _sync_confirmed(
-                    sync_fields, chosen, permitted, can_undo=core.has_history, as_json=as_json
-                )
+                _sync_confirmed(sync_fields, core, chosen, permitted, as_json=as_json)
         except EmptyReport as error:
             raise click.ClickException(
                 f"{error} If the account has no fields, add --allow-empty."
@@ -224,6 +228,8 @@ def restore(
 
 
 integrations.add_command(names)
+for command in connection_commands:
+    integrations.add_command(command)
 
 
 class _RemovalsRefused(click.ClickException):
@@ -234,10 +240,10 @@ class _RemovalsRefused(click.ClickException):
 
 def _sync_confirmed(
     sync_fields: Callable[..., SyncPlan],
+    core: Core,
     organization: Organization,
     permitted: int | None,
     *,
-    can_undo: bool,
     as_json: bool,
 ) -> None:
     """Store the sync after the confirmation of its plan, and print it.
@@ -255,7 +261,8 @@ def _sync_confirmed(
     # This comes first because the run is stored even if the report can't be printed.
     integration = plan.integration
     note(f"Synced {_summary(plan)}")
-    if plan.removed and can_undo:
+    core.connections.note_sync(plan)
+    if plan.removed and core.has_history:
         note(f"To undo the removals{_undo_command(integration)}")
     if as_json:
         print_json({"sync": render_sync(plan)})
@@ -332,12 +339,19 @@ def _confirm_deletion(
     return [field.id for field in fields]
 
 
-def _read_from_esp(esp: Esp) -> Iterator[ReportedField]:
-    """Yield the fields that the ESP lists. If it refuses, the error names the variables in use."""
+def _read_from_esp(core: Core, integration: Integration) -> Iterator[ReportedField]:
+    """Yield the fields that the ESP lists, with the stored credentials or those of variables.
+
+    If the ESP refuses those of variables, the error names the variables in use.
+    """
+    source = open_connected_source(core, integration)
+    if source is not None:
+        yield from source.fields()
+        return
     try:
-        yield from open_field_source(esp, os.environ).fields()
+        yield from open_field_source(integration.esp, os.environ).fields()
     except EspRefused as error:
-        variables = [name for names in esp_variables(esp) for name in names]
+        variables = [name for names in esp_variables(integration.esp) for name in names]
         used = ", ".join(name for name in variables if os.environ.get(name, "").strip())
         raise EspRefused(f"{error} The credentials are in {used}.") from error
 

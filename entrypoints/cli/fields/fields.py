@@ -48,6 +48,16 @@ from ..commands import CommandGroup, LazyCommand
             ".fields.codes:schema",
             "Print the JSON Schema of the documents of fields, for editors.",
         ),
+        LazyCommand(
+            "uses",
+            ".repository.commands:uses",
+            "List the files and lines that use each field.",
+        ),
+        LazyCommand(
+            "snapshot",
+            ".repository.commands:snapshot",
+            "Write the fields of all sources and their names at each integration to a file.",
+        ),
     ),
 )
 def fields() -> None:

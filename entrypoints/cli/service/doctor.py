@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 import click
 from attrs import asdict, frozen
 
-from recipient_fields.application import Pooled, system_clock
+from recipient_fields.application import Pooled, UnusableCredentials, system_clock
+from recipient_fields.application.environment import SECRETS_KEY
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, format_instant
 
 from ...console import ROOT as CONSOLE
@@ -31,6 +32,7 @@ from ...service.selection import (
     existing_storage,
     find_missing_console_group,
     find_readable_file,
+    open_core,
     open_storage,
     read_clock,
     shown_storage,
@@ -94,6 +96,7 @@ def doctor(
     results = [
         *_check_variables(ctx),
         *_check_storage(ctx.obj, threads, console=console_url is not None),
+        *_check_credentials(ctx.obj),
     ]
     if audit_log is not None:
         results.append(_check_audit_log(audit_log))
@@ -141,6 +144,29 @@ def _check_storage(url: str, threads: int, *, console: bool) -> Iterator[_Result
     if difference is not None:
         yield _check_clock(difference)
     yield from _check_file(url)
+
+
+def _check_credentials(url: str) -> Iterator[_Result]:
+    """List the integrations whose credentials can't be decrypted, to connect them again."""
+    try:
+        core = open_core(existing_storage(url))
+        with closing(core.storage):
+            unreadable = core.connections.list_unreadable()
+    except UnusableCredentials as error:
+        yield _problem("credentials", str(error))
+        return
+    except RecipientFieldsError:  # The check of the storage reports it.
+        return
+    for each in unreadable:
+        message = f"The credentials of integration {each.id} of organization {each.organization_id}"
+        yield _problem(
+            "credentials",
+            f"{message} can't be decrypted. Correct {SECRETS_KEY}, or connect it again:"
+            f" recipient-fields integrations connect {each.id} --organization"
+            f" {each.organization_id}",
+        )
+    if not unreadable:
+        yield _ok("credentials", "All stored credentials of integrations can be decrypted.")
 
 
 def _clock_difference(url: str) -> timedelta | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -11,6 +12,7 @@ from time import monotonic
 import click
 
 from recipient_fields.application import CopyFailed, Storage, StorageRole, copy_storage
+from recipient_fields.application.environment import SECRETS_KEY
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
@@ -18,6 +20,7 @@ from ...service.selection import (
     back_up_storage,
     existing_storage,
     migrate_storage,
+    open_cipher,
     open_new_storage,
     open_storage,
     shown_storage,
@@ -54,7 +57,8 @@ def copy(storage: str, to: str) -> None:
 
     Ids, revisions and times stay the same. If the copy fails, the target stays empty. Stop the
     services on both storages first: changes during the copy are not copied. Sessions, links and
-    invitations of administrators are not copied either.
+    invitations of administrators are not copied either. Credentials of integrations are copied if
+    RECIPIENT_FIELDS_SECRETS_KEY has the keys of both storages, that of the target first.
     """
     began = monotonic()
     with (
@@ -62,13 +66,23 @@ def copy(storage: str, to: str) -> None:
         _open("target", lambda: open_new_storage(to)) as target,
     ):
         note(one_line(f"Copying {shown_storage(storage)} to {shown_storage(to)}."))
-        copied = copy_storage(source, target, on_progress=partial(note_copied, Progress()))
+        copied = copy_storage(
+            source,
+            target,
+            on_progress=partial(note_copied, Progress()),
+            cipher=open_cipher(os.environ),
+        )
     note(
         f"Copied {counted(copied.organizations, 'organization')},"
         f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')},"
         f" {counted(copied.fields, 'field')}, {counted(copied.history, 'change')} of fields"
         f" and {counted(copied.administrators, 'administrator')} in {monotonic() - began:.1f} s."
     )
+    if copied.omitted_credentials:
+        note(
+            f"Omitted the credentials of {counted(copied.omitted_credentials, 'integration')}:"
+            f" {SECRETS_KEY} has no key that decrypts them. Connect these integrations again."
+        )
 
 
 def note_copied(progress: Progress, kind: str, number: int, count: int) -> None:

@@ -122,6 +122,12 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
     "check with permitted mistakes": lambda content, acme: content.check_content(
         acme, parse_content("{{recipient.town}} *|FNAME|* [[b]]"), strict=False, literals=["[[b]]"]
     ),
+    "export of event data": lambda content, acme: content.export_content(
+        acme, parse_content("{{event.a.b}}"), Esp("braze"), ExportOptions(sent_by="context")
+    ),
+    "preview of event data": lambda content, acme: content.preview_content(
+        acme, parse_content("{{event.a[0].b}}"), {}, event={"a": [{"b": "c"}]}
+    ),
     "preview": lambda content, acme: content.preview_content(
         acme,
         parse_content(f"<p>{CONTENT} {{{{recipient.born}}}} {{{{recipient.seen}}}}</p>"),

@@ -123,13 +123,14 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 15
+    assert migrate(empty_database) == 16
     assert migrate(empty_database) == 0
 
 
 WITHOUT_HISTORY = """
     DELETE FROM schema_migrations WHERE name >= '0004_history';
-    DROP TABLE recipient_field_changes, recipient_field_values, administrator_invitations;
+    DROP TABLE recipient_field_changes, recipient_field_values, administrator_invitations,
+        esp_connections;
     ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at,
         DROP COLUMN api_field_count, DROP COLUMN counted_revision,
         DROP COLUMN fields_size, DROP COLUMN measured_revision, DROP COLUMN record_bytes,
@@ -145,7 +146,7 @@ WITHOUT_HISTORY = """
     CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
 """Undoes the last migrations."""
-UNDONE = 12
+UNDONE = 13
 """The number of migrations that this undoes."""
 
 MIGRATING = (
@@ -177,6 +178,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0013_names",),
         ("0014_name_letters",),
         ("0015_name_letters_index",),
+        ("0016_esp_connections",),
     ]
 
 

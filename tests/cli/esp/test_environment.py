@@ -207,6 +207,8 @@ CHANGING = {
         f"integrations {verb}"
         for verb in ("create", "rename", "delete", "sync", "restore", "names")
     ),
+    *(f"integrations {verb}" for verb in ("connect", "disconnect", "schedule", "sync-due")),
+    "secrets rotate",
 }
 
 
@@ -259,10 +261,11 @@ def test_the_credentials_of_an_esp_can_be_in_files(
     missing = cli(*sync, **variables).failure()
     unreadable = cli(*sync, **variables, **file).failure()
     key.write_text("a-key\n")
-    read = cli(*sync, **variables, **file).failure()
+    warning, read = cli(*sync, **variables, **file).err.splitlines()
 
     assert missing.endswith("set RECIPIENT_FIELDS_BRAZE_API_KEY.")
     assert "RECIPIENT_FIELDS_BRAZE_API_KEY_FILE names: No such file" in unreadable
+    assert warning.startswith("Warning: the credentials are in environment variables,")
     assert "BRAZE_API_KEY" not in read
 
 

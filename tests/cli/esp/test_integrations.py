@@ -416,7 +416,8 @@ class TestRejectedCredentials:
             RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
             **variables,
         )
-        assert run.failure().endswith(
+        assert run.status == 1
+        assert run.err.endswith(
             " The credentials are in RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
-            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{also_named}."
+            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{also_named}.\n"
         )

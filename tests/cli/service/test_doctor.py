@@ -82,7 +82,9 @@ def test_an_operator_mends_what_doctor_reports(tmp_path: Path, empty_database: s
     assert (small.status, results(small)["pool"]) == (1, "problem")
     assert "Add pool_size=12 to the storage URL" in details(small, "pool")
     assert mended.status == 0
-    assert set(results(mended)) == {"variables", "storage", "pool", "clock", "audit log"}
+    assert set(results(mended)) == {
+        *("variables", "storage", "pool", "clock", "credentials", "audit log")
+    }
     assert "s3cret" not in broken.out + small.out + mended.out
 
 

@@ -67,6 +67,7 @@ def test_every_setting_has_a_variable() -> None:
         "console": ("on", True),
         "console_url": ("https://Fields.example.com:8443/", "https://fields.example.com:8443"),
         "esp_organizations": ("1, 7,", (1, 7)),
+        "esp_hosts": ("Proxy.internal, [::1]:8443,", ("proxy.internal", "[::1]:8443")),
         "log_level": ("error", "error"),
         "log_format": ("text", "text"),
         "log_client_address": ("TRUE", True),

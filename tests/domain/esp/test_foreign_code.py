@@ -105,7 +105,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp("braze"), "[[1, 2], [3]] a[[0]]", []),
         (Esp("braze"), "{{#if a}}x{{/if}}", [MISTAKE, MISTAKE]),
         (Esp("braze"), "{# note #}", [MISTAKE]),
-        (Esp("braze"), "{{ event.name }}", [MISTAKE]),
+        (Esp("braze"), "{{ params.name }}", [MISTAKE]),
         (Esp("braze"), "{{ a.b }}", [UNKNOWN]),
         (Esp("braze"), "{% assign a = 'x' %}{{ a.b }}", []),
         (Esp("braze"), "{% for event in items %}{{ event.name }}{% endfor %}", []),
@@ -144,7 +144,7 @@ def test_no_system_tag_passes_silently(esp, tag):
         (Esp("brevo"), "{{ personalization_token('contact.a') }}", [MISTAKE]),
         (Esp("sendgrid"), "%%Account:Name%% %%User.Email%%", [MISTAKE, MISTAKE]),
         (Esp("sendgrid"), "100%% sure. 50%% off: 3%%", []),
-        (Esp("sendgrid"), "{{name}} {{event.name}}", [CAVEAT]),
+        (Esp("sendgrid"), "{{name}} {{params.name}}", [CAVEAT]),
         (Esp("sendgrid"), "{{ mirror }}", [MISTAKE]),
         (Esp("sendgrid"), "{{content}}", [CAVEAT]),
         (Esp("sendgrid"), "{{#ifEq a b}}x{{/ifEq}}", [MISTAKE, MISTAKE]),
@@ -232,7 +232,9 @@ def test_a_literal_stays_without_warnings():
 def test_a_warning_names_the_dialects_and_our_own_form():
     messages = [
         each.message
-        for each in warnings(Esp("braze"), "{{ event.x }} {{ person|lookup:'VIP' }} *|IF:VIP|*")
+        for each in warnings(
+            Esp("braze"), "{{ event.x|size }} {{ person|lookup:'VIP' }} *|IF:VIP|*"
+        )
     ]
     assert messages == [
         "Braze does not read `event`, which is code of Klaviyo or Customer.io or Brevo.",

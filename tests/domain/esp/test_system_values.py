@@ -105,7 +105,7 @@ def test_a_code_is_native_at_its_esp_and_has_our_form_at_others(esp, value):
 
 
 @pytest.mark.parametrize(
-    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ event.name }}"]
+    "source", ["{% if organization.name %}", "{% with x=organization.name %}", "{{ params.name }}"]
 )
 def test_a_tag_that_shows_no_system_value_has_no_form_of_one(source):
     (warning,) = export(Esp("mailchimp"), source).warnings

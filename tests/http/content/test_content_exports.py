@@ -53,6 +53,7 @@ def test_the_response_has_the_content_and_the_keys_of_the_fields(reader: Api):
         "surface": "text",
         "warnings": [],
         "fields": ["loyalty_tier"],
+        "event": [],
     }
 
 

@@ -39,9 +39,24 @@ def test_a_recipient_reads_the_values(reader: Api) -> None:
         "surface": "html",
         "warnings": [],
         "fields": ["city", "visits"],
+        "event": [],
         "unlisted_values": [],
     }
     assert preview(reader, LETTER, {}).json["content"] == "<p>Rome</p>\n"
+
+
+def test_a_preview_shows_event_data(reader: Api) -> None:
+    source = "{{event.order_id}}{{#if event.total > 100}} for {{recipient.city}}{{/if}}"
+    event = {"order_id": "A-1", "total": 120}
+    shown = preview(reader, source, {"city": "Bern"}, event=event).json
+    assert (shown["content"], shown["event"]) == ("A-1 for Bern", ["order_id", "total"])
+
+    response = preview(reader, source, {}, event={"total": "120"})
+    (detail,) = response.error["details"]
+    assert (response.status, detail["pointer"], detail["column"]) == (422, "/content", 19)
+    assert "`event.total` is a text. Here, it must be a number" in detail["message"]
+
+    assert preview(reader, source, {}, event=[]).error["details"][0]["pointer"] == "/event"
 
 
 def test_a_value_is_escaped_in_html_only(reader: Api) -> None:

@@ -54,13 +54,15 @@ def test_each_integration_has_one_export_in_the_order_of_the_request(
     reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
 ):
     first, second = exports(reader, "Dear {{recipient.fname}} *|A|*", [mailchimp, klaviyo])
-    assert list(first) == ["integration_id", "content", "surface", "warnings", "fields", "error"]
+    members = ["integration_id", "content", "surface", "warnings", "fields", "event", "error"]
+    assert list(first) == members
     assert first == {
         "integration_id": mailchimp,
         "content": "Dear *|FNAME|* *|A|*",
         "surface": "text",
         "warnings": [],
         "fields": ["fname"],
+        "event": [],
         "error": None,
     }
     assert second["integration_id"] == klaviyo

@@ -1,0 +1,168 @@
+"""The code of event data, which no field defines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+from zlib import crc32
+
+from attrs import frozen
+
+from ..content import Reference, WarningCode
+from ..content.resolution import DataValue
+from ..data_paths import DataPath
+from ..fields.values import DataType
+from .derived_codes import derive, write_code
+from .errors import NoSafeForm, NotExpressible, NotInsertable
+from .field_codes import FieldCode
+from .profiles.profile import EventData, EventWay, Profile, Strength, ValueForm
+
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*")
+
+
+@frozen(kw_only=True)
+class DataCode(FieldCode):
+    """How code for one ESP refers to event data. No person has written it."""
+
+    path: DataPath
+
+    @property
+    def variable(self) -> str:
+        """The beginning of the names of variables that code sets to the value.
+
+        It has capital letters, so it is never the key of a field.
+        """
+        parts = [str(each) for each in self.path.parts]
+        stem = f"{self.path.root.upper()}_{'__'.join(parts)}"
+        if all(each.isalnum() and each.isascii() for each in parts):
+            return stem
+        if len(parts) == 1 and _PLAIN.fullmatch(parts[0]):
+            return stem
+        return f"{re.sub('[^A-Za-z0-9]+', '_', stem)}_{crc32(self.path.encode()):x}"
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a name derives the code: always."""
+        return True
+
+    def describe(self) -> str:
+        """Return what this is the code of."""
+        return f"Event data: {self.path}."
+
+    def _derive_code(self, default: str | None, form: ValueForm) -> str:
+        events = self.profile.events
+        template = None
+        if default is not None and isinstance(events, EventData):
+            template = events.with_default
+        expression = self.require_value_expression()
+        try:
+            return write_code(self.profile, expression, self.data_type, default, form, template)
+        except NoSafeForm as error:
+            raise self._refuse_default(error) from None
+
+
+def find_way(profile: Profile, sent_by: str | None) -> tuple[EventData, EventWay]:
+    """Return how the ESP reads event data. Raises: NotInsertable if it does not in this way."""
+    events = profile.events
+    if isinstance(events, str):
+        raise NotInsertable(events.replace("{title}", profile.title))
+    ways = {each.name: each for each in events.ways}
+    if sent_by is None:
+        return events, events.ways[0]
+    if sent_by not in ways:
+        names = ", ".join(f"`{each}`" for each in ways)
+        message = f"{profile.title} has no event data called `{sent_by}`. Use {names}."
+        raise NotInsertable(message)
+    return events, ways[sent_by]
+
+
+def find_data_code(profile: Profile, value: DataValue, sent_by: str | None) -> DataCode:
+    """Return the code of event data for messages that are sent in this way.
+
+    If the ESP has none, the code has the reason in place of its codes.
+    """
+    preludes: dict[str, str] = {}
+    expression = refusal = None
+    try:
+        events, way = find_way(profile, sent_by)
+        expression = _write(events, way, value.key)
+        if events.write_path is None:
+            derived = derive(profile, str(value.key.parts[0]))
+            expression, prelude = derived.value_expression, derived.prelude
+            preludes = {} if prelude is None else {expression.lower(): prelude}
+    except (NotExpressible, NotInsertable) as error:
+        refusal = str(error).replace("{title}", profile.title)
+    except NoSafeForm as error:
+        refusal = " ".join(each.message for each in error.violations)
+    code = None
+    if expression is not None:
+        code = write_code(profile, expression, value.data_type, None, ValueForm.USUAL)
+    return DataCode(
+        field=value,
+        profile=profile,
+        integration_id=None,
+        insertion_code=code,
+        insertion_refusal=refusal,
+        value_expression=expression,
+        expression_refusal=refusal,
+        preludes=preludes,
+        path=value.key,
+    )
+
+
+Caveats: TypeAlias = Iterator[tuple[WarningCode, str]]
+
+
+def data_caveats(profile: Profile, reference: Reference, sent_by: str | None) -> Caveats:
+    """Yield the warnings about a reference to event data, whose values can have any type."""
+    yield from _way_caveats(profile, sent_by)
+    if reference.filters or reference.is_expression:
+        return
+    insertion = profile.insertion
+    for data_type in (DataType.NUMBER, DataType.BOOLEAN):
+        if data_type in insertion.shown_forms:
+            yield WarningCode.SHOWN_FORM, insertion.shown_forms[data_type]
+        if reference.default and data_type in insertion.default_also_replaces:
+            replaced = insertion.default_also_replaces[data_type]
+            message = f"{profile.title} also replaces {replaced} with the default."
+            yield WarningCode.EVENT_DATA, message
+
+
+def condition_caveats(profile: Profile, data_type: DataType | None, sent_by: str | None) -> Caveats:
+    """Yield the warnings about a condition on event data, whose type is None if it can be any."""
+    yield from _way_caveats(profile, sent_by)
+    if data_type is None and profile.conditions.number_is_set is None:
+        message = f"{profile.title} reads an empty list as not set."
+        yield WarningCode.EVENT_DATA, message
+
+
+def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
+    events, way = find_way(profile, sent_by)
+    others = ", ".join(f"`{each.name}`" for each in events.ways if each is not way)
+    message = f"{profile.title} reads event data from {way.sent_by}."
+    if others and sent_by is None:
+        message += f" For other messages, export with `sent_by`: {others}."
+    message += " Version 0.1 kept such tags as they were."
+    if events.caveat is not None:
+        message += f" {events.caveat}"
+    yield WarningCode.EVENT_DATA, message
+    if way.strength is Strength.SECONDARY:
+        message = f"Only secondary sources establish how {profile.title} reads event data."
+        yield WarningCode.SECONDARY_SOURCES, message
+
+
+def _write(events: EventData, way: EventWay, path: DataPath) -> str:
+    """Return the expression of the data at the path. Raises: NotExpressible."""
+    first, *rest = path.parts
+    if first in events.reserved:
+        raise NotExpressible(f"{{title}} reads the name `{first}` as code.")
+    if events.write_path is None:
+        if rest or not isinstance(first, str):
+            raise NotExpressible("{title} reads only attributes: send this value as one of them.")
+        return first
+    if "NAME" not in way.value:
+        return events.write_path(way.value, path.parts)
+    if re.fullmatch(way.pattern, str(first)) is None:
+        raise NotExpressible(f"{{title}} has no safe way to write the name `{first}`.")
+    return events.write_path(way.value.replace("NAME", str(first)), rest)

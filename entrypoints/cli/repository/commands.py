@@ -1,0 +1,353 @@
+"""The commands that read the files of a repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from recipient_fields.application import system_clock
+from recipient_fields.application.esp.snapshots import FieldSnapshot, render_snapshot
+from recipient_fields.application.wording import counted
+from recipient_fields.domain import closest_match
+from recipient_fields.domain.content import Strict
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations.text_checks import FieldUse
+
+from ..code_options import chosen_strictness, strict_options
+from ..commands import Command
+from ..options import F, json_option, option, selects_service
+from ..output import Progress, complete_outputs, note, one_line, print_json, print_line, print_table
+from ..targets import open_target, optional_target_options, target_options
+from ..violations import FINDINGS
+from .checking import ContentOptions, FieldSource, FileChecker
+from .configuration import CONFIGURATION, Configuration, Configurations
+from .files import STANDARD_INPUT, Unreadable, list_files
+from .findings import Baseline, Finding, print_findings
+from .options import file_options, literal_option, paths_argument, snapshot_option
+
+
+class _ReportOptions(TypedDict):
+    """How a check reports its findings."""
+
+    allow_mistakes: bool
+    strict: bool
+    baseline: str | None
+    write_baseline: str | None
+    output_format: str
+    as_json: bool
+
+
+def _report_options(command: F) -> F:
+    """Add the options of `_ReportOptions`."""
+    baseline = option(
+        "--baseline",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Count the findings in this file, and do not report them.",
+    )
+    write_baseline = option(
+        "--write-baseline",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Write the findings to this file, in place of earlier ones of the same files, and exit"
+        " with 0.",
+    )
+    output_format = option(
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "github"]),
+        default="text",
+        show_default=True,
+        help="With github, also print each finding as a workflow command of GitHub Actions.",
+    )
+    return strict_options(baseline(write_baseline(output_format(json_option(command)))))
+
+
+@click.command(cls=Command)
+@paths_argument
+@optional_target_options
+@snapshot_option
+@file_options
+@literal_option
+@_report_options
+@click.pass_context
+def check(
+    ctx: click.Context,
+    paths: Sequence[str],
+    organization: str | None,
+    url: str | None,
+    snapshot: str | None,
+    esp: Esp | None,
+    native: Sequence[tuple[str, Esp]],
+    include: Sequence[str],
+    literals: Sequence[str],
+    **report: Unpack[_ReportOptions],
+) -> None:
+    """Check files and folders with content, or with code of an ESP.
+
+    Without PATH, the command reads standard input. In folders, it reads the files that Git tracks,
+    or all outside of a repository: `*.html`, `*.htm`, `*.txt` and `*.mjml`. They contain portable
+    content, unless --esp, --native or the nearest `recipient-fields.toml` says otherwise.
+
+    The exit status is 3 if there are errors. Notes are errors with --strict only.
+    """
+    options = ContentOptions(
+        esp=esp, native=native, include=include, literals=literals, strict=_strictness(report)
+    )
+    checker = FileChecker(_source(ctx, organization, url, snapshot), options)
+    files = list(checker.find_files(paths or [STANDARD_INPUT]))
+    _report(ctx, checker, _check_files(checker, files), files, report)
+
+
+@click.command("check", cls=Command)
+@paths_argument
+@_report_options
+@click.pass_context
+def check_repository(
+    ctx: click.Context, paths: Sequence[str], **report: Unpack[_ReportOptions]
+) -> None:
+    """Check the documents of fields and the content that `recipient-fields.toml` names.
+
+    Without PATH, the command checks what the files with this name say: the nearest one at or above
+    the current folder, and those below. With PATH, it checks the changed files only, or everything
+    that a configuration names if PATH is this file, its snapshot or one of its documents.
+
+    The exit status is 3 if there are errors. Notes are errors with --strict only.
+    """
+    checker = FileChecker(FieldSource(ctx.obj), ContentOptions(strict=_strictness(report)))
+    configurations = _find_configurations(checker.configurations)
+    if not configurations:
+        raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
+    whole = [each for each in configurations if not paths or _is_source(each, paths)]
+    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker))
+    for path in paths:
+        nearest = checker.configurations.find(path)
+        if nearest is not None and Path(path).is_file() and nearest.has_content(path):
+            files[os.path.normpath(path)] = None
+    documents = dict.fromkeys(document for each in whole for document in each.documents)
+    findings = [finding for each in documents for finding in _check_document(each)]
+    findings += _check_files(checker, files)
+    _report(ctx, checker, findings, [*documents, *files], report)
+
+
+def _find_configurations(configurations: Configurations) -> list[Configuration]:
+    """Return the nearest configuration at or above the current folder, and those below."""
+    below = [each for each in list_files(".") if Path(each).name == CONFIGURATION]
+    found = (configurations.find(each) for each in (CONFIGURATION, *below))
+    return list({each.folder: each for each in found if each is not None}.values())
+
+
+def _is_source(configuration: Configuration, paths: Iterable[str]) -> bool:
+    """Return whether one of the paths can change the findings in all files."""
+    names = (configuration.name, configuration.snapshot, *configuration.documents)
+    sources = {Path(each).resolve() for each in names if each is not None}
+    return any(Path(path).resolve() in sources for path in paths)
+
+
+def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[str]:
+    """Yield the files with content to which the configuration applies."""
+    folders = [*map(configuration.path, configuration.settings.content)]
+    for file in checker.find_files(folders):
+        nearest = checker.configurations.find(file)
+        if nearest is not None and nearest.folder == configuration.folder:
+            yield file
+
+
+def _check_document(path: str) -> Iterator[Finding]:
+    """Yield what is wrong in a document of fields."""
+    # Imported here because only documents need PyYAML.
+    from ..fields.files import InvalidFile, parse_file
+
+    try:
+        parse_file(Path(path).read_bytes())
+    except OSError as error:
+        message = f"Can't read the file: {error.strerror}."
+        yield Finding(file=path, code="unreadable", message=message)
+    except InvalidFile as invalid:
+        for each in invalid.violations:
+            yield Finding(
+                file=path,
+                line=each.place.line,
+                column=each.place.column,
+                code="invalid_document",
+                message=each.message,
+            )
+
+
+def _check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
+    progress = Progress()
+    for count, file in enumerate(files, start=1):
+        yield from checker.check(file)
+        progress.note(f"Checked {counted(count, 'file')} so far.")
+
+
+def _report(
+    ctx: click.Context,
+    checker: FileChecker,
+    findings: Iterable[Finding],
+    files: Sequence[str],
+    options: _ReportOptions,
+) -> None:
+    """Print the findings that are not in a baseline, and exit with 3 if there is an error."""
+    found = list(findings)
+    target = options["write_baseline"]
+    if target is not None:
+        baseline = Baseline.read(target) if Path(target).exists() else Baseline(target)
+        baseline.write(found, files)
+        note(one_line(f"Wrote {counted(len(found), 'finding')} to {target}."))
+        return
+    new = checker.without_known(found, options["baseline"])
+    errors = sum(each.is_error for each in new)
+    known = len(found) - len(new)
+    if options["as_json"]:
+        print_json({"files": len(files), "known": known, "findings": [*map(Finding.render, new)]})
+    else:
+        print_findings(new, for_github=options["output_format"] == "github")
+    notes = counted(len(new) - errors, "note")
+    rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
+    note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
+    ctx.exit(FINDINGS if errors else 0)
+
+
+def _strictness(report: _ReportOptions) -> Strict:
+    return chosen_strictness(allow_mistakes=report["allow_mistakes"], strict=report["strict"])
+
+
+def _source(
+    ctx: click.Context, organization: str | None, url: str | None, snapshot: str | None
+) -> FieldSource:
+    """Return the source that the options select, or none."""
+    if snapshot is not None:
+        return FieldSource(ctx.obj, snapshot=snapshot)
+    if selects_service(ctx):
+        return FieldSource(ctx.obj, url=url)
+    return FieldSource(ctx.obj, organization)
+
+
+@click.command(cls=Command)
+@paths_argument
+@optional_target_options
+@snapshot_option
+@file_options
+@option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="List the uses of this field only. The option can be repeated.",
+)
+@option("--unused", is_flag=True, help="List the fields that no file uses.")
+@json_option
+@click.pass_context
+def uses(
+    ctx: click.Context,
+    paths: Sequence[str],
+    organization: str | None,
+    url: str | None,
+    snapshot: str | None,
+    esp: Esp | None,
+    native: Sequence[tuple[str, Esp]],
+    include: Sequence[str],
+    keys: Sequence[str],
+    *,
+    unused: bool,
+    as_json: bool,
+) -> None:
+    """List the files and lines that use each field.
+
+    The files are those that `content check` reads at each PATH. A file that can't be read is
+    reported, and the exit status is 3 then.
+    """
+    options = ContentOptions(esp=esp, native=native, include=include)
+    checker = FileChecker(_source(ctx, organization, url, snapshot), options)
+    files = list(checker.find_files(paths or [STANDARD_INPUT]))
+    found: dict[str, list[tuple[str, FieldUse]]] = {}
+    is_complete = True
+    for file in files:
+        try:
+            for use in checker.find_uses(file):
+                found.setdefault(use.key, []).append((file, use))
+        except Unreadable as error:
+            note(one_line(f"{file}: {error}"))
+            is_complete = False
+    known = _shown_keys(checker, paths or [STANDARD_INPUT])
+    for key in keys:
+        if key not in known | found.keys():
+            similar = closest_match(key, known)
+            hint = "" if similar is None else f" Did you mean {similar}?"
+            raise click.ClickException(one_line(f"There is no field with the key {key}.{hint}"))
+    chosen = {*keys} or known | found.keys()
+    listed = sorted(chosen - found.keys() if unused else chosen & found.keys())
+    selected = {key: found.get(key, []) for key in listed}
+    if as_json:
+        print_json({"fields": [_render_uses(checker, *each) for each in selected.items()]})
+    elif unused:
+        for key in selected:
+            print_line(key)
+    else:
+        print_table(("KEY", "FILE", "LINES"), list(_rows(selected)))
+    ctx.exit(0 if is_complete else FINDINGS)
+
+
+def _shown_keys(checker: FileChecker, paths: Iterable[str]) -> set[str]:
+    """Return the keys of the fields, without those for which another field stands."""
+    return {
+        str(field.key)
+        for names in map(checker.names_for, paths)
+        for field in names.fields
+        if names.definition_of(field) is None
+    }
+
+
+def _rows(found: Mapping[str, Sequence[tuple[str, FieldUse]]]) -> Iterator[tuple[str, str, str]]:
+    for key, places in found.items():
+        for file, group in groupby(places, key=itemgetter(0)):
+            lines = dict.fromkeys(use.position.line for _, use in group)
+            yield key, file, ", ".join(map(str, lines))
+
+
+def _render_uses(
+    checker: FileChecker, key: str, places: Iterable[tuple[str, FieldUse]]
+) -> dict[str, object]:
+    rendered = [
+        {
+            "file": file,
+            "line": use.position.line,
+            "column": use.position.column,
+            "esp": None if use.esp_name is None else checker.esp_of(file),
+            "esp_field_name": use.esp_name,
+        }
+        for file, use in places
+    ]
+    return {"key": key, "uses": rendered}
+
+
+@click.command(cls=Command)
+@target_options
+@option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The file, such as recipient-fields.lock.json.",
+)
+@click.pass_context
+def snapshot(ctx: click.Context, organization: str | None, url: str | None, out: str) -> None:
+    """Write the fields of all sources and their names at each integration to a file.
+
+    Commit the file: with it, `check` and `content check` need no storage and no network.
+    """
+    taken_at = system_clock()
+    with open_target(ctx, organization, url) as target:
+        names = target.read_names()
+    with complete_outputs() as outputs:
+        outputs.open(out).write(render_snapshot(FieldSnapshot(taken_at, names)))
+    fields = counted(len(names.fields), "field")
+    integrations = counted(len(names.integrations), "integration")
+    note(one_line(f"Wrote {fields} and {integrations} to {out}."))

@@ -1,0 +1,104 @@
+"""The files with content in folders: which they are, and their texts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import click
+
+from ..output import one_line
+
+STANDARD_INPUT = "-"
+SUFFIXES = ("*.html", "*.htm", "*.txt", "*.mjml")
+"""The names of files with content."""
+_MARK = "\ufeff"
+
+
+class Unreadable(Exception):
+    """A file can't be read as text. The message says why, and what to do."""
+
+
+def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the files at the paths, in order and once each.
+
+    A path to a file is always one of them. Of a folder, these are the files with content, and
+    those that match a pattern of `include`. In a repository of Git, files that it does not track
+    are left out.
+    Raises: click.ClickException if a path does not exist.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        if Path(path).is_dir():
+            files = (each for each in list_files(path) if is_content(each, path, include))
+            found.update(dict.fromkeys(files))
+        elif path == STANDARD_INPUT or Path(path).exists():
+            found[path] = None
+        else:
+            raise click.ClickException(
+                f"There is no file or folder {one_line(path)}. Correct the path."
+            )
+    yield from found
+
+
+def list_files(folder: str) -> list[str]:
+    """Return the sorted files in the folder, or those that Git tracks if it is in a repository."""
+    try:
+        listed = subprocess.run(  # noqa: S603 (the folder is no option, because `-C` precedes it)
+            ["git", "-C", folder, "ls-files", "-z"],  # noqa: S607 (the user's own Git)
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):  # There is no Git, or no repository.
+        relative = [
+            os.path.relpath(Path(parent, name), folder)
+            for parent, _, names in os.walk(folder)
+            for name in names
+        ]
+    else:
+        relative = [os.fsdecode(each) for each in listed.stdout.split(b"\0") if each]
+    files = (os.path.normpath(Path(folder, each)) for each in relative)
+    return sorted(each for each in files if Path(each).is_file())
+
+
+def is_content(file: str, folder: str, include: Sequence[str]) -> bool:
+    """Return whether the file in the folder has content by its name, or by a pattern."""
+    return any(matches(file, folder, pattern) for pattern in (*SUFFIXES, *include))
+
+
+def matches(file: str, folder: str, pattern: str) -> bool:
+    """Return whether the pattern matches the file, relative to the folder.
+
+    `*` and `?` match no slash, and `**` matches folders. A pattern without a slash matches names.
+    """
+    relative = Path(os.path.relpath(file, folder)).as_posix()
+    name = relative if "/" in pattern else relative.rpartition("/")[2]
+    return _expression(pattern).fullmatch(name) is not None
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    return re.compile("".join(wild.get(part, re.escape(part)) for part in parts), re.DOTALL)
+
+
+def read_text(file: str) -> str:
+    """Return the text of the file, without a byte order mark.
+
+    Raises: Unreadable.
+    """
+    try:
+        with click.open_file(file, "rb") as stream:
+            content: bytes = stream.read()
+        return content.decode("utf-8").removeprefix(_MARK)
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            f"The file is not UTF-8: byte {error.start + 1:,}. Save it as UTF-8."
+        ) from None
+    except OSError as error:
+        raise Unreadable(f"Can't read the file: {error.strerror}.") from None

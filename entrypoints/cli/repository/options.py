@@ -1,0 +1,74 @@
+"""The options of the commands that read files with content."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from recipient_fields.domain.esp import Esp
+
+from ..options import F, Option, option
+from ..typed_options import EspName
+
+literal_option: Option = option(
+    "--literal",
+    "literals",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that must stay as it is, such as code in a script: there are no warnings about it."
+    " You can repeat this option.",
+)
+
+paths_argument = click.argument("paths", metavar="[PATH]...", nargs=-1)
+
+snapshot_option: Option = option(
+    "--snapshot",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Use the fields in this file, which `fields snapshot` has written, without a storage and"
+    " without a network.",
+)
+
+
+class _Native(click.ParamType[tuple[str, Esp]]):
+    """`PATTERN=ESP`."""
+
+    name = "pattern=esp"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Esp]:
+        """Return the pattern and the ESP. A text without both is a usage error."""
+        if not isinstance(value, str):
+            return cast("tuple[str, Esp]", value)
+        pattern, _, esp = value.rpartition("=")
+        if not pattern:
+            self.fail("use PATTERN=ESP, for example 'braze/**=braze'.", param, ctx)
+        return pattern, EspName().convert(esp, param, ctx)
+
+
+def file_options(command: F) -> F:
+    """Add the options that say which files are read, and for which ESP they are written."""
+    esp = option(
+        "--esp",
+        type=EspName(),
+        metavar="ESP",
+        help="The files contain code of this ESP: an id from `esp list`.",
+    )
+    native = option(
+        "--native",
+        type=_Native(),
+        multiple=True,
+        metavar="PATTERN=ESP",
+        help="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'."
+        " The option can be repeated.",
+    )
+    include = option(
+        "--include",
+        multiple=True,
+        metavar="PATTERN",
+        help="Also read the files in folders that match this pattern, such as '*.liquid'. The"
+        " option can be repeated.",
+    )
+    return esp(native(include(command)))
