@@ -29,7 +29,7 @@ from .surfaces import Surface, find_surface
 from .system_values import SystemValue
 from .tree import Block, Content, Loop, Node, Reference, SystemReference, Text
 
-__all__ = ["MAX_PREVIEWED_VALUE", "MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
+__all__ = ["PreviewedContent", "preview_content"]
 
 T = TypeVar("T")
 
