@@ -62,15 +62,12 @@ from recipient_fields.domain.esp import (
     field_warnings,
 )
 from recipient_fields.domain.integrations import (
-    Conversion,
-    ConversionOptions,
     EspNames,
     FieldCodes,
     Integration,
     IntegrationNotFound,
     IntegrationRequired,
     NamesQuery,
-    convert,
 )
 from recipient_fields.domain.integrations.selection import CatalogRequired, SelectedNames
 
@@ -459,24 +456,6 @@ class ContentService:
             organization_id,
             self._query(content.keys(), target),
             lambda _, codes: exporter.export(codes, target),
-        )
-
-    def convert_content(
-        self,
-        organization_id: OrganizationId,
-        text: str,
-        *,
-        read: Target | str,
-        write: Target | str,
-        options: ConversionOptions = ConversionOptions(),  # noqa: B008 (it is immutable)
-    ) -> Conversion:
-        """Return a template in the language of another ESP, or as content, as `convert` does.
-
-        Raises: InvalidContent, IntegrationNotFound, IntegrationRequired and MissingProfile.
-        """
-        codes = self.read_codes(organization_id)
-        return convert(
-            text, read=read, write=write, options=options, codes=codes, profiles=self.profiles
         )
 
     def export_for_integrations(

@@ -22,13 +22,17 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.content import Surface
-from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Esp, Profile, Profiles
+from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Esp, MissingProfile, Profile, Profiles
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
     ConvertedTag,
+    FieldCodes,
+    IntegrationNotFound,
+    IntegrationRequired,
     Outcome,
     UsedField,
+    convert,
 )
 
 from ..documents.conversion import InvalidDocument, bad_characters, parse_document
@@ -169,6 +173,29 @@ class ContentConversion:
     read: Target
     write: Target | Literal["portable"]
     options: ConversionOptions
+
+    def convert(self, codes: FieldCodes) -> Conversion:
+        """Return the template in the other language, with the names of an organization.
+
+        Raises: InvalidDocument if it has no such integration; InvalidContent, as `convert` does.
+        """
+        violations = Violations()
+        for name, target in (("from", self.read), ("to", self.write)):
+            try:
+                if target != PORTABLE:
+                    codes.names.resolve_target(target)
+            except (IntegrationNotFound, IntegrationRequired, MissingProfile) as error:
+                member = "esp" if isinstance(target, str) else "integration_id"
+                violations.append(Violation(Rule.UNKNOWN_VALUE, str(error), (name, member)))
+        if violations:
+            raise InvalidDocument(violations)
+        return convert(
+            self.content,
+            read=self.read,
+            write=self.write,
+            options=self.options,
+            codes=codes,
+        )
 
 
 def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) -> ContentConversion:

@@ -510,7 +510,7 @@ class ContentConversions(Resource):
             examples={
                 "tier": {
                     "content": (
-                        'Your tier: {{custom_attribute.${loyalty_tier} | default: "none"}}.'
+                        "Your tier: {{custom_attribute.${loyalty_tier} | default: 'none'}}."
                         " {{ person.shoe_size }}"
                     ),
                     "tags": {
@@ -523,7 +523,7 @@ class ContentConversions(Resource):
                     "by_hand": [
                         {
                             "line": 1,
-                            "column": 59,
+                            "column": 63,
                             "tag": "{{ person.shoe_size }}",
                             "reasons": ["There is no field with the key shoe_size."],
                         }
@@ -562,17 +562,12 @@ class ContentConversions(Resource):
         those at both integrations. Tags without code that means the same stay as they are:
         `by_hand` lists them. The body has at most 4 MiB. Read-only API keys can send this request.
         """
+        organization_id = credential(req).organization_id
         body = read_body(req, self)  # Without a slot, because a client can send it slowly.
         with self.heavy.reading_catalog(credential(req)) as request:
             request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
             conversion = parse_content_conversion(parse_body(body, self), self.service.profiles)
-            converted = self.service.convert_content(
-                credential(req).organization_id,
-                conversion.content,
-                read=conversion.read,
-                write=conversion.write,
-                options=conversion.options,
-            )
+            converted = conversion.convert(self.service.read_codes(organization_id))
             resp.data = render_json(render_conversion(converted))
 
 
