@@ -490,7 +490,7 @@ class _Row:
 
 @frozen(kw_only=True)
 class _Failure:
-    """A sync run or a dry run that failed: a title, and one or more messages."""
+    """A sync or its plan that failed: a title, and one or more messages."""
 
     status: HTTPStatus
     title: str
@@ -499,7 +499,7 @@ class _Failure:
     @classmethod
     def of(cls, error: Exception, integration: Integration, *, dry_run: bool) -> _Failure:
         """Return what the page says about the error."""
-        name, act = integration.name, "dry run" if dry_run else "sync"
+        name, act = integration.name, "plan of the sync" if dry_run else "sync"
         messages = [str(error)]
         if isinstance(error, InvalidDocument):
             messages = [str(InvalidInput([each])) for each in error.violations[:SHOWN_FIELDS]]
@@ -613,7 +613,7 @@ def _parse_esp(core: Core, text: str) -> Esp:
 
 
 def _report(form: Form) -> bytes:
-    """Return the uploaded report, or the one that a dry run has put into the form."""
+    """Return the uploaded report, or the one that a plan has put into the form."""
     return form.file("report").content or form.text("report").encode("utf-8")
 
 
