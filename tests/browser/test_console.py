@@ -863,7 +863,7 @@ def test_a_sync_names_the_fields_that_it_would_remove(
             window.fill("Name of the integration", " Main  audience ")
         window.press(f"Sync and remove {count}")
     else:
-        window.press("Sync 1 change")
+        window.press("Sync 2 changes")
     assert "Main audience was synced" in window.text
     assert {field.key for field in stored().fields} == {"fname", "city"}
     if removals == 1:
@@ -1114,7 +1114,7 @@ def _report(folder: Path, *names: str, label: str = "Label") -> str:
 def _audit_progress(window: Window) -> None:
     """Audit the page of a sync in progress: a form that sends nothing shows it until a reload."""
     window.browser.execute_script("addEventListener('submit', event => event.preventDefault())")
-    window.find("[value=sync]").click()
+    window.find("[value=dry-run]").click()
     eventually(window.find("#progress").is_displayed)
     window.audit()
     window.reload()
