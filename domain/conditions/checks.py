@@ -15,7 +15,7 @@ from .literals import to_scalar
 from .syntax import MAX_DEPTH, SYMBOLS
 from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, require_condition
 
-__all__ = ["MAX_COMPARISONS", "SUPPORTED_OPERATORS", "check_condition"]
+__all__ = ["SUPPORTED_OPERATORS", "check_condition"]
 
 MAX_COMPARISONS = 200
 """The maximum number of comparisons of a condition."""

@@ -28,7 +28,7 @@ from .surfaces import Surface, find_surface
 from .system_values import SystemValue
 from .tree import Block, Content, Node, Reference, SystemReference, Text
 
-__all__ = ["MAX_PREVIEWED_VALUE", "MAX_PREVIEW_LENGTH", "PreviewedContent", "preview_content"]
+__all__ = ["PreviewedContent", "preview_content"]
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""

@@ -9,7 +9,9 @@ from ..choices import Choice
 if TYPE_CHECKING:
     from .tree import Content
 
-__all__ = ["Surface", "find_surface"]
+__all__ = [
+    "Surface",
+]
 
 
 class Surface(Choice):

@@ -40,7 +40,7 @@ from .tree import (
 )
 from .warning_codes import WarningCode
 
-__all__ = ["MAX_BLOCK_DEPTH", "MAX_CONDITIONS", "MAX_FILTERS", "parse_content", "read_content"]
+__all__ = ["parse_content", "read_content"]
 
 MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""

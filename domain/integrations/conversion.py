@@ -25,13 +25,13 @@ from ..esp.content import ContentExporter, ExportOptions
 from ..esp.conversion.code import read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
-from ..esp.conversion.reader import Reader, Result
+from ..esp.conversion.reader import Reader
 from ..esp.conversion.source_fields import SourceFields
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
+from ..esp.names import Target
 from ..esp.profiles import BUILT_IN, Profiles
-from ..esp.profiles.profile import Profile
 from ..esp.recognition import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
@@ -49,12 +49,15 @@ __all__ = [
     "convert",
 ]
 
+_RECOGNIZED = 50_000
+"""The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
 
 _IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
+_HALF = "Another statement in this tag is by hand. Write the tag for the other ESP."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
 
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
@@ -133,24 +136,31 @@ class Conversion:
 def convert(
     text: str,
     *,
-    read: Esp | str,
-    write: Esp | str,
+    read: Target | str,
+    write: Target | str,
     options: ConversionOptions = ConversionOptions(),
+    codes: FieldCodes | None = None,
     profiles: Profiles = BUILT_IN,
 ) -> Conversion:
     """Return a template of the ESP `read` in the language of the ESP `write`, or as content.
 
-    `write` can be "portable", for content. The text outside of tags does not change.
+    `write` can be "portable", for content. The text outside of tags does not change. `codes` are
+    those of an organization: then both can be integrations, the names are those at them, and other
+    names stay by hand. Their profiles apply.
 
-    Raises: NotThatEsp if no tag of the text is one of that ESP; InvalidContent if the text
-    contains U+0000 or a lone surrogate; ValueError if there is no such ESP.
+    Raises: NotThatEsp if no tag of the text is one of that ESP, or if the target refuses too many
+    tags; InvalidContent if the text contains U+0000 or a lone surrogate; ValueError if there is no
+    such ESP; as FieldCodes do for a target.
     """
-    require_type(str, text=text, read=read, write=write)
+    require_type(str, text=text)
+    require_type(Esp | str | int, read=read, write=write)
+    require_type(FieldCodes | None, codes=codes)
     require_type(Profiles, profiles=profiles)
     require_type(ConversionOptions, options=options)
-    source = profiles[profiles.parse_name(read)]
-    target = None if write == PORTABLE else profiles[profiles.parse_name(write)]
-    return _Conversion(text, source, target, options, profiles).run()
+    fields = FieldCodes.of((), profiles=profiles) if codes is None else codes
+    source = fields.names.resolve_target(read)
+    target = None if write == PORTABLE else fields.names.resolve_target(write)
+    return _Conversion(text, source, target, options, fields, has_fields=codes is not None).run()
 
 
 class _Conversion:
@@ -159,14 +169,20 @@ class _Conversion:
     def __init__(
         self,
         text: str,
-        source: Profile,
-        target: Profile | None,
+        source: Target,
+        target: Target | None,
         options: ConversionOptions,
-        profiles: Profiles,
+        codes: FieldCodes,
+        *,
+        has_fields: bool,
     ) -> None:
         self._text, self._lines = text, Lines(text)
-        self._source, self._target, self._profiles = source, target, profiles
+        self._source = codes.names.get_profile(source)
+        self._target = None if target is None else codes.names.get_profile(target)
+        self._written_for, self._has_fields = target, has_fields
+        self._codes, self._profiles = codes, codes.names.profiles
         self._options = options
+        self._names = {**_names_at(source, codes), **options.names}
         self._refused: dict[int, str] = {}
         self._kept_texts: set[tuple[int, int, str]] = set()
         violation = character_violation(text)
@@ -178,12 +194,13 @@ class _Conversion:
         tags = list(self._source.find_tags(self._text))
         self._require_source(tags)
         nodes = read_tree(self._source, self._text)
-        fields = SourceFields(self._source, self._options.names, {})
+        fields = SourceFields(self._source, self._names, self._codes.names.by_key)
         self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):
             reader = self._read(nodes, fields)
-            if not reader.poisoned.keys() <= self._refused.keys():
-                self._refused.update(reader.poisoned)
+            refused = dict(chain(reader.poisoned.items(), self._find_halves(tags, reader)))
+            if not refused.keys() <= self._refused.keys():
+                self._refused.update(refused)
                 continue
             document = Document.of(reader.pieces)
             content = read_content(document.text)
@@ -209,10 +226,10 @@ class _Conversion:
 
     def _require_source(self, tags: Sequence[Tag]) -> None:
         """Require that the text is a template of the source. Raises: NotThatEsp."""
-        likely = recognize_dialects(self._text, self._profiles)
-        if not likely or self._source.esp in likely:
-            return
         if any(tag.unread is None and tag.certainty is not Certainty.POSSIBLE for tag in tags):
+            return
+        likely = recognize_dialects(self._text[:_RECOGNIZED], self._profiles)
+        if not likely or self._source.esp in likely:
             return
         titles = ", ".join(f"{self._profiles[each].title} ({each})" for each in likely)
         message = f"This is no template of {self._source.title}. It can be one of {titles}."
@@ -232,6 +249,20 @@ class _Conversion:
         )
         reader.read(nodes)
         return reader
+
+    def _find_halves(self, tags: Iterable[Tag], reader: Reader) -> Iterator[tuple[int, str]]:
+        """Yield what must stay because another statement of its tag does."""
+        shared = {
+            start: tag.start
+            for tag in tags
+            if len(tag.parts) > 1
+            for start in (tag.start, *(part.start for part in tag.parts[1:]))
+        }
+        pieces = [each for each in reader.pieces if each.start in shared]
+        halved = {shared[each.start] for each in pieces if each.is_kept}
+        for piece in pieces:
+            if piece.owner is not None and shared[piece.start] in halved:
+                yield piece.owner, _HALF
 
     @cached_property
     def _is_html(self) -> bool:
@@ -269,20 +300,22 @@ class _Conversion:
         self, content: Content, fields: SourceFields
     ) -> tuple[str, Sequence[ContentWarning]]:
         """Return the code of the target, and the warnings. Raises: InvalidContent."""
-        defined = define_fields(
-            FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
-            for each in _used(content, fields)
-        )
-        if self._target is None:
-            by_key = {str(each.key): each for each in defined}
-            violations = find_violations(content, FieldResolver(by_key))
+        codes = self._codes
+        if not self._has_fields:
+            drafts = (
+                FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
+                for each in _used(content, fields)
+            )
+            codes = FieldCodes.of(define_fields(drafts), profiles=self._profiles)
+        if self._written_for is None:
+            resolver = FieldResolver(codes.names.by_key, explain_key=codes.names.explain_key)
+            violations = find_violations(content, resolver)
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        codes = FieldCodes.of(defined, profiles=self._profiles)
         options = ExportOptions(surface=self._options.surface, strict=False)
         exporter = ContentExporter(content, options, self._profiles)
-        exported = exporter.export(codes, self._target.esp)
+        exported = exporter.export(codes, self._written_for)
         return exported.content, exported.warnings
 
     def _refuse(self, invalid: InvalidContent, content: Content, document: Document) -> None:
@@ -305,7 +338,7 @@ class _Conversion:
     ) -> Iterator[ContentWarning]:
         """Add the warnings about tags to their results, and yield the others."""
         for warning in warnings:
-            if warning.code is WarningCode.ASSUMED_NAME:
+            if warning.code is WarningCode.ASSUMED_NAME and not self._has_fields:
                 continue
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
@@ -317,9 +350,9 @@ class _Conversion:
 
     def _report_names(self, content: Content, document: Document, reader: Reader) -> None:
         """Add a caveat to each tag with a field whose name at the target is not established."""
-        if self._target is None:
-            return
         target = self._target
+        if target is None or self._has_fields:
+            return
         for start, keys in _uses(content):
             for key in keys:
                 if key != EMAIL_KEY and key not in target.names.standard_fields:
@@ -328,18 +361,36 @@ class _Conversion:
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
         """Yield the tags with their results. Those in a kept block have none of their own."""
-        results = {tag.start: Result(Outcome.CONSEQUENCE) for tag in tags} | reader.results
-        ends = {tag.start: tag.end for tag in tags} | {
-            start: end for start, end, _ in self._kept_texts
-        }
-        for start in sorted(results):
-            result = results[start]
+        places = sorted(
+            [
+                *((tag.start, tag.end, [each.start for each in tag.parts[1:]]) for tag in tags),
+                *((start, end, []) for start, end, _ in self._kept_texts),
+            ]
+        )
+        for start, end, others in places:
+            results = [reader.results[each] for each in (start, *others) if each in reader.results]
+            outcomes = {each.outcome for each in results}
+            outcome = next((each for each in _BY_IMPORTANCE if each in outcomes), None)
             yield ConvertedTag(
                 position=self._lines.position(start),
-                text=self._text[start : ends[start]],
-                outcome=result.outcome,
-                reasons=result.reasons,
+                text=self._text[start:end],
+                outcome=outcome or Outcome.CONSEQUENCE,
+                reasons=tuple(dict.fromkeys(chain.from_iterable(each.reasons for each in results))),
             )
+
+
+_BY_IMPORTANCE = (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED, Outcome.CONVERTED)
+
+
+def _names_at(source: Target, codes: FieldCodes) -> Mapping[str, str]:
+    """Return the keys by the names at the source. API and manual fields have precedence."""
+    names = {}
+    fields = sorted(codes.names.fields, key=lambda each: each.origin.integration_id is None)
+    for each in fields:
+        name = codes.names.find(each, source)
+        if name is not None:
+            names[name.name] = str(each.key)
+    return names
 
 
 def _uses(content: Content) -> Iterator[tuple[int, Iterable[str]]]:

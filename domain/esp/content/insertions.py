@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from ...content import Content, FilterName, Reference, Surface, WarningCode, find_surface
+from ...content import Content, FilterName, Reference, Surface, WarningCode
 from ...content.filters import Filter
+from ...content.surfaces import find_surface
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..field_codes import FieldCode

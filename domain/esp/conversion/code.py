@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from attrs import evolve
+
 from ..languages.blocks import Part, build_tree
 from ..languages.tree import (
+    Branch,
     Call,
+    Condition,
     Expression,
     Filtered,
     Literal,
     Node,
+    Opaque,
     Operation,
     Output,
     Path,
@@ -33,11 +38,19 @@ def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
 
 
 def _parts(profile: Profile, text: str) -> Iterator[Part]:
+    """Yield the parts of a template. Together, the statements in a tag cover the whole tag."""
     offset = 0
     for tag in profile.find_tags(text):
         if tag.start > offset:
             yield Text(offset, tag.start)
-        yield tag
+        if len(tag.parts) == 1 and tag.parts[0].start == tag.start:
+            yield tag
+            offset = tag.end
+            continue
+        ends = [*(part.start for part in tag.parts[1:]), tag.end]
+        starts = [tag.start, *ends]
+        for part, start, end in zip(tag.parts, starts, ends, strict=False):
+            yield evolve(part, start=start, end=end)
         offset = tag.end
     if offset < len(text):
         yield Text(offset, len(text))
@@ -48,6 +61,16 @@ def read_output(profile: Profile, code: str) -> Expression:
     match read_tree(profile, code):
         case (Output(value=value),):
             return value
+    return Literal(None)
+
+
+def read_test(profile: Profile, code: str) -> Expression:
+    """Return the test of a block with this code, or a null if it is no such block."""
+    match read_tree(profile, profile.conditions.block(code, "x", "")):
+        case (Condition(branches=(Branch(test=test), *_)),) if test is not None:
+            return test
+        case (Opaque(name=name, arguments=arguments, named=named),):
+            return Call(name, arguments, named)
     return Literal(None)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator as operators
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import TypeVar
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from ...conditions import (
     AllOf,
@@ -23,8 +25,9 @@ from ...conditions import (
 from ...conditions.literals import date_literal, number_literal, text_literal
 from ...conditions.syntax import format_condition
 from ...fields.values import DataType
-from ..languages.tree import Expression, Filter, Filtered, Literal, Operation, Special
-from ..profiles.profile import Syntax
+from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
+from ..profiles.profile import Profile, Syntax
+from .code import DEFAULT, SLOT, match_code, read_test
 from .outcomes import ByHand
 from .source_fields import SourceField
 from .values import Values
@@ -38,8 +41,11 @@ _OPERATORS = {
     ">=": Operator.AT_LEAST,
 }
 _READ_AS_NUMBERS = {DataType.NUMBER, DataType.DATE}
+_BOOLEANS = {"true": True, "false": False}
 _DIGITS_OF_DATE = 8
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_SYMBOLS = {operator: symbol for symbol, operator in _OPERATORS.items()}
 _OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
     "==": operators.eq,
     "!=": operators.ne,
@@ -89,7 +95,16 @@ class Conditions:
         return text, tuple(caveats)
 
     def _condition(self, test: Expression) -> Condition:
+        for pattern in _patterns(self._values.profile):
+            slots: dict[str, Expression] = {}
+            if match_code(pattern.code, test, slots):
+                found = self._of_pattern(pattern.operator, slots)
+                return Not(found) if pattern.negated else found
         match test:
+            case Call("and" | "or" | "not" as word, operands):
+                return self._condition(Operation(word, operands))
+            case Operation("is", (value, Call("none", ()))):
+                return self._emptiness("==", value, Literal(None))
             case Operation("and", operands):
                 return self._joined(AllOf, [self._condition(each) for each in operands])
             case Operation("or", operands):
@@ -110,6 +125,25 @@ class Conditions:
             case Operation() | Literal():
                 raise ByHand(_TEST)
         return self._truth(self._operand(test))
+
+    def _of_pattern(self, operator: Operator, slots: Mapping[str, Expression]) -> Condition:
+        """Return the condition of a test that the profile of the ESP names."""
+        value, other = slots[SLOT], slots.get(DEFAULT)
+        match other:
+            case None:
+                source = self._operand(value)
+                if operator is not Operator.IS_SET:
+                    self._values.fields.require(source, DataType.BOOLEAN)
+                    is_true = operator is Operator.IS_TRUE
+                    return _comparison(source, Operator.EQUAL, is_true)
+                if len(self._values.profile.conditions.is_set) > 1:
+                    self._warn(source, _EMPTY_TEXT)
+                return _comparison(source, Operator.IS_SET)
+            case Literal(str() as part) if operator is Operator.CONTAINS:
+                return self._contains(value, part)
+            case Literal():
+                return self._comparison(_SYMBOLS[operator], value, other)
+        raise ByHand(_TEST)
 
     def _joined(self, kind: type[AllOf | AnyOf], parts: Sequence[Condition]) -> Condition:
         """Return the conditions together. Tests for null and an empty text have no caveat then."""
@@ -145,6 +179,10 @@ class Conditions:
         if value is None or value == "" or isinstance(value, Special):
             return self._emptiness(operator, left, right)
         source, read_as = self._compared(left)
+        if isinstance(value, str) and self._is_number(source, operator, value):
+            value = float(value)
+        elif value in _BOOLEANS and self._values.fields.type_of(source) is DataType.BOOLEAN:
+            value = _BOOLEANS[str(value)]
         literal = _as_type(value, read_as)
         data_type = _type_of(literal)
         self._values.fields.require(source, data_type, literal)
@@ -157,6 +195,16 @@ class Conditions:
         if is_number and isinstance(value, int | float) and _OF_ZERO[operator](0, value):
             return AnyOf((_comparison(source, Operator.IS_NOT_SET), compared))
         return compared
+
+    def _is_number(self, source: SourceField, operator: str, text: str) -> bool:
+        """Return whether a text is compared as a number, in a language whose literals are texts."""
+        profile = self._values.profile
+        is_text = profile.conditions.quotes_numbers or profile.conditions.quote is None
+        is_order = operator not in {"==", "!="}
+        is_zero = text == "0" and profile.conditions.zero == '"0"'
+        can_be_number = self._values.fields.type_of(source) in {DataType.NUMBER, None}
+        is_number = _NUMBER.fullmatch(text) is not None and (is_text or is_zero)
+        return is_number and (is_order or can_be_number)
 
     def _emptiness(self, operator: str, left: Expression, right: Literal) -> Condition:
         """Return the condition that a value is set, or is not: a test for null or an empty text."""
@@ -208,14 +256,58 @@ class Conditions:
 _PREFIX = "recipient."
 
 
+@frozen
+class _Pattern:
+    """A test that the ESP writes in a form of its own, and what it means."""
+
+    code: Expression
+    operator: Operator
+    negated: bool
+
+
+@cache
+def _patterns(profile: Profile) -> Sequence[_Pattern]:
+    """Return the tests of the profile that are no comparison of a value with a literal."""
+    language = profile.conditions
+    atoms = [
+        *((Operator.IS_SET, each) for each in (*language.is_set, *(language.number_is_set or ()))),
+        (Operator.IS_TRUE, language.true),
+        (Operator.EQUAL, language.false),
+        (Operator.EQUAL, language.equal),
+        (Operator.EQUAL, language.equal_texts),
+        *language.order.items(),
+        (Operator.CONTAINS, language.contains),
+    ]
+    found: dict[Expression, _Pattern] = {}
+    for operator, atom in atoms:
+        if atom is None:
+            continue
+        for code, negated in ((atom.code, False), (atom.opposite or "", True)):
+            written = code.replace("{operand}", SLOT).replace("{value}", f'"{DEFAULT}"')
+            test = read_test(profile, written)
+            if not _is_plain(test):
+                found.setdefault(test, _Pattern(test, operator, negated))
+    return tuple(found.values())
+
+
+def _is_plain(test: Expression) -> bool:
+    """Return whether the test is a value, or the comparison of one with a literal."""
+    match test:
+        case Operation("not", (operand,)):
+            return _is_plain(operand)
+        case Operation(operator, (left, right)) if operator in _OPERATORS or operator == "contains":
+            return isinstance(left, Literal | Path) and isinstance(right, Literal | Path)
+    return isinstance(test, Literal | Path)
+
+
 def _comparison(source: SourceField, operator: Operator, value: Value | None = None) -> Comparison:
     return Comparison(f"{_PREFIX}{source.key}", operator, value)
 
 
 def _as_type(value: str | float, data_type: DataType | None) -> Value:
     """Return the literal as a value of the type, if it can have it. Raises: ByHand."""
-    if data_type is DataType.BOOLEAN and value in {"true", "false"}:
-        return value == "true"
+    if data_type is DataType.BOOLEAN and value in _BOOLEANS:
+        return _BOOLEANS[str(value)]
     digits = str(value)
     if data_type is DataType.DATE and len(digits) == _DIGITS_OF_DATE and digits.isdecimal():
         return _checked(date_literal, f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")

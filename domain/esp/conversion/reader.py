@@ -11,10 +11,12 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from ...content.syntax import MAX_CONDITIONS
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
 from ..languages.tree import (
     Assignment,
+    Call,
     Comment,
     Condition,
     Expression,
@@ -49,6 +51,7 @@ _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag 
 MAX_PARTS = 500
 """The parts of an expression, with those of its variables. A condition has 200 comparisons."""
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _WORD = re.compile(r"[\w@]+")
 
 _Variables: TypeAlias = dict[str, Expression | None]
@@ -100,6 +103,7 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=dict)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
     """The offsets of the assignments, by the names of their variables."""
@@ -130,9 +134,8 @@ class Reader:
         """Add the text. What the target would read as code is kept."""
         offset = node.start
         index = bisect_left(self.kept_texts, (node.start,))
-        for start, end, reason in self.kept_texts[index:]:
-            if start >= node.end:
-                break
+        last = bisect_left(self.kept_texts, (node.end,))
+        for start, end, reason in self.kept_texts[index:last]:
             self._add(self.text[offset:start], offset)
             self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
             self.results[start] = Result(Outcome.BY_HAND, (reason,))
@@ -156,6 +159,11 @@ class Reader:
                 raise ByHand(_LOOP)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Opaque(branches=(first, *others)):
+                test = Call(node.name, node.arguments, node.named)
+                self._condition(
+                    Condition(node.start, node.end, (evolve(first, test=test), *others))
+                )
             case Output() | Opaque():
                 self._output(node)
 
@@ -219,10 +227,15 @@ class Reader:
                 return Filtered(resolved, filters)
             case Operation(name, operands):
                 return Operation(name, tuple(map(self._substitute, operands)))
+            case Call(name, arguments):
+                return evolve(value, arguments=tuple(map(self._substitute, arguments)))
         return value
 
     def _condition(self, node: Condition) -> None:
         """Convert a block. Its tests are read first: without one of them, the block stays."""
+        self._tests += sum(each.test is not None for each in node.branches)
+        if self._tests > MAX_CONDITIONS:
+            raise ByHand(_TOO_MANY)
         tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
         read = [None if each is None else self._conditions.read(each) for each in tests]
         is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
@@ -324,7 +337,7 @@ def _exceeds(value: Expression, limit: int) -> bool:
             case Filtered(inner, filters):
                 limit -= len(filters)
                 rest.append(inner)
-            case Operation(_, operands):
+            case Operation(_, operands) | Call(_, operands):
                 rest += operands
     return limit < 0
 

@@ -14,7 +14,7 @@ from ...fields.protocol import Field
 from ...fields.values import DataType, FieldKey, derive_key
 from ..derived_codes import derive
 from ..errors import NoSafeForm
-from ..languages.tree import Expression, Filtered, Literal, Path
+from ..languages.tree import Call, Expression, Filtered, Literal, Path
 from ..profiles.profile import Profile, Vocabulary
 from ..recognition.words import TagRole, role_of
 from .code import read_output
@@ -137,6 +137,8 @@ def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
     match value:
         case Path(parts) if all(isinstance(each, str) for each in parts):
             return tuple(map(str, parts))
+        case Call(name, (Literal(str() as text),)) if name in vocabulary.path_functions:
+            return tuple(text.split("."))
         case Filtered(inner, filters) if all(
             each.name in vocabulary.member_filters for each in filters
         ):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TypeAlias
 
-from attrs import Factory, define, evolve, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from ...content import DateStyle, FilterName
 from ...content.filters import Filter, apply_filters, find_type_error
@@ -66,9 +66,16 @@ class Values:
 
     profile: Profile
     fields: SourceFields
+    _references: dict[Expression, tuple[str, tuple[str, ...]]] = field(init=False, factory=dict)
+    """What equal values have become."""
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
+        if value not in self._references:
+            self._references[value] = self._reference(value)
+        return self._references[value]
+
+    def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         reading = _Reading()
         source = self._peel(value, reading)
         filters: list[Filter] = []
@@ -132,11 +139,11 @@ class Values:
 
     def _inner(self, value: Expression, reading: _Reading) -> Expression:
         """Return the value before the last step."""
-        for pattern in _patterns(self.profile):
+        for pattern in _patterns(self.profile).get(_outermost(value), ()):
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
                 reading.steps.append(_step(pattern, slots))
-                return slots[SLOT]
+                return _as_path(slots[SLOT])
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
@@ -175,10 +182,24 @@ def find_root(value: Expression) -> Path | None:
 
 
 @cache
-def _patterns(profile: Profile) -> Sequence[_Pattern]:
-    """Return the codes of the filters and the default, those with the most parts first."""
+def _patterns(profile: Profile) -> Mapping[str | None, Sequence[_Pattern]]:
+    """Return the codes of the filters and the default by their outermost filter or function.
+
+    Those with the most parts are first.
+    """
     found = [*_filter_patterns(profile), *_default_patterns(profile)]
-    return sorted(found, key=lambda each: -len(str(each.code)))
+    by_name: dict[str | None, list[_Pattern]] = {}
+    for each in sorted(found, key=lambda each: -len(str(each.code))):
+        by_name.setdefault(_outermost(each.code), []).append(each)
+    return by_name
+
+
+def _outermost(value: Expression) -> str | None:
+    """Return the name of the filter or function that is applied last."""
+    match value:
+        case Filtered(_, (*_, FilterCode(name))) | Call(name):
+            return name
+    return None
 
 
 @cache
@@ -212,6 +233,14 @@ def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
     expression = read_output(profile, code)
     if not isinstance(expression, Literal):
         yield _Pattern(expression, None)
+
+
+def _as_path(value: Expression) -> Expression:
+    """Return a path, also one that is written in quotes."""
+    match value:
+        case Literal(str() as text):
+            return Path(tuple(text.split(".")))
+    return value
 
 
 def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:

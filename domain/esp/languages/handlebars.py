@@ -269,7 +269,7 @@ def _opaque_builder(expression: Expression) -> Builder:
         nodes = tuple(node for branch in branches for node in branch.nodes)
         match expression:
             case Call(name, arguments, named):
-                return Opaque(start, end, name, arguments, named, nodes)
+                return Opaque(start, end, name, arguments, named, nodes, tuple(branches))
         return Opaque(start, end, "", (expression,), (), nodes)
 
     return build

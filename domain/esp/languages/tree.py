@@ -158,7 +158,10 @@ class Raw:
 
 @frozen
 class Opaque:
-    """A tag, or a block, that only the language or the ESP has. `nodes` is None without a block."""
+    """A tag, or a block, that only the language or the ESP has. `nodes` is None without a block.
+
+    `branches` are the parts of a block that can be a condition: of a helper of Handlebars.
+    """
 
     start: int
     end: int
@@ -166,6 +169,7 @@ class Opaque:
     arguments: tuple[Expression, ...] = ()
     named: tuple[tuple[str, Expression], ...] = ()
     nodes: tuple[Node, ...] | None = None
+    branches: tuple[Branch, ...] = ()
 
 
 @frozen

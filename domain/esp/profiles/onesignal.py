@@ -9,11 +9,14 @@ from ...content.system_values import SystemValue
 from ..esps import Esp
 from ..languages.conditions.code_parts import Feature
 from ..languages.liquid import read_liquid
+from ..languages.paths import write_liquid
 from . import liquid, shared
 from .profile import (
     Creation,
     Engine,
     Escaping,
+    EventData,
+    EventWay,
     Evidence,
     FilterForm,
     FilterLanguage,
@@ -116,6 +119,17 @@ PROFILE = Profile(
             code="{{ 'now' | date: '%Y' }}", source=_SYNTAX, strength=Strength.VENDOR
         ),
     },
+    events=EventData(
+        ways=(
+            EventWay(
+                name="message.custom_data",
+                sent_by="the request that sends a message",
+                value="message.custom_data",
+                source=_SYNTAX,
+            ),
+        ),
+        write_path=write_liquid,
+    ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,
         any_name=True,

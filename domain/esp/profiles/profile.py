@@ -25,23 +25,7 @@ from ..languages.blocks import Language, Tag, find_places, find_tags
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..languages.paths import PathWriter
 
-__all__ = [
-    "Engine",
-    "Escaping",
-    "EventData",
-    "EventWay",
-    "Form",
-    "Insertion",
-    "MissingValue",
-    "Names",
-    "Profile",
-    "Quoting",
-    "Strength",
-    "SurfaceRules",
-    "SystemCode",
-    "Templates",
-    "ValueForm",
-]
+__all__ = ["Engine", "Profile", "Strength", "SystemCode", "ValueForm"]
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -231,6 +231,7 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.AMPSCRIPT,
+        path_functions=words("AttributeValue"),
         # The data bindings of Journey Builder, with braces: `{{Contact.Attribute.SET.NAME}}`.
         events=words("Contact Context Event Interaction InteractionDefaults"),
         system=words(

@@ -15,7 +15,6 @@ from recipient_fields.domain import (
     closest_match,
 )
 from recipient_fields.domain.conditions import (
-    MAX_COMPARISONS,
     MAX_DEPTH,
     AllOf,
     AnyOf,
@@ -27,6 +26,7 @@ from recipient_fields.domain.conditions import (
     check_condition,
     parse_condition,
 )
+from recipient_fields.domain.conditions.checks import MAX_COMPARISONS
 
 from ...support.conditions import FIELDS, conditions, define
 from ...support.growth import count_calls

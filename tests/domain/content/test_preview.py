@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from recipient_fields.domain import API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import (
-    MAX_PREVIEW_LENGTH,
     InvalidContent,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.content.preview import MAX_PREVIEW_LENGTH
 from recipient_fields.domain.esp import check_content
 
 

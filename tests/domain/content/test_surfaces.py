@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.content import Surface, find_surface, parse_content
+from recipient_fields.domain.content import Surface, parse_content
+from recipient_fields.domain.content.surfaces import find_surface
 
 
 @pytest.mark.parametrize(

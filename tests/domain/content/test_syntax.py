@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 from recipient_fields.domain import API, DataType
 from recipient_fields.domain.conditions import Comparison, Operator
 from recipient_fields.domain.content import (
-    MAX_BLOCK_DEPTH,
-    MAX_CONDITIONS,
-    MAX_WARNINGS,
     Block,
     InvalidContent,
     Reference,
@@ -25,6 +22,8 @@ from recipient_fields.domain.content import (
     preview_content,
     read_content,
 )
+from recipient_fields.domain.content.errors import MAX_WARNINGS
+from recipient_fields.domain.content.syntax import MAX_BLOCK_DEPTH, MAX_CONDITIONS
 
 from ...support.growth import assert_grows_linearly
 

@@ -23,12 +23,12 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.content import (
-    MAX_WARNINGS,
     InvalidContent,
     WarningCode,
     WarningKind,
     parse_content,
 )
+from recipient_fields.domain.content.errors import MAX_WARNINGS
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,

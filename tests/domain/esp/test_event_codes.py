@@ -42,6 +42,7 @@ def refusal(source: str, esp: str, sent_by: str | None = None) -> str:
         ("braze", "context", "{{context.${order_id}}}"),
         ("customerio", None, "{{event.order_id}}"),
         ("customerio", "trigger", "{{trigger.order_id}}"),
+        ("onesignal", None, "{{ message.custom_data.order_id }}"),
         ("hubspot", None, "{{ custom.order_id }}"),
         ("sendgrid", None, "{{{order_id}}}"),
         ("iterable", None, "{{{order_id}}}"),

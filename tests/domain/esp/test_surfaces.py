@@ -8,8 +8,9 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content
-from recipient_fields.domain.esp import BUILT_IN, Escaping, Esp, ExportedContent, ExportOptions
+from recipient_fields.domain.esp import BUILT_IN, Esp, ExportedContent, ExportOptions
 from recipient_fields.domain.esp import export_content as export
+from recipient_fields.domain.esp.profiles.profile import Escaping
 from recipient_fields.domain.integrations import FieldCodes
 
 HTML = WarningCode.HTML_IN_VALUES

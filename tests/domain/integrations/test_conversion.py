@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from recipient_fields.domain import DataType, InvalidInput
+from recipient_fields.domain import (
+    DataType,
+    FieldDraft,
+    FieldId,
+    IntegrationId,
+    InvalidInput,
+    OrganizationId,
+    define_fields,
+)
 from recipient_fields.domain.content import InvalidContent, Surface, WarningCode
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
+    FieldCodes,
+    IntegrationDraft,
     NotThatEsp,
     Outcome,
+    SetName,
     convert,
 )
 
@@ -312,3 +325,43 @@ def test_the_values_of_variables_have_a_bound():
     convert(source, read="braze", write="klaviyo")
 
     assert time.process_time() - started < 1
+
+
+@pytest.fixture
+def codes() -> FieldCodes:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    fields = define_fields(
+        [
+            FieldDraft(name="Tier", key="loyalty_tier", data_type=DataType.TEXT),
+            FieldDraft(name="Vip", key="vip", data_type=DataType.BOOLEAN),
+        ]
+    )
+    klaviyo, braze = (
+        IntegrationDraft(esp=esp, name="Main", created_at=at).with_id(
+            IntegrationId(number), OrganizationId(1)
+        )
+        for number, esp in enumerate(("klaviyo", "braze"), start=1)
+    )
+    klaviyo = evolve(klaviyo, names={FieldId(1): SetName("TIER")})
+    braze = evolve(braze, names={FieldId(1): SetName("Loyalty")})
+    return FieldCodes.of(fields, [klaviyo, braze])
+
+
+def test_with_an_organization_the_names_and_types_are_its_own(codes):
+    source = "{{ person.TIER }}{% if person.vip %}x{% endif %}"
+
+    converted = convert(source, read=IntegrationId(1), write=IntegrationId(2), codes=codes)
+
+    assert converted.content == (
+        "{{custom_attribute.${Loyalty}}}"
+        "{% assign vip_text = custom_attribute.${vip} | downcase %}"
+        '{% if vip_text == "true" %}x{% endif %}'
+    )
+    assert "No tag shows" not in str([each.reasons for each in converted.tags])
+
+
+def test_a_name_that_no_field_has_stays_by_hand(codes):
+    converted = convert("{{ person.shoe }}", read="klaviyo", write="portable", codes=codes)
+
+    assert converted.content == "{{ person.shoe }}"
+    assert "There is no field with the key shoe." in by_hand(converted)[0][1]
