@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import ClassVar, Literal
 
 from attrs import evolve, field, frozen
 
-from recipient_fields.domain import AllowedValues, DataType, FieldDraft
-from recipient_fields.domain.esp import Profile
-from recipient_fields.domain.integrations import Conversion, ConvertedTag, Outcome, UsedField
+from recipient_fields.domain import (
+    UNCHANGED,
+    AllowedValues,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    InvalidInput,
+    Rule,
+    Unchanged,
+    Violation,
+    Violations,
+    require_string,
+)
+from recipient_fields.domain.content import Surface
+from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Esp, MissingProfile, Profile, Profiles
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConversionOptions,
+    ConvertedTag,
+    FieldCodes,
+    IntegrationNotFound,
+    IntegrationRequired,
+    Outcome,
+    UsedField,
+    convert,
+)
 
-from ..documents.schemas import described, render_document
+from ..documents.conversion import InvalidDocument, bad_characters, parse_document
+from ..documents.schemas import Schema, described, render_document
+from ..documents.value_schemas import ID
 from ..fields.fields_as_code import render_draft_document
-from .documents import ContentWarningDocument, warning_document
+from .content import Target
+from .documents import (
+    MAX_CONTENT_LENGTH,
+    ContentWarningDocument,
+    parse_target,
+    warning_document,
+)
 
 __all__ = ["ConversionDocument"]
+
+_TEXTS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 @frozen(kw_only=True)
@@ -63,6 +97,172 @@ class ConversionDocument:
     dropped: Sequence[ConvertedTagDocument]
     fields: Sequence[UsedFieldDocument]
     warnings: Sequence[ContentWarningDocument]
+
+
+TARGET: Schema = {
+    "oneOf": [
+        {"const": PORTABLE},
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"esp": {"type": "string"}, "integration_id": ID},
+            "minProperties": 1,
+            "maxProperties": 1,
+        },
+    ]
+}
+"""The language of a template."""
+
+
+@frozen(kw_only=True)
+class ContentConversionDocument:
+    """A template to convert. Members that were not sent are UNCHANGED: none can be null."""
+
+    schema: ClassVar[Schema] = {
+        "required": ["from"],
+        "properties": {
+            # No attribute can have this name.
+            "from": {**TARGET, "description": "The ESP or the integration of the template."}
+        },
+    }
+
+    content: str = field(metadata=described("The template.", maxLength=MAX_CONTENT_LENGTH))
+    to: object = field(metadata=described("The ESP or the integration to write for.", TARGET))
+    names: Mapping[str, object] = field(
+        factory=dict,
+        metadata=described("The keys that names at the source mean.", _TEXTS),
+    )
+    values: Mapping[str, object] = field(
+        factory=dict,
+        metadata=described(
+            "Texts that the other ESP lacks, by names such as `sender.name`.", _TEXTS
+        ),
+    )
+    surface: Surface | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "Where the email shows it. By default, a text with an HTML tag is `html`."
+        ),
+    )
+    exact: bool = field(
+        default=False,
+        metadata=described(
+            "Whether conditions on fields whose type no tag shows stay by hand. The default is"
+            " `false`."
+        ),
+    )
+    strict: bool = field(
+        default=False,
+        metadata=described(
+            "Whether tags by hand and caveats are rejected. The default is `false`."
+        ),
+    )
+
+
+@frozen(kw_only=True)
+class _TargetDocument:
+    esp: Esp | None = None
+    integration_id: IntegrationId | None = None
+
+
+@frozen(kw_only=True)
+class ContentConversion:
+    """A template to convert."""
+
+    content: str
+    read: Target
+    write: Target | Literal["portable"]
+    options: ConversionOptions
+
+    def convert(self, codes: FieldCodes) -> Conversion:
+        """Return the template in the other language, with the names of an organization.
+
+        Raises: InvalidDocument if it has no such integration; InvalidContent, as `convert` does.
+        """
+        violations = Violations()
+        for name, target in (("from", self.read), ("to", self.write)):
+            try:
+                if target != PORTABLE:
+                    codes.names.resolve_target(target)
+            except (IntegrationNotFound, IntegrationRequired, MissingProfile) as error:
+                member = "esp" if isinstance(target, str) else "integration_id"
+                violations.append(Violation(Rule.UNKNOWN_VALUE, str(error), (name, member)))
+        if violations:
+            raise InvalidDocument(violations)
+        return convert(
+            self.content,
+            read=self.read,
+            write=self.write,
+            options=self.options,
+            codes=codes,
+        )
+
+
+def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) -> ContentConversion:
+    """Return the input of `{"content", "from", "to"}` and the options.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = bad_characters(document)
+    if violations:
+        raise InvalidDocument(violations)
+    sent: object = _ABSENT
+    if isinstance(document, dict):
+        sent = document.get("from", _ABSENT)
+        document = {name: value for name, value in document.items() if name != "from"}
+    with violations.collect("from"):
+        read = _parse_target(sent, profiles)
+        if read == PORTABLE:
+            raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
+    with violations.collect():
+        members = parse_document(document, ContentConversionDocument, profiles=profiles)
+        with violations.collect("to"):
+            write = _parse_target(members.to, profiles)
+        with violations.collect("content"):
+            if len(members.content) > MAX_CONTENT_LENGTH:
+                message = f"Send at most {MAX_CONTENT_LENGTH:,} characters."
+                raise InvalidInput([Violation(Rule.TOO_LONG, message)])
+        with violations.collect():
+            options = ConversionOptions(
+                names=_texts("names", members.names),
+                values=_texts("values", members.values),
+                surface=None if isinstance(members.surface, Unchanged) else members.surface,
+                exact=members.exact,
+                strict=members.strict,
+            )
+    if violations:
+        raise InvalidDocument(violations)
+    return ContentConversion(
+        content=members.content,
+        read=read,
+        write=write,
+        options=options,
+    )
+
+
+_ABSENT = object()
+_NO_SOURCE = "Content is exported, not converted. Send an ESP."
+_REQUIRED = 'Add this member, such as {"esp": "braze"}.'
+
+
+def _parse_target(target: object, profiles: Profiles) -> Target | Literal["portable"]:
+    if target is _ABSENT:
+        raise InvalidInput([Violation(Rule.REQUIRED, _REQUIRED)])
+    if target == PORTABLE:
+        return PORTABLE
+    members = parse_document(target, _TargetDocument, profiles=profiles)
+    return parse_target(members.esp, members.integration_id)
+
+
+def _texts(name: str, members: Mapping[str, object]) -> Mapping[str, str]:
+    violations = Violations()
+    texts: dict[str, str] = {}
+    for key, value in members.items():
+        with violations.collect(name, key):
+            texts[key] = require_string(value)
+    if violations:
+        raise InvalidInput(violations)
+    return texts
 
 
 def render_conversion(conversion: Conversion, *, name: str | None = None) -> dict[str, object]:

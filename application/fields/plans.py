@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.domain import (
     API,
@@ -23,12 +23,13 @@ from recipient_fields.domain import (
     view_of,
 )
 from recipient_fields.domain.esp import BUILT_IN, Profiles
-from recipient_fields.domain.integrations import Integration, IntegrationNotFound, SetName
+from recipient_fields.domain.integrations import EspNames, Integration, IntegrationNotFound, SetName
 from recipient_fields.domain.integrations.setting import (
     NameChange,
     NamesToSet,
     plan_names,
     plan_set_names,
+    set_names,
 )
 
 from ..clock import system_clock
@@ -52,7 +53,7 @@ class Plan:
     The `batch` changes the fields. `unchanged` is the number of API-managed fields without a
     change, `unplanned` the number of those among them that are not in the document, and
     `unchanged_names` that of the names that are as the document defines them. `field_count` is the
-    number of API-managed fields after the batch.
+    number of API-managed fields after the batch, and `after` contains all fields then.
     """
 
     batch: Batch
@@ -62,6 +63,7 @@ class Plan:
     unplanned: int = 0
     unchanged_names: int = 0
     field_count: int
+    _after: tuple[RecipientField, ...] = field(alias="after")
 
     @property
     def changes(self) -> tuple[FieldChange | NameChange | Violation, ...]:
@@ -88,6 +90,35 @@ class Plan:
                 names.setdefault(each.field.integration.id, {})[each.field.key] = set_name
         return names
 
+    def names_after(self, names: EspNames) -> EspNames:
+        """Return the names of all fields after the plan, from those before it."""
+        fields = self._after
+        integrations = dict(names.integrations)
+        for integration_id, changes in self.names_to_set.items():
+            integration = integrations[integration_id]
+            integrations[integration_id] = set_names(integration, fields, changes, names.profiles)
+        return EspNames(fields, integrations.values(), names.profiles)
+
+    def refuse(self, reasons: Mapping[str, str]) -> Plan:
+        """Return the plan with refusals of the changes of fields, and of their names, by key.
+
+        A field that the plan does not change itself is refused, too, if a name of another does.
+        """
+        if not reasons:
+            return self
+        refused = {
+            key: Violation(Rule.NOT_APPLICABLE, reason, ("fields", key))
+            for key, reason in reasons.items()
+        }
+        kept = {_key_of(each): each for each in self.fields}
+        steps = {**kept, **refused}
+        names = tuple(
+            each
+            for each in self.names
+            if isinstance(each, Violation) or each.field.key not in reasons
+        )
+        return evolve(self, fields=tuple(steps[key] for key in sorted(steps)), names=names)
+
     def exceeds(self, limit: int) -> bool:
         """Return whether the plan creates fields above this limit of API-managed fields."""
         creates = any(
@@ -95,6 +126,10 @@ class Plan:
             for each in self.fields
         )
         return creates and self.field_count > limit
+
+
+def _key_of(step: FieldChange | Violation) -> str:
+    return str(step.path[-1]) if isinstance(step, Violation) else str(step.field.key)
 
 
 def plan_document(
@@ -171,6 +206,7 @@ def _plan(
         fields=tuple(by_key[key] for key in sorted(by_key)),
         unchanged=len(before.keys() - by_key.keys()),
         field_count=len(after),
+        after=tuple(fields_after),
     )
 
 

@@ -206,6 +206,10 @@ class RecipientList:
     _check_row: _RowCheck
     _find_damage: _DamageSearch = lambda _: ()
     _hints: Hints = field(factory=Hints)
+    notes: Sequence[str] = ()
+    """Sentences about the columns that are not fields, if additional values are accepted."""
+    has_fields: bool = True
+    """Whether a column is a field. This is not known for JSON Lines."""
 
     @classmethod
     def of(cls, reader: RecipientReader, names: EspNames, options: ListOptions) -> RecipientList:
@@ -218,7 +222,7 @@ class RecipientList:
             names.fields, additional=options.additional, definitions=names.definitions
         )
         if isinstance(reader, TextReader):
-            reader = _with_keys(reader, names, options)
+            reader, notes, has_fields = _with_keys(reader, names, options)
             rows = RecipientRows(RecipientTexts(schema, options.formats), reader.keys)
             data_types = {key: each.data_type for key, each in schema.fields.items()}
             return cls(
@@ -226,6 +230,8 @@ class RecipientList:
                 lambda row, suggest: rows.violations(row.source, suggest=suggest),
                 lambda row: rows.damage(row.source),
                 Hints(data_types, options.formats),
+                notes,
+                has_fields,
             )
         return cls(
             reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
@@ -294,24 +300,28 @@ def _kind(violation: Violation, values: Mapping[str, object]) -> _Kind:
     return violation.path, violation.rule, violation.message, _value(violation, values)
 
 
-def _with_keys(reader: TextReader, names: EspNames, options: ListOptions) -> TextReader:
-    """Return the reader with the keys of its columns."""
+def _with_keys(
+    reader: TextReader, names: EspNames, options: ListOptions
+) -> tuple[TextReader, Sequence[str], bool]:
+    """Return the reader with the keys of its columns, notes, and whether a column is a field."""
     require_names(reader.header_place, reader.header)
     esp_names = find_esp_names(names, options.integration)
     found = find_columns(reader.header, names.fields, names.definitions, esp_names)
     keys = {title: keys[0] for title, keys in found.items() if len(keys) == 1}
     others = [title for title in reader.header if title not in keys]
-    if others and not options.additional:
+    sentences: list[str] = []
+    if others:
         ambiguous = [title for title in others if found[title]]
         unknown = [title for title in others if not found[title]]
         known = esp_names or [each.key for each in names.fields]
         sentences = [_ambiguous_column(title, found[title]) for title in ambiguous[:_MAX_TITLES]]
         if unknown:
-            sentences.append(
-                f"{_unknown_columns(unknown, known)} Remove them, or {options.additional_advice}."
-            )
+            advice = f" Remove them, or {options.additional_advice}."
+            advice = "" if options.additional else advice
+            sentences.append(f"{_unknown_columns(unknown, known)}{advice}")
             if options.integration is None:
                 sentences += _names_elsewhere(unknown, names, options.integration_advice)
+    if others and not options.additional:
         raise UnreadableFile(f"{reader.header_place}: {' '.join(sentences)}")
     definitions = names.definitions
     all_keys = [keys.get(title, title) for title in reader.header]
@@ -320,7 +330,7 @@ def _with_keys(reader: TextReader, names: EspNames, options: ListOptions) -> Tex
         [definitions.get(key, key) for key in all_keys],
         "are the same field",
     )
-    return reader.with_keys(keys)
+    return reader.with_keys(keys), sentences, bool(keys)
 
 
 def _ambiguous_column(title: str, keys: Sequence[str]) -> str:

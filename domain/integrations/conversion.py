@@ -15,6 +15,7 @@ from ..conditions.literals import to_scalar
 from ..conditions.tree import condition_keys
 from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
 from ..content.checks import find_violations
+from ..content.errors import MAX_VIOLATIONS
 from ..content.html import Html
 from ..content.resolution import EMAIL_KEY, FieldResolver
 from ..content.system_values import SYSTEM_VALUES, SystemValue
@@ -43,7 +44,6 @@ __all__ = [
     "Conversion",
     "ConversionOptions",
     "ConvertedTag",
-    "NotThatEsp",
     "Outcome",
     "UsedField",
     "convert",
@@ -67,10 +67,6 @@ def _to_surface(surface: Surface | str | None) -> Surface | None:
     return None if surface is None else Surface(surface)
 
 
-class NotThatEsp(InvalidInput):
-    """A text that is no template of the ESP from which it is converted."""
-
-
 @frozen(kw_only=True)
 class ConversionOptions:
     """How templates are converted.
@@ -78,7 +74,8 @@ class ConversionOptions:
     `names` are the keys that names at the source mean. `values` are texts of links, the sender and
     the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
     `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
-    fields whose type no tag shows stay by hand, instead of having a caveat.
+    fields whose type no tag shows stay by hand, instead of having a caveat. If `strict` is true,
+    tags that have a caveat or stay by hand are violations.
 
     Raises: InvalidInput if `values` has another name; TypeError if an option has another type.
     """
@@ -87,10 +84,11 @@ class ConversionOptions:
     values: Mapping[str, str] = {}
     surface: Surface | None = field(default=None, converter=_to_surface)
     exact: bool = False
+    strict: bool = False
 
     def __attrs_post_init__(self) -> None:
         require_type(Mapping, names=self.names, values=self.values)
-        require_type(bool, exact=self.exact)
+        require_type(bool, exact=self.exact, strict=self.strict)
         unknown = [each for each in self.values if each not in SYSTEM_VALUES]
         if unknown:
             message = f"Use one of {', '.join(SYSTEM_VALUES)}."
@@ -148,9 +146,9 @@ def convert(
     those of an organization: then both can be integrations, the names are those at them, and other
     names stay by hand. Their profiles apply.
 
-    Raises: NotThatEsp if no tag of the text is one of that ESP, or if the target refuses too many
-    tags; InvalidContent if the text contains U+0000 or a lone surrogate; ValueError if there is no
-    such ESP; as FieldCodes do for a target.
+    Raises: InvalidContent if no tag of the text is one of that ESP, if the target refuses too many
+    tags, if the text contains U+0000 or a lone surrogate, or, with `strict`, for each tag that has
+    a caveat or is by hand; ValueError if there is no such ESP; as FieldCodes do for a target.
     """
     require_type(str, text=text)
     require_type(Esp | str | int, read=read, write=write)
@@ -214,12 +212,15 @@ class _Conversion:
             except InvalidContent as invalid:
                 self._refuse(invalid, content, document)
         else:
-            raise NotThatEsp([Violation(Rule.TOO_MANY_ITEMS, _TOO_MANY)])
+            raise self._invalid(Rule.TOO_MANY_ITEMS, _TOO_MANY)
         others = tuple(self._report_warnings(warnings, content, document, reader))
         self._report_names(content, document, reader)
+        reported = tuple(self._report(tags, reader))
+        if self._options.strict:
+            _require_converted(reported)
         return Conversion(
             content=document.restore(written),
-            tags=tuple(self._report(tags, reader)),
+            tags=reported,
             fields=tuple(_used(content, fields)),
             warnings=others,
         )
@@ -233,7 +234,7 @@ class _Conversion:
             return
         titles = ", ".join(f"{self._profiles[each].title} ({each})" for each in likely)
         message = f"This is no template of {self._source.title}. It can be one of {titles}."
-        raise NotThatEsp([Violation(Rule.NOT_APPLICABLE, message)])
+        raise self._invalid(Rule.NOT_APPLICABLE, message)
 
     def _read(self, nodes: Sequence[Node], fields: SourceFields) -> Reader:
         reader = Reader(
@@ -249,6 +250,9 @@ class _Conversion:
         )
         reader.read(nodes)
         return reader
+
+    def _invalid(self, rule: Rule, message: str) -> InvalidContent:
+        return InvalidContent([self._lines.violation(0, rule, message)])
 
     def _find_halves(self, tags: Iterable[Tag], reader: Reader) -> Iterator[tuple[int, str]]:
         """Yield what must stay because another statement of its tag does."""
@@ -377,6 +381,16 @@ class _Conversion:
                 outcome=outcome or Outcome.CONSEQUENCE,
                 reasons=tuple(dict.fromkeys(chain.from_iterable(each.reasons for each in results))),
             )
+
+
+def _require_converted(tags: Iterable[ConvertedTag]) -> None:
+    violations = [
+        each.position.locate(Violation(Rule.NOT_APPLICABLE, " ".join(each.reasons)))
+        for each in tags
+        if each.outcome in {Outcome.CAVEAT, Outcome.BY_HAND}
+    ]
+    if violations:
+        raise InvalidContent(violations[:MAX_VIOLATIONS])
 
 
 _BY_IMPORTANCE = (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED, Outcome.CONVERTED)

@@ -24,6 +24,7 @@ from ..esp.names import NameState, Target
 from ..esp.profiles.profile import Profile
 from ..esp.recognition.uses import NativeUse, find_uses
 from ..fields.field import RecipientField
+from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..suggestions import closest_match
 from .codes import FieldCodes
@@ -111,6 +112,30 @@ class TextChecker:
                     is_shown=use.is_shown,
                     compared=use.compared,
                 )
+
+    def is_broken(self, use: FieldUse, esp: Esp | None, before: TextChecker) -> bool:
+        """Return whether a use in a text for the ESP was right before, and is not with the fields.
+
+        A field is gone or is another one, can't be shown any more, or has lost an allowed value; in
+        code of an ESP, its name is gone there.
+        """
+        old, new = before._find_field(use, esp), self._find_field(use, esp)
+        if old is None or new is None:
+            return old is not None
+        if use.esp_name is None and old.id != new.id:
+            return True
+        if use.is_shown and old.insertable and not new.insertable:
+            return True
+        return any(_permits(old, text) and not _permits(new, text) for text in use.compared)
+
+    def _find_field(self, use: FieldUse, esp: Esp | None) -> Field | None:
+        """Return the field that the use means, or None if the last sync did not find its name."""
+        if esp is None or use.esp_name is None:
+            return self.names.by_key.get(use.key)
+        code = self._native_names(esp).find(use.esp_name)
+        name = None if code is None else code.esp_name
+        is_missing = name is None or name.state is NameState.MISSING
+        return None if code is None or is_missing else code.field
 
     def _check_portable(self, text: str) -> Iterator[TextFinding]:
         content, names = read_content(text), self.names
@@ -259,6 +284,12 @@ def _impossible(code: FieldCode, use: NativeUse, position: TextPosition) -> Iter
             for each in invalid.violations:
                 hint = "" if each.suggestion is None else f" Did you mean {each.suggestion}?"
                 yield _error(position, each.rule, f"{each.message}{hint}")
+
+
+def _permits(field: Field, text: str) -> bool:
+    """Return whether a recipient can have the value with this text."""
+    allowed = field.allowed_values
+    return allowed is None or text in map(str, allowed.values)
 
 
 def _portable_uses(content: Content, known: Collection[str]) -> Iterator[FieldUse]:

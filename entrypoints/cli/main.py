@@ -35,7 +35,7 @@ _COMMANDS = (
     ),
     LazyCommand(
         "check",
-        ".repository.commands:check_repository",
+        ".check:check_repository",
         "Check the documents of fields and the content that `recipient-fields.toml` names.",
     ),
     LazyCommand(

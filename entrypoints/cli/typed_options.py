@@ -15,6 +15,8 @@ from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     DataType,
+    FieldKey,
+    InvalidField,
     NoSuchTime,
     Unchanged,
     closest_match,
@@ -62,6 +64,21 @@ class Identifier(click.ParamType[int]):
         if not is_id(value) or int(value) > MAX_SAFE_INTEGER:
             self.fail("use an id, for example 1.", param, ctx)
         return int(value)
+
+
+class Key(click.ParamType[FieldKey]):
+    """The key of a field."""
+
+    name = "key"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> FieldKey:
+        """Return the key. A text that can't be one is a usage error."""
+        try:
+            return FieldKey(value)
+        except InvalidField as error:
+            self.fail(str(error), param, ctx)
 
 
 class Duration(click.ParamType[timedelta]):

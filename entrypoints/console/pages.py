@@ -86,6 +86,10 @@ class Flash:
     after: str = ""
     path: str = ""
     """The path of the linked page. Empty: the name is no link."""
+    undo: str = ""
+    """The path that receives the form of the button *Undo*. Empty: there is none."""
+    version: str = ""
+    """The version of what this form changes."""
 
 
 @frozen

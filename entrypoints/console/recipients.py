@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from time import thread_time
 from typing import BinaryIO, TypeAlias
+from urllib.parse import urlencode
 
 from attrs import evolve, field, frozen
 from falcon import Request, Response
@@ -23,7 +24,15 @@ from recipient_fields.domain.integrations import EspNames, Integration
 from recipient_fields.domain.text import to_line
 
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
-from .forms import NO_ERRORS, Form, FormError, FormErrors, OneAtATime, UploadedFile
+from .forms import (
+    NO_ERRORS,
+    Form,
+    FormError,
+    FormErrors,
+    OneAtATime,
+    UploadedFile,
+    decode_form,
+)
 from .pages import Page
 from .requests import visit
 
@@ -46,6 +55,19 @@ _DATE_FORMATS = {
 _DECIMAL_MARKS = {"point": "Point, as in 1234.5", "comma": "Comma, as in 1234,5"}
 
 
+_RULES = {
+    "blank": "Empty",
+    "format": "Wrong format",
+    "invalid_characters": "Characters that are not allowed",
+    "out_of_range": "Too small or too large",
+    "too_long": "Too long",
+    "type": "Wrong type",
+    "unknown_field": "No field has this key",
+    "unknown_value": "Not an allowed value",
+}
+"""What the rules of violations are called."""
+
+
 class ListNotChecked(RecipientFieldsError):
     """The list is not checked, because the check exceeds a limit of the console."""
 
@@ -65,34 +87,39 @@ class RecipientListCheck(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        self._send(req, resp)
+        self._send(req, resp, visit(req).form)
 
     def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the options of an ended session, and ask for the file."""
         errors = FormErrors((FormError("list", "List", "The file was not kept. Choose it again."),))
-        self._send(req, resp, errors=errors)
+        self._send(req, resp, visit(req).form, errors=errors)
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Show the report of the uploaded list, or send its rejects as a file."""
-        form = visit(req).form
+        form = _with_proposal(visit(req).form)
         with_rejects = form.text("action") == "rejects"
         try:
             result = self._check(req, form, with_rejects=with_rejects)
         except (UnreadableFile, ListNotChecked) as error:
             errors = FormErrors((FormError("list", "List", str(error)),))
-            self._send(req, resp, errors=errors)
+            self._send(req, resp, form, errors=errors)
             return
         if with_rejects and result.report.invalid:
             _send_rejects(resp, result)
         else:
-            self._send(req, resp, result=result)
+            self._send(req, resp, form, result=result)
 
     def _check(self, req: Request, form: Form, *, with_rejects: bool) -> _Result:
         file = form.file("list")
         if not file.content:
             raise ListNotChecked("Choose a file that is not empty.")
-        options = evolve(_options(form, self._integrations(req)), formats=_formats(form))
         is_json_lines = FileFormat.of(file.name) is FileFormat.JSON_LINES
+        chosen = _options(form, self._integrations(req))
+        options = evolve(
+            chosen,
+            formats=_formats(form),
+            additional=chosen.additional or not is_json_lines,
+        )
         if options.integration is not None and is_json_lines:
             raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
         with self._checks.working():
@@ -125,11 +152,13 @@ class RecipientListCheck(Page):
         content = io.BytesIO(file.content)
         with self.open_recipients(content, name, _file_options(form)) as reader:
             recipients = RecipientList.of(reader, names, options)
+            if not recipients.has_fields:
+                raise ListNotChecked(" ".join(recipients.notes))
             with recipients.reader.open_writer(rejects, rejects=True) as writer:
                 report = recipients.check(
                     rejects=writer if with_rejects else None, on_row=require_limits
                 )
-        return _Result(name, report, rejects.getvalue())
+        return _Result(name, report, rejects.getvalue(), recipients.notes)
 
     def _title(self, integration: Integration) -> str:
         return f"{self.core.profiles.title(integration.esp)} names of {integration.name}"
@@ -141,11 +170,12 @@ class RecipientListCheck(Page):
         self,
         req: Request,
         resp: Response,
+        form: Form,
         *,
         result: _Result | None = None,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
-        form, integrations = visit(req).form, self._integrations(req)
+        integrations = self._integrations(req)
         self.pages.send(
             req,
             resp,
@@ -174,6 +204,33 @@ class _Result:
     name: str
     report: CheckReport
     rejects: bytes
+    notes: Sequence[str]
+    """Sentences about the columns that are not fields."""
+
+    def table(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the field, the reason in words and the number of each kind of violation."""
+        for key, rule, number in self.report.table():
+            yield key or "Row", _RULES.get(rule, rule.replace("_", " ").capitalize()), number
+
+    @property
+    def proposal(self) -> tuple[str, str] | None:
+        """The value of the button that checks again with detected formats, and its text."""
+        inputs: dict[str, str] = {}
+        words: list[str] = []
+        if self.report.hints.decimal_comma:
+            inputs["decimal"] = "comma"
+            words.append("decimal commas")
+        formats = [each for each in self.report.hints.date_formats if each in _DATE_FORMATS]
+        if formats:
+            inputs["date_format"] = formats[0]
+            words.append(f"dates {_DATE_FORMATS[formats[0]].lower()}")
+        return (urlencode(inputs), f"Check with {' and '.join(words)}") if inputs else None
+
+
+def _with_proposal(form: Form) -> Form:
+    """Return the form with the formats of the pressed button, if it is one."""
+    proposal = decode_form(form.text("proposal"))
+    return evolve(form, inputs={**form.inputs, **proposal.inputs})
 
 
 def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:

@@ -20,7 +20,14 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .content import ConditionCompilations, ContentExports, ContentPreviews, FieldCodes, MergeTags
+from .content import (
+    ConditionCompilations,
+    ContentConversions,
+    ContentExports,
+    ContentPreviews,
+    FieldCodes,
+    MergeTags,
+)
 from .esp import IntegrationCollection
 from .fields.history import FieldHistory, History
 from .fields.resources import BatchCollection, FieldCollection, FieldItem, FieldRestoration
@@ -112,6 +119,7 @@ def create_app(
     app.add_route("/api/v1/recipient_checks", RecipientChecks(core.content, heavy))
     app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.content, heavy))
     app.add_route("/api/v1/content_exports", ContentExports(core.content, heavy))
+    app.add_route("/api/v1/content_conversions", ContentConversions(core.content, heavy))
     app.add_route("/api/v1/content_previews", ContentPreviews(core.content, heavy))
     app.add_route("/api/v1/integrations", IntegrationCollection(core.content))
     app.add_route("/openapi.json", OpenApiDocument(app.routes, core.profiles))

@@ -15,6 +15,12 @@ from recipient_fields.application.content.code_documents import (
     render_codes,
     render_merge_tags,
 )
+from recipient_fields.application.content.conversions import (
+    ContentConversionDocument,
+    ConversionDocument,
+    parse_content_conversion,
+    render_conversion,
+)
 from recipient_fields.application.content.documents import (
     MAX_EXPORTS_LENGTH,
     CompiledConditionDocument,
@@ -483,6 +489,86 @@ class ContentExports(Resource):
                 )
                 document = render_document(exported_content_document(exported))
             resp.data = render_json(document)
+
+
+@frozen
+class ContentConversions(Resource):
+    """`/api/v1/content_conversions`."""
+
+    max_body_size: ClassVar[int] = 4 * MEBIBYTE
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @operation(
+        "convert_content",
+        _TAG,
+        Result(
+            description="The converted template, and the tags that stay as they are.",
+            document=ConversionDocument,
+            examples={
+                "tier": {
+                    "content": (
+                        "Your tier: {{custom_attribute.${loyalty_tier} | default: 'none'}}."
+                        " {{ person.shoe_size }}"
+                    ),
+                    "tags": {
+                        "converted": 1,
+                        "caveat": 0,
+                        "dropped": 0,
+                        "by_hand": 1,
+                        "consequence": 0,
+                    },
+                    "by_hand": [
+                        {
+                            "line": 1,
+                            "column": 63,
+                            "tag": "{{ person.shoe_size }}",
+                            "reasons": ["There is no field with the key shoe_size."],
+                        }
+                    ],
+                    "caveats": [],
+                    "dropped": [],
+                    "fields": [
+                        {
+                            "key": "loyalty_tier",
+                            "name": "loyalty_tier",
+                            "data_type": "text",
+                        }
+                    ],
+                    "warnings": [],
+                }
+            },
+        ),
+        body=Body(
+            document=ContentConversionDocument,
+            examples={
+                "tier": {
+                    "content": (
+                        "Your tier: {{ person|lookup:'loyalty_tier'|default:'none' }}."
+                        " {{ person.shoe_size }}"
+                    ),
+                    "from": {"esp": "klaviyo"},
+                    "to": {"esp": "braze"},
+                }
+            },
+        ),
+    )
+    def on_post(self, req: Request, resp: Response) -> None:
+        """Convert a template.
+
+        It becomes a template of another ESP, or content if `to` is `"portable"`. The names are
+        those at both integrations. Tags without code that means the same stay as they are:
+        `by_hand` lists them. The body has at most 4 MiB. Read-only API keys can send this request.
+        """
+        organization_id = credential(req).organization_id
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            conversion = parse_content_conversion(parse_body(body, self), self.service.profiles)
+            converted = conversion.convert(self.service.read_codes(organization_id))
+            resp.data = render_json(render_conversion(converted))
 
 
 @frozen

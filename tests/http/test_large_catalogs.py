@@ -32,6 +32,7 @@ from recipient_fields.testing.field_changes import add_field
 from .api import (
     BATCHES,
     CONDITION_COMPILATIONS,
+    CONTENT_CONVERSIONS,
     CONTENT_EXPORTS,
     FIELDS,
     HISTORY,
@@ -52,6 +53,7 @@ BODIES = {
     RECIPIENT_CHECKS: {"recipients": [{}]},
     CONDITION_COMPILATIONS: {"condition": CONDITION, "esp": "braze", "then": "a"},
     CONTENT_EXPORTS: {"content": "a", "esp": "braze"},
+    CONTENT_CONVERSIONS: {"content": "a", "from": {"esp": "klaviyo"}, "to": "portable"},
 }
 UPDATES = [
     {"operation": "update", "reference": f"field_{n}", "recipient_field": {"insertable": False}}

@@ -35,6 +35,7 @@ EARLIER_REQUESTS: dict[str, tuple[str, str, object]] = {
     "list_recipient_field_changes": ("PATCH", f"{FIELDS}/1", {"recipient_field": RENAMED}),
     "compile_condition": ("PATCH", f"{FIELDS}/1", {"recipient_field": BRAZE}),
     "export_content": ("PATCH", f"{FIELDS}/1", {"recipient_field": BRAZE}),
+    "convert_content": ("PATCH", f"{FIELDS}/1", {"recipient_field": BRAZE}),
 }
 """Requests that the examples of these operations require."""
 
@@ -42,6 +43,7 @@ REQUESTS = {
     "check_recipients": ("POST", "/api/v1/recipient_checks"),
     "compile_condition": ("POST", CONDITIONS),
     "export_content": ("POST", "/api/v1/content_exports"),
+    "convert_content": ("POST", "/api/v1/content_conversions"),
     "preview_content": ("POST", "/api/v1/content_previews"),
     "apply_recipient_field_batch": ("POST", BATCHES),
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),

@@ -51,4 +51,5 @@ class UnrecordedStorage(CatalogStorage):
         assert isinstance(whole, IntegrationStorage)
         assert isinstance(whole, ConsoleStorage)
         self.api_keys, self.integrations = whole.api_keys, whole.integrations
+        self.esp_connections = whole.esp_connections
         self.administrators, self.sessions = whole.administrators, whole.sessions

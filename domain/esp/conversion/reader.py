@@ -52,6 +52,7 @@ MAX_PARTS = 500
 """The parts of an expression, with those of its variables. A condition has 200 comparisons."""
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
+_TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _WORD = re.compile(r"[\w@]+")
 
 _Variables: TypeAlias = dict[str, Expression | None]
@@ -110,7 +111,11 @@ class Reader:
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
+    _removes_white_space: bool = field(init=False)
+    """Whether a tag can remove the white space around it."""
+
     def __attrs_post_init__(self) -> None:
+        self._removes_white_space = _TRIM.search(self.text) is not None
         self._values = Values(self.profile, self.fields)
         self._conditions = Conditions(self._values, self.exact)
 
@@ -249,6 +254,8 @@ class Reader:
             code, caveats = ("else", ()) if found is None else (word + found[0], found[1])
             if is_blank:  # Ruby's Liquid shows nothing for a block of white space.
                 self._note(branch.start, caveats)
+                if index == 0:
+                    self._add_trim(node.start, self._trims(branch.start, branch.end)[0], "")
             else:
                 self._convert_tag(node.start, branch.start, branch.end, code, caveats)
             self._variables = dict(before)
@@ -259,6 +266,7 @@ class Reader:
         last = closing[-1].end if closing else node.branches[-1].end
         if is_blank:
             self._note(last, ())
+            self._add_trim(node.start, "", self._trims(last, node.end)[1])
         else:
             self._convert_tag(node.start, last, node.end, "/if", ())
 
@@ -274,8 +282,15 @@ class Reader:
         """Add the code of a tag, between comments if the tag removes the white space around it."""
         before, after = self._trims(node.start, node.end)
         before, after = before and f"{{{{{before}!}}}}", after and f"{{{{!{after}}}}}"
+        if not (before or code or after) and self._removes_white_space:
+            code = "{{!}}"  # Another tag must not remove the white space on the other side.
         self._add(f"{before}{code}{after}", node.start, node.start)
         self._note(node.start, caveats)
+
+    def _add_trim(self, owner: int, before: str, after: str) -> None:
+        """Add a comment that removes white space before or after it, if a tag did."""
+        if self._removes_white_space:
+            self._add(f"{{{{{before}!{after}}}}}", owner, owner)
 
     def _trims(self, start: int, end: int) -> tuple[str, str]:
         """Return the marks that remove white space before and after a tag, if it has them."""

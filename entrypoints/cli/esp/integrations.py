@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import BinaryIO
 
@@ -18,7 +18,7 @@ from recipient_fields.application.esp.documents import (
 )
 from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
-from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
+from recipient_fields.domain import FieldId, FieldKey, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspName
 from recipient_fields.domain.integrations import (
     EmptyReport,
@@ -30,6 +30,7 @@ from recipient_fields.domain.integrations import (
     SyncPlan,
     SyncPlanChanged,
 )
+from recipient_fields.domain.integrations.changes import names_after
 
 from ...service.selection import esp_variables, installed_profiles, open_field_source, storage_kind
 from ..accounts.audit_log import audit_log_option
@@ -44,6 +45,7 @@ from ..options import (
     yes_option,
 )
 from ..output import Progress, note, print_json, print_line, print_table, table_lines
+from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
@@ -144,6 +146,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
 )
 @option("--yes", is_flag=True, help="Remove any number of fields without a prompt.")
 @option("--allow-empty", is_flag=True, help="Accept a report without fields.")
+@content_options
 @json_option
 @click.pass_obj
 def sync(
@@ -154,6 +157,8 @@ def sync(
     esp_hosts: tuple[str, ...],
     report: BinaryIO | None,
     allow_removals: int | None,
+    content: Sequence[str],
+    broken: Sequence[FieldKey],
     *,
     dry_run: bool,
     yes: bool,
@@ -185,6 +190,12 @@ def sync(
             allow_empty=allow_empty,
         )
         try:
+            if content:
+                plan = sync_fields(dry_run=True)
+                ContentGuard(content, broken).require_unbroken(
+                    lambda: core.content.read_names(chosen.id)[0],
+                    lambda names: names_after(names, plan.integration, plan.changes),
+                )
             if dry_run:
                 _print_planned(sync_fields(dry_run=True), as_json=as_json)
             else:

@@ -29,12 +29,13 @@ from recipient_fields.domain import (
     Unchanged,
 )
 from recipient_fields.domain.esp import field_warnings
-from recipient_fields.domain.integrations import IntegrationNotFound
+from recipient_fields.domain.integrations import EspNames, IntegrationNotFound
 
 from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
 from ..output import note, print_json
+from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, ValueList, data_type_option
 
@@ -167,15 +168,32 @@ def update(
 @click.command(cls=Command, changes_storage=True)
 @click.argument("id_or_key")
 @organization_option
+@content_options
 @yes_option
 @click.pass_obj
-def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> None:
+def delete(
+    storage: str,
+    id_or_key: str,
+    organization: str,
+    content: Sequence[str],
+    broken: Sequence[FieldKey],
+    *,
+    yes: bool,
+) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
     with open_for_organization(storage, organization) as (core, chosen):
         manual = core.fields.by(OPERATOR_AUTHOR)
         field = manual.get_field(chosen.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
+        ContentGuard(content, broken).require_unbroken(
+            lambda: core.content.read_names(chosen.id)[0],
+            lambda names: EspNames(
+                (each for each in names.fields if each.id != field.id),
+                names.integrations.values(),
+                names.profiles,
+            ),
+        )
         if not yes:
             confirm(
                 f"Delete field {field.id}, {field.name}, with the key {field.key},"

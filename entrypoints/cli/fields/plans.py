@@ -37,7 +37,6 @@ from recipient_fields.domain import (
     CatalogTooLarge,
     Change,
     FieldKey,
-    InvalidField,
     RecipientField,
     Rule,
     StorageUnavailable,
@@ -52,7 +51,9 @@ from ..commands import Command
 from ..failures import larger_catalogs
 from ..options import confirm, json_option, option, selects_service, setting_option, yes_option
 from ..output import complete_outputs, note, one_line, print_json, print_line
+from ..repository.breaks import ContentGuard, content_options
 from ..targets import FieldTarget, open_target, target_options
+from ..typed_options import Key
 from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3
@@ -60,21 +61,6 @@ CHANGES_PLANNED = 3
 
 _MAX_LINES = 100
 """Violations of a file, or failed changes, that are printed."""
-
-
-class _Key(click.ParamType[FieldKey]):
-    """The key of a field."""
-
-    name = "key"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> FieldKey:
-        """Return the key. A text that can't be one is a usage error."""
-        try:
-            return FieldKey(value)
-        except InvalidField as error:
-            self.fail(str(error), param, ctx)
 
 
 _Step: TypeAlias = FieldChange | NameChange | Violation
@@ -96,7 +82,7 @@ _prune_option = option(
 )
 _replace_option = option(
     "--replace",
-    type=_Key(),
+    type=Key(),
     multiple=True,
     metavar="KEY",
     help="Delete and create this field if its data type changes. The option can be repeated.",
@@ -115,6 +101,7 @@ _replace_option = option(
     help="Write the plan to this file, to apply exactly this plan.",
 )
 @option("--exit-zero", is_flag=True, help="Exit with 0 if there are changes, instead of 3.")
+@content_options
 @json_option
 @click.pass_context
 def plan(
@@ -126,6 +113,8 @@ def plan(
     catalog_size: int,
     replace: Sequence[FieldKey],
     out: str | None,
+    content: Sequence[str],
+    broken: Sequence[FieldKey],
     *,
     prune: bool,
     exit_zero: bool,
@@ -144,14 +133,15 @@ def plan(
     with opening as target:
         catalog = target.fields.list_fields(target.organization_id)
         integrations = target.list_integrations()
-    planned = plan_document(
-        catalog,
-        document,
-        integrations,
-        prune=prune,
-        replaceable=replace,
-        profiles=installed_profiles(),
-    )
+        planned = plan_document(
+            catalog,
+            document,
+            integrations,
+            prune=prune,
+            replaceable=replace,
+            profiles=installed_profiles(),
+        )
+        planned = _guarded(planned, ContentGuard(content, broken), target)
     _require_applicable(planned, field_limit)
     if as_json:
         print_json(_render(planned))
@@ -173,6 +163,7 @@ def plan(
 @target_options
 @_prune_option
 @_replace_option
+@content_options
 @audit_log_option
 @yes_option
 @click.pass_context
@@ -184,6 +175,8 @@ def apply(
     field_limit: int,
     catalog_size: int,
     replace: Sequence[FieldKey],
+    content: Sequence[str],
+    broken: Sequence[FieldKey],
     *,
     prune: bool,
     yes: bool,
@@ -192,20 +185,21 @@ def apply(
 
     FILE is the document, in YAML or JSON, and PLAN is a file that `plan --out` has written.
     All changes of fields and names take effect together, or none. If any field or name of the
-    organization has changed since the plan, the command changes nothing.
+    organization has changed since the plan, the command changes nothing. A plan needs --content
+    again, because files change.
     """
     opening = open_target(
         ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
     )
-    content = file.read()
+    written = file.read()
     with reporting_violations(
         f"{name_of(file)} is not a valid plan. Write it with `recipient-fields plan --out`.",
         file=name_of(file),
     ):
-        saved = parse_plan(content)
+        saved = parse_plan(written)
     if saved is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
-    document = _read_document(file.name, content, replace) if saved is None else CatalogDocument()
+    document = _read_document(file.name, written, replace) if saved is None else CatalogDocument()
     batch, names = saved or (Batch(()), {})
     _require_storage(ctx, names or document.names)
     with opening as target:
@@ -223,6 +217,7 @@ def apply(
         else:
             with _reporting_rejection(batch):
                 planned = plan_saved(catalog, batch, names, integrations, installed_profiles())
+        planned = _guarded(planned, ContentGuard(content, broken), target)
         _require_applicable(planned, field_limit)
         _print(planned)
         _require_permitted(planned)
@@ -233,6 +228,12 @@ def apply(
         with _reporting_rejection(planned.batch):
             _apply(target, planned)
     note(f"Applied {counted(len(planned.changes), 'change')}.")
+
+
+def _guarded(plan: Plan, guard: ContentGuard, target: FieldTarget) -> Plan:
+    """Return the plan with a refusal for each field whose change breaks a file."""
+    refusals = guard.find_refusals(target.read_names, plan.names_after)
+    return plan.refuse(refusals)
 
 
 def _require_storage(ctx: click.Context, names: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -26,13 +25,12 @@ from ..output import Progress, complete_outputs, note, one_line, print_json, pri
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
-from .configuration import CONFIGURATION, Configuration, Configurations
-from .files import STANDARD_INPUT, Unreadable, list_files
+from .files import STANDARD_INPUT, Unreadable
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
 
 
-class _ReportOptions(TypedDict):
+class ReportOptions(TypedDict):
     """How a check reports its findings."""
 
     allow_mistakes: bool
@@ -43,8 +41,8 @@ class _ReportOptions(TypedDict):
     as_json: bool
 
 
-def _report_options(command: F) -> F:
-    """Add the options of `_ReportOptions`."""
+def report_options(command: F) -> F:
+    """Add the options of `ReportOptions`."""
     baseline = option(
         "--baseline",
         type=click.Path(dir_okay=False),
@@ -75,7 +73,7 @@ def _report_options(command: F) -> F:
 @snapshot_option
 @file_options
 @literal_option
-@_report_options
+@report_options
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -87,7 +85,7 @@ def check(
     native: Sequence[tuple[str, Esp]],
     include: Sequence[str],
     literals: Sequence[str],
-    **report: Unpack[_ReportOptions],
+    **report: Unpack[ReportOptions],
 ) -> None:
     """Check files and folders with content, or with code of an ESP.
 
@@ -98,101 +96,27 @@ def check(
     The exit status is 3 if there are errors. Notes are errors with --strict only.
     """
     options = ContentOptions(
-        esp=esp, native=native, include=include, literals=literals, strict=_strictness(report)
+        esp=esp, native=native, include=include, literals=literals, strict=strictness(report)
     )
     checker = FileChecker(_source(ctx, organization, url, snapshot), options)
     files = list(checker.find_files(paths or [STANDARD_INPUT]))
-    _report(ctx, checker, _check_files(checker, files), files, report)
+    report_findings(ctx, checker, check_files(checker, files), files, report)
 
 
-@click.command("check", cls=Command)
-@paths_argument
-@_report_options
-@click.pass_context
-def check_repository(
-    ctx: click.Context, paths: Sequence[str], **report: Unpack[_ReportOptions]
-) -> None:
-    """Check the documents of fields and the content that `recipient-fields.toml` names.
-
-    Without PATH, the command checks what the files with this name say: the nearest one at or above
-    the current folder, and those below. With PATH, it checks the changed files only, or everything
-    that a configuration names if PATH is this file, its snapshot or one of its documents.
-
-    The exit status is 3 if there are errors. Notes are errors with --strict only.
-    """
-    checker = FileChecker(FieldSource(ctx.obj), ContentOptions(strict=_strictness(report)))
-    configurations = _find_configurations(checker.configurations)
-    if not configurations:
-        raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
-    whole = [each for each in configurations if not paths or _is_source(each, paths)]
-    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker))
-    for path in paths:
-        nearest = checker.configurations.find(path)
-        if nearest is not None and Path(path).is_file() and nearest.has_content(path):
-            files[os.path.normpath(path)] = None
-    documents = dict.fromkeys(document for each in whole for document in each.documents)
-    findings = [finding for each in documents for finding in _check_document(each)]
-    findings += _check_files(checker, files)
-    _report(ctx, checker, findings, [*documents, *files], report)
-
-
-def _find_configurations(configurations: Configurations) -> list[Configuration]:
-    """Return the nearest configuration at or above the current folder, and those below."""
-    below = [each for each in list_files(".") if Path(each).name == CONFIGURATION]
-    found = (configurations.find(each) for each in (CONFIGURATION, *below))
-    return list({each.folder: each for each in found if each is not None}.values())
-
-
-def _is_source(configuration: Configuration, paths: Iterable[str]) -> bool:
-    """Return whether one of the paths can change the findings in all files."""
-    names = (configuration.name, configuration.snapshot, *configuration.documents)
-    sources = {Path(each).resolve() for each in names if each is not None}
-    return any(Path(path).resolve() in sources for path in paths)
-
-
-def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[str]:
-    """Yield the files with content to which the configuration applies."""
-    folders = [*map(configuration.path, configuration.settings.content)]
-    for file in checker.find_files(folders):
-        nearest = checker.configurations.find(file)
-        if nearest is not None and nearest.folder == configuration.folder:
-            yield file
-
-
-def _check_document(path: str) -> Iterator[Finding]:
-    """Yield what is wrong in a document of fields."""
-    # Imported here because only documents need PyYAML.
-    from ..fields.files import InvalidFile, parse_file
-
-    try:
-        parse_file(Path(path).read_bytes())
-    except OSError as error:
-        message = f"Can't read the file: {error.strerror}."
-        yield Finding(file=path, code="unreadable", message=message)
-    except InvalidFile as invalid:
-        for each in invalid.violations:
-            yield Finding(
-                file=path,
-                line=each.place.line,
-                column=each.place.column,
-                code="invalid_document",
-                message=each.message,
-            )
-
-
-def _check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
+def check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
+    """Yield what is wrong in the files."""
     progress = Progress()
     for count, file in enumerate(files, start=1):
         yield from checker.check(file)
         progress.note(f"Checked {counted(count, 'file')} so far.")
 
 
-def _report(
+def report_findings(
     ctx: click.Context,
     checker: FileChecker,
     findings: Iterable[Finding],
     files: Sequence[str],
-    options: _ReportOptions,
+    options: ReportOptions,
 ) -> None:
     """Print the findings that are not in a baseline, and exit with 3 if there is an error."""
     found = list(findings)
@@ -215,7 +139,8 @@ def _report(
     ctx.exit(FINDINGS if errors else 0)
 
 
-def _strictness(report: _ReportOptions) -> Strict:
+def strictness(report: ReportOptions) -> Strict:
+    """Return which warnings the options reject."""
     return chosen_strictness(allow_mistakes=report["allow_mistakes"], strict=report["strict"])
 
 

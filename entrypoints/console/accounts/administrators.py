@@ -60,7 +60,7 @@ class AdministratorInvitation(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        _send_form(self, req, resp, email="", role="")
+        _send_form(self, req, resp, email="", role=Role.VIEWER.value)
 
     def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""

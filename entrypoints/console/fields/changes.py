@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
+from recipient_fields.application import Core
 from recipient_fields.domain import (
+    Author,
     Change,
     HistoryPage,
     HistoryRecord,
     MemberChange,
+    OrganizationId,
     RecipientField,
     RecordedOperation,
+    Source,
 )
 
 from .forms import LABELS, shown
@@ -25,6 +31,11 @@ _BADGES = {
     RecordedOperation.RESTORED: "ok",
 }
 """The class of each operation's badge."""
+_AUTHORS = {
+    Source.API: "An API client",
+    Source.MANUAL: "An administrator",
+    Source.INTEGRATION: "A sync",
+}
 
 
 @frozen(kw_only=True)
@@ -60,11 +71,8 @@ class ShownChange:
 
     record: HistoryRecord
     differences: tuple[Difference, ...]
-
-    @classmethod
-    def of(cls, record: HistoryRecord) -> ShownChange:
-        """Return the change that shows a record."""
-        return cls(record, differences(record))
+    author: str
+    """The name of the person or the API key, or what made the change."""
 
     @property
     def verb(self) -> str:
@@ -77,9 +85,25 @@ class ShownChange:
         return _BADGES[self.record.operation]
 
 
-def changes_of(page: HistoryPage) -> list[ShownChange]:
-    """Return the changes on a page of the history."""
-    return [ShownChange.of(record) for record in page.records]
+def changes_of(core: Core, organization_id: OrganizationId, page: HistoryPage) -> list[ShownChange]:
+    """Return the changes on a page of the organization's history."""
+    names = key_names(core, organization_id) if page.records else {}
+    return [
+        ShownChange(record, differences(record), author_name(record.author, names))
+        for record in page.records
+    ]
+
+
+def key_names(core: Core, organization_id: OrganizationId) -> Mapping[str, str]:
+    """Return the names of the API keys by what the history calls them."""
+    return {key.display: key.name for key in core.administration.list_keys(organization_id)}
+
+
+def author_name(author: Author, names: Mapping[str, str]) -> str:
+    """Return who made a change. `names` are those of the API keys."""
+    if author.name is None:
+        return str(author.id or _AUTHORS[author.channel.source])
+    return names.get(author.name, author.name)
 
 
 def differences(change: Change[RecipientField]) -> tuple[Difference, ...]:

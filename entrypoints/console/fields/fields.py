@@ -15,6 +15,7 @@ from recipient_fields.application import Core
 from recipient_fields.application.fields.texts import is_id
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    Access,
     Catalog,
     DataType,
     Denied,
@@ -26,6 +27,7 @@ from recipient_fields.domain import (
     HistoryQuery,
     IntegrationId,
     InvalidQuery,
+    KeyState,
     Operation,
     OrganizationId,
     Position,
@@ -143,6 +145,7 @@ class FieldView(Page):
                 (names.integrations[integration_id], counterpart)
                 for integration_id, counterpart in names.counterparts(field).items()
             ],
+            changing_keys=self._changing_keys(field),
             connected=connected,
             others=others,
             examples=condition_examples(field, codes, connected or others),
@@ -150,10 +153,20 @@ class FieldView(Page):
             otherwise=OTHERWISE,
             any_value=_any_value(field.data_type),
             shown_values=_SHOWN_MEMBERS,
-            changes=changes_of(recent),
+            changes=changes_of(self.core, organization_id, recent),
             has_earlier_changes=recent.next is not None,
             has_history=self.core.has_history,
         )
+
+    def _changing_keys(self, field: RecipientField) -> list[str]:
+        """Return the names of the API keys with which programs can change the field."""
+        if field.origin.source is not Source.API:
+            return []
+        return [
+            key.name
+            for key in self.core.administration.list_keys(field.organization_id)
+            if key.access is Access.READ_WRITE and key.state(self.core.clock()) is KeyState.ACTIVE
+        ]
 
 
 class FieldDeletion(Page):
@@ -177,7 +190,9 @@ class FieldDeletion(Page):
         except VersionConflict:
             self._show(req, resp, field_id, has_changed=True)
             return
-        self.pages.redirect(req, resp, path, Flash("The field ", field.name, " was deleted."))
+        undo = visit(req).path(f"/fields/{field_id}/restore") if self.core.has_history else ""
+        flash = Flash("The field ", field.name, " was deleted.", undo=undo)
+        self.pages.redirect(req, resp, path, flash)
 
     def _show(self, req: Request, resp: Response, field_id: FieldId, *, has_changed: bool) -> None:
         field = self.core.fields.get_field(visit(req).organization.id, field_id)

@@ -22,13 +22,14 @@ from recipient_fields.domain import (
     Operation,
     RecipientField,
     RecordedOperation,
+    Source,
 )
 from recipient_fields.domain.integrations import IntegrationNotFound
 
 from ..pages import Flash, Page
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
-from .changes import changes_of
+from .changes import author_name, changes_of, key_names
 from .fields import SOURCE_NAMES
 
 PAGE_SIZE = 50
@@ -48,12 +49,30 @@ class HistoryList(Page):
             req,
             resp,
             "history/list.html",
-            changes=changes_of(found),
+            changes=changes_of(self.core, visit(req).organization.id, found),
+            restorable=self._restorable(req, found),
             filters=filters,
             origins=_ORIGINS,
             operations=_OPERATIONS,
             links=_links(req, path, found, asdict(filters)),
         )
+
+    def _restorable(self, req: Request, found: HistoryPage) -> Collection[int]:
+        """Return the sequence numbers of the newest deletions that this visitor can undo."""
+        deleted: dict[FieldId, HistoryRecord] = {}
+        for record in found.records:
+            if record.operation is RecordedOperation.DELETED:
+                deleted.setdefault(record.field_id, record)
+        if not deleted or not visit(req).may_change:
+            return ()
+        fields = self.core.fields.list_fields(visit(req).organization.id).fields
+        existing, manual = {field.id for field in fields}, self.core.fields.by(author(req))
+        return {
+            record.sequence
+            for field_id, record in deleted.items()
+            if field_id not in existing
+            and _restoration_obstacle(self.core, manual, record.field) is None
+        }
 
 
 class FieldHistory(Page):
@@ -80,7 +99,15 @@ class FieldRestoration(Page):
                 return
             _send_field_history(self, req, resp, field_id, taken=taken)
             return
-        self.pages.redirect(req, resp, path, Flash("The field ", restored.name, " was restored."))
+        is_manual = restored.origin.source is Source.MANUAL
+        flash = Flash(
+            "The field ",
+            restored.name,
+            " was restored.",
+            undo=f"{path}/delete" if is_manual else "",
+            version=restored.version_tag,
+        )
+        self.pages.redirect(req, resp, path, flash)
 
 
 @frozen(kw_only=True)
@@ -147,7 +174,8 @@ def _send_field_history(
         deletion=deletion,
         forbidden=_restoration_obstacle(page.core, page.core.fields.by(author(req)), field),
         taken=taken,
-        changes=changes_of(found),
+        deleted_by=deletion and author_name(deletion.author, key_names(page.core, organization_id)),
+        changes=changes_of(page.core, organization_id, found),
         links=_links(req, visit(req).path(f"/fields/{field_id}/history"), found, {}),
     )
 

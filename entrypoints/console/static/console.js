@@ -43,13 +43,17 @@ document.addEventListener("submit", ({ target, submitter }) => {
   if (target.method !== "post" || isRepeatable || submitter?.formTarget) return;
   // The browser has to collect the pressed button's name first.
   setTimeout(() => {
-    for (const button of target.querySelectorAll("button")) button.disabled = true;
+    for (const button of target.elements) if (button.type === "submit") button.disabled = true;
+    showWorking(submitter);
     if (target.dataset.busy) showProgress(target.dataset.busy);
   });
 });
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
-  for (const button of document.querySelectorAll("form button")) button.disabled = false;
+  for (const button of document.querySelectorAll("form button")) {
+    button.disabled = false;
+    button.classList.remove("working");
+  }
   for (const progress of document.querySelectorAll(".progress")) progress.hidden = true;
 });
 
@@ -68,6 +72,19 @@ document.addEventListener("change", ({ target }) => {
   target.setCustomValidity(isTooLarge ? "Choose a smaller file." : "");
   target.reportValidity();
 });
+
+// What takes longer than 0.3 s shows that it works. Returns a function that ends this.
+function showWorking(button) {
+  const timer = setTimeout(() => {
+    button?.classList.add("working");
+    announcer.textContent = "Working…";
+  }, 300);
+  return () => {
+    clearTimeout(timer);
+    button?.classList.remove("working");
+    announcer.textContent = "";
+  };
+}
 
 // The response to a form reports no progress, so the page shows for how long it has been waiting.
 function showProgress(text) {
@@ -191,6 +208,51 @@ if (email) {
       if (target.name === "view" || target.name.startsWith("value.")) email.requestSubmit(previews);
     });
   }
+}
+
+// The file of a list is chosen once: the report is replaced, and the form stays.
+const list = document.querySelector("form#check");
+if (list) {
+  document.body.classList.add("with-script");
+  list.addEventListener("submit", async (event) => {
+    const { submitter } = event;
+    if (submitter?.value === "rejects") return;
+    event.preventDefault();
+    if (list.dataset.running) return;
+    list.dataset.running = "true";
+    const stopWorking = showWorking(submitter);
+    try {
+      const response = await fetch(location.pathname, { method: "POST", body: new FormData(list, submitter) });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const found = page.getElementById("report");
+      if (!found) return location.reload(); // Signed out, for example.
+      document.getElementById("report").replaceWith(found);
+      for (const input of page.querySelectorAll("#check :is(select, :checked)")) {
+        const own = list.elements[input.name];
+        if (own && input.type !== "file") own.value = input.value;
+      }
+      found.focus();
+    } finally {
+      delete list.dataset.running;
+      stopWorking();
+    }
+  });
+}
+
+// The key that the server will derive from the name, unless the name needs a key of its own.
+const shownKey = document.querySelector("[data-key]");
+if (shownKey) {
+  const { name, key } = shownKey.closest("form").elements;
+  const show = () => {
+    const letters = name.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/ß/g, "ss");
+    const hasOthers = /[^\x00-\x7f]/.test(letters.replace(/[^\p{L}\p{N}]/gu, ""));
+    const snake = letters.replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
+    const derived = hasOthers ? "" : snake.replace(/^(?=\d)/, "f_").slice(0, 63).replace(/_+$/, "");
+    shownKey.querySelector("code").textContent = `{{recipient.${key.value || derived}}}`;
+    shownKey.hidden = !(key.value || derived);
+  };
+  shownKey.closest("form").addEventListener("input", show);
+  show();
 }
 
 // The next person in this browser finds nothing of the one before.

@@ -45,7 +45,7 @@ def link(page: Response, origin: str = ORIGIN) -> str:
 def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
     console: Console, dana: Browser, path: str
 ) -> None:
-    form = dana.get(dana.get(path).links["Invite administrator"])
+    form = dana.get(dana.get(path).links["Invite person"])
     page = dana.submit(form, {"email": INVITED, "role": "viewer"})
 
     assert page.status == 200
@@ -89,7 +89,7 @@ def test_an_invalid_input_creates_no_administrator(
     response = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer", **inputs})
 
     assert response.status == 422
-    assert "The administrator was not invited" in response.text
+    assert "The person was not invited" in response.text
     assert message in response.text
     assert roles(console) == {EMAIL: Role.ADMIN}
     assert dana.submit(response, {"email": INVITED, "role": "viewer"}).status == 200
@@ -361,3 +361,7 @@ def test_an_address_is_shown_as_text(console: Console, dana: Browser, path: str,
         assert email in page.text
         assert sum(tag == "script" for tag, _ in page.tags) == 1
         assert not any(tag in {"img", "b"} for tag, _ in page.tags)
+
+
+def test_a_viewer_is_invited_unless_another_role_is_chosen(dana: Browser, path: str) -> None:
+    assert dana.get(f"{path}/new").form().values("role") == ["viewer"]

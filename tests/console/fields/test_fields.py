@@ -9,6 +9,7 @@ import pytest
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    Access,
     DataType,
     IntegrationId,
     Operation,
@@ -214,7 +215,31 @@ def test_a_read_only_field_says_why_and_where_it_is_changed(
     if source == "integration":
         assert "edit FNAME in Mailchimp, then sync Main audience." in page.text
     else:
-        assert "/api/v1/recipient_fields/shop" in page.text
+        assert "create an API key with the access Read and write for a program" in page.text
+        issue = console.core.administration.issue_key
+        issue(console.acme.id, name="Reporting", access=Access.READ_ONLY)
+        issue(console.acme.id, name="Checkout")
+        page = dana.get(f"{console.fields}/{field.id}")
+        assert "To change this field, use a program with the API key Checkout." in page.text
+
+
+def test_a_field_begins_with_what_content_calls_it_and_with_its_states(
+    console: Console, dana: Browser
+) -> None:
+    field = console.add_field(key="tier", allowed_values=["gold", "silver"])
+    add_integration(console, Esp("braze"), "Emails", "other")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    text = page.text.partition("Definition")[0]
+    assert '{{recipient.tier}} Copy reference {{#if recipient.tier = "gold"}}…{{/if}}' in text
+    assert "Missing Braze, Emails: tier" in text
+    assert "The last sync found no field tier. Add the custom attribute tier in the" in text
+    assert "Assumed: the name follows from the key" in text
+    assert page.html.count("<details") >= 2
+    hidden = console.add_field(key="hidden", insertable=False)
+    page = dana.get(f"{console.fields}/{hidden.id}")
+    assert "{{recipient.hidden}}" not in page.text.partition("Definition")[0]
 
 
 def test_a_field_has_its_code_for_each_integration_and_each_other_esp(

@@ -492,3 +492,15 @@ def test_a_changed_field_is_not_deleted_before_it_was_seen(console: Console, dan
     assert len(stored(console)) == 1
     dana.submit(conflict)
     assert stored(console) == ()
+
+
+def test_rare_members_are_folded_unless_they_are_used_or_wrong(
+    console: Console, dana: Browser
+) -> None:
+    page = dana.get(f"{console.fields}/new")
+    assert [a for tag, a in page.tags if tag == "details"] == [{"class": "row"}]
+
+    for inputs in ({"key": "Not a key"}, {"name": "X", "custom_insertion_code": " " * 3_000}):
+        page = dana.submit(page, {"name": "City", **inputs})
+        assert page.status == 422
+        assert [a for tag, a in page.tags if tag == "details"] == [{"class": "row", "open": None}]

@@ -13,8 +13,10 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
+    DataType,
     Denied,
     FieldChanges,
+    FieldDraft,
     FieldId,
     HistoryQuery,
     HistoryRecord,
@@ -329,3 +331,52 @@ class TestAStorageWithoutAHistory:
         page = dana.get(integration)
         assert page.status == 200
         assert "Removed fields" not in page.text
+
+
+def test_a_deletion_and_a_restoration_are_undone(console: Console, dana: Browser) -> None:
+    field = console.add_field(name="City", key="city")
+    page = dana.get(f"{console.fields}/{field.id}/delete")
+
+    page = dana.follow(dana.submit(page))
+    assert "The field City was deleted. Undo" in page.text
+    page = dana.follow(dana.submit_form(page, "/restore"))
+    assert "The field City was restored. Undo" in page.text
+    page = dana.follow(dana.submit_form(page, "/delete"))
+
+    assert "The field City was deleted." in page.text
+    assert console.core.fields.list_fields(console.acme.id).fields == ()
+    assert "Undo" not in dana.get(console.fields).text
+
+
+def test_the_history_restores_what_can_be_restored(
+    console: Console, dana: Browser, viewer: Browser
+) -> None:
+    field = console.add_field(name="City", key="city")
+    kept = console.add_field(name="Zip", key="zip")
+    for _ in range(2):
+        delete(console, field)
+        console.core.fields.by(Author(ADMINISTRATOR)).restore_field(console.acme.id, field.id)
+    delete(console, field)
+    by_api = console.core.fields.by(Author(API))
+    api_field = by_api.create_field(console.acme.id, FieldDraft(name="A", data_type=DataType.TEXT))
+    by_api.delete_field(console.acme.id, api_field.id)
+
+    page = dana.get(history(console))
+
+    actions = [each.action for each in page.forms if each.action.endswith("/restore")]
+    assert actions == [f"{console.fields}/{field.id}/restore"]
+    assert not any(each.action.endswith("/restore") for each in viewer.get(history(console)).forms)
+    restored = dana.follow(dana.submit_form(page, "/restore"))
+    assert "The field City was restored." in restored.text
+    assert console.core.fields.get_field(console.acme.id, kept.id) == kept
+
+
+def test_the_history_shows_the_names_of_keys(console: Console, dana: Browser) -> None:
+    key = console.core.administration.issue_key(console.acme.id, name="Checkout").api_key
+    by_key = console.core.fields.by(Author(API, id=key.id, name=key.display))
+    by_key.create_field(console.acme.id, FieldDraft(name="City", data_type=DataType.TEXT))
+
+    page = dana.get(history(console))
+
+    assert "Checkout API" in page.text
+    assert key.display not in page.text

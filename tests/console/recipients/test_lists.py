@@ -77,7 +77,7 @@ def test_violations_are_reported_by_line_field_and_rule(upload: Upload) -> None:
     assert "3 tier Use one of gold, silver. Did you mean gold?" in page.text
     assert "4 shoe_size Write a number like 1234.5, without thousands separators." in page.text
     assert "5 Row The row has 1 cell, and the header has 2." in page.text
-    assert "tier unknown_value 1" in page.text
+    assert "tier Not an allowed value 1" in page.text
 
 
 def test_the_first_100_violations_are_shown_and_all_are_counted(upload: Upload) -> None:
@@ -85,7 +85,7 @@ def test_the_first_100_violations_are_shown_and_all_are_counted(upload: Upload) 
 
     assert page.text.count("Use one of gold, silver.") == 100
     assert "The first 100 with different values. There are 150 more violations." in page.text
-    assert "tier unknown_value 250" in page.text
+    assert "tier Not an allowed value 250" in page.text
 
 
 def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload: Upload) -> None:
@@ -144,18 +144,29 @@ def test_options_are_applied_and_stay_chosen(upload: Upload) -> None:
 def test_decimal_commas_are_suggested(upload: Upload) -> None:
     page = upload("tier;shoe_size\ngold;42,5\n")
 
-    assert "If the numbers have decimal commas, choose Comma" in page.text
-    assert "If the dates" not in page.text
+    assert "Check with decimal commas Download rejects" in page.text
+    checked = upload("tier;shoe_size\ngold;42,5\n", press=("proposal", "decimal=comma"))
+    assert "All recipients are valid" in checked.text
+    assert checked.form().value("decimal") == "comma"
+    assert "Check with" not in upload("tier;shoe_size\ngold;large\n").text
 
 
 def test_other_dates_and_words_are_suggested(console: Console, upload: Upload) -> None:
     console.add_field(name="Born", data_type=DataType.DATE)
     console.add_field(name="VIP", data_type=DataType.BOOLEAN)
 
-    page = upload("born;vip\n20.11.1990;ja\n")
+    page = upload("born;vip;shoe_size\n20.11.1990;ja;1,5\n")
 
-    assert "If the dates have another format, choose Like 20.11.2026 under Dates below" in page.text
-    assert "If other words mean true and false, enter them under Words for true" in page.text
+    assert "Check with decimal commas and dates like 20.11.2026 Download rejects" in page.text
+    assert "If other words mean true and false, enter them in the options below" in page.text
+
+
+def test_columns_that_are_no_fields_are_a_note(upload: Upload) -> None:
+    page = upload("email,tier,teir\na@example.com,gold,x\n")
+
+    assert page.status == 200
+    assert "Checked 1 recipient: 1 valid, 0 invalid." in page.text
+    assert "These columns are not recipient fields: email, teir (did you mean tier?)." in page.text
 
 
 def test_damaged_texts_are_named_also_if_all_recipients_are_valid(
@@ -193,7 +204,7 @@ def test_a_viewer_checks_lists(console: Console, upload: Upload, viewer: Browser
         (b"", "Choose a file that is not empty."),
         (gzip.compress(b"0" * 10_000_000), "is compressed with gzip. Decompress it first."),
         (b"tier\n" + b"x" * (MAX_FILE_SIZE - 5), "The row is longer than 1,048,576 characters."),
-        (b"tier,teir\n", "These columns are not recipient fields: teir (did you mean tier?)."),
+        (b"teir\ngold\n", "These columns are not recipient fields: teir (did you mean tier?)."),
     ],
     ids=["empty", "gzip", "one-line", "unknown-column"],
 )

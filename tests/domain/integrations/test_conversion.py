@@ -25,7 +25,6 @@ from recipient_fields.domain.integrations import (
     ConversionOptions,
     FieldCodes,
     IntegrationDraft,
-    NotThatEsp,
     Outcome,
     SetName,
     convert,
@@ -94,6 +93,8 @@ BRAZE = {
         '{{#if recipient.city = "a" or recipient.n = 3}}x{{/if}}'
     ),
     "{% if ${city} == 'a' %} {% endif %}x": "x",
+    "a {%- if ${city} == 'a' -%} {%- endif -%} b": "a {{~!}}{{!~}} b",
+    "a {% assign x = ${city} %}{{- x }}": "a {{!}}{{~!}}{{recipient.city}}",
 }
 
 
@@ -274,10 +275,18 @@ def test_text_that_content_reads_as_code_stays_by_hand():
 
 
 def test_another_template_is_refused():
-    with pytest.raises(NotThatEsp, match="can be one of Mailchimp"):
+    with pytest.raises(InvalidContent, match="can be one of Mailchimp"):
         convert("*|FNAME|* *|IF:TIER|*x*|END:IF|*", read="klaviyo", write="braze")
     with pytest.raises(InvalidContent):
         convert("\0", read="klaviyo", write="braze")
+
+
+def test_strict_refuses_caveats_and_tags_by_hand():
+    with pytest.raises(InvalidContent) as refused:
+        braze("{{ first_name }}\n{{ person.tier }}{{ event.a }}", strict=True)
+
+    lines = [(each.position.line, each.position.column) for each in refused.value.violations]
+    assert lines == [(2, 1), (2, 18)]
 
 
 def test_an_email_without_a_link_to_unsubscribe_has_a_warning():

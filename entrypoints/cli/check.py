@@ -1,0 +1,99 @@
+"""`recipient-fields check`: the documents and the content of a repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from .commands import Command
+from .repository.checking import ContentOptions, FieldSource, FileChecker
+from .repository.commands import (
+    ReportOptions,
+    check_files,
+    report_findings,
+    report_options,
+    strictness,
+)
+from .repository.configuration import CONFIGURATION, Configuration, Configurations
+from .repository.files import list_files
+from .repository.findings import Finding
+from .repository.options import paths_argument
+
+
+@click.command("check", cls=Command)
+@paths_argument
+@report_options
+@click.pass_context
+def check_repository(
+    ctx: click.Context, paths: Sequence[str], **report: Unpack[ReportOptions]
+) -> None:
+    """Check the documents of fields and the content that `recipient-fields.toml` names.
+
+    Without PATH, the command checks what the files with this name say: the nearest one at or above
+    the current folder, and those below. With PATH, it checks the changed files only, or everything
+    that a configuration names if PATH is this file, its snapshot or one of its documents.
+
+    The exit status is 3 if there are errors. Notes are errors with --strict only.
+    """
+    checker = FileChecker(FieldSource(ctx.obj), ContentOptions(strict=strictness(report)))
+    configurations = _find_configurations(checker.configurations)
+    if not configurations:
+        raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
+    whole = [each for each in configurations if not paths or _is_source(each, paths)]
+    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker))
+    for path in paths:
+        nearest = checker.configurations.find(path)
+        if nearest is not None and Path(path).is_file() and nearest.has_content(path):
+            files[os.path.normpath(path)] = None
+    documents = dict.fromkeys(document for each in whole for document in each.documents)
+    findings = [finding for each in documents for finding in _check_document(each)]
+    findings += check_files(checker, files)
+    report_findings(ctx, checker, findings, [*documents, *files], report)
+
+
+def _find_configurations(configurations: Configurations) -> list[Configuration]:
+    """Return the nearest configuration at or above the current folder, and those below."""
+    below = [each for each in list_files(".") if Path(each).name == CONFIGURATION]
+    found = (configurations.find(each) for each in (CONFIGURATION, *below))
+    return list({each.folder: each for each in found if each is not None}.values())
+
+
+def _is_source(configuration: Configuration, paths: Iterable[str]) -> bool:
+    """Return whether one of the paths can change the findings in all files."""
+    names = (configuration.name, configuration.snapshot, *configuration.documents)
+    sources = {Path(each).resolve() for each in names if each is not None}
+    return any(Path(path).resolve() in sources for path in paths)
+
+
+def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[str]:
+    """Yield the files with content to which the configuration applies."""
+    folders = [*map(configuration.path, configuration.settings.content)]
+    for file in checker.find_files(folders):
+        nearest = checker.configurations.find(file)
+        if nearest is not None and nearest.folder == configuration.folder:
+            yield file
+
+
+def _check_document(path: str) -> Iterator[Finding]:
+    """Yield what is wrong in a document of fields."""
+    # Imported here because only documents need PyYAML.
+    from .fields.files import InvalidFile, parse_file
+
+    try:
+        parse_file(Path(path).read_bytes())
+    except OSError as error:
+        message = f"Can't read the file: {error.strerror}."
+        yield Finding(file=path, code="unreadable", message=message)
+    except InvalidFile as invalid:
+        for each in invalid.violations:
+            yield Finding(
+                file=path,
+                line=each.place.line,
+                column=each.place.column,
+                code="invalid_document",
+                message=each.message,
+            )

@@ -1,0 +1,94 @@
+"""Templates of one ESP are converted with the names of the organization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import SetName
+
+from ..api import CONTENT_CONVERSIONS, Api, compact
+from ..conftest import Harness
+
+KLAVIYO, BRAZE = {"esp": "klaviyo"}, {"esp": "braze"}
+
+
+@pytest.fixture(autouse=True)
+def tier(api: Api) -> None:
+    assert api.post({"name": "Loyalty tier", "data_type": "text"}).status == 201
+
+
+def convert(api: Api, content: str, **members: object) -> dict[str, Any]:
+    body = {"content": content, "from": KLAVIYO, "to": BRAZE, **members}
+    response = api.send("POST", CONTENT_CONVERSIONS, compact(body))
+    assert response.status == 200, response.content
+    document: dict[str, Any] = response.json
+    return document
+
+
+def details(api: Api, **members: object) -> list[tuple[str, str]]:
+    body = {"content": "a", "from": KLAVIYO, "to": BRAZE, **members}
+    sent = {name: value for name, value in body.items() if value is not None}
+    response = api.send("POST", CONTENT_CONVERSIONS, compact(sent))
+    assert response.status == 422, response.content
+    return [(each["pointer"], each["code"]) for each in response.json["error"]["details"]]
+
+
+def test_a_template_is_converted_and_what_stays_is_listed(api: Api):
+    document = convert(api, "{{ person.loyalty_tier }}\n{{ event.a }}")
+
+    assert document["content"] == "{{custom_attribute.${loyalty_tier}}}\n{{ event.a }}"
+    ((line, column, tag),) = [(e["line"], e["column"], e["tag"]) for e in document["by_hand"]]
+    assert (line, column, tag) == (2, 1, "{{ event.a }}")
+    assert [each["key"] for each in document["fields"]] == ["loyalty_tier"]
+
+
+def test_the_names_are_those_at_both_integrations(
+    api: Api, harness: Harness, bakery: OrganizationId
+):
+    ids = []
+    for esp, name in (("klaviyo", "TIER"), ("braze", "Loyalty")):
+        created = harness.core.integrations.create_integration(bakery, esp=Esp(esp), name=esp)
+        harness.core.integrations.set_names(bakery, created.id, {"loyalty_tier": SetName(name)})
+        ids.append({"integration_id": created.id})
+
+    document = convert(api, "{{ person.TIER }}", **{"from": ids[0]}, to=ids[1])
+
+    assert document["content"] == "{{custom_attribute.${Loyalty}}}"
+
+
+def test_a_template_becomes_content(api: Api):
+    document = convert(
+        api, "{{ person.x|default:'y' }}", to="portable", names={"x": "loyalty_tier"}
+    )
+
+    assert document["content"] == '{{recipient.loyalty_tier | default: "y"}}'
+
+
+def test_all_violations_are_reported(api: Api):
+    assert details(api, **{"from": None}, to={"esp": "x"}, exact=1) == [
+        ("/from", "required"),
+        ("/exact", "type"),
+    ]
+    assert details(api, **{"from": "portable"}) == [("/from", "unknown_value")]
+    assert details(api, to={"esp": "x"}) == [("/to/esp", "unknown_value")]
+    assert details(api, names={"x": 1}, values={"y": "z"}) == [("/names/x", "type")]
+    assert details(api, values={"y": "z"}) == [("/values/y", "unknown_value")]
+    assert details(api, content="*|FNAME|*") == [("/content", "not_applicable")]
+
+
+def test_strict_rejects_caveats_and_tags_by_hand(api: Api):
+    assert details(api, content="\n{{ event.a }}", strict=True) == [("/content", "not_applicable")]
+    assert convert(api, "a", strict=True)["by_hand"] == []
+
+
+def test_an_integration_of_another_organization_is_unknown(api: Api):
+    body = {"content": "a", "from": {"integration_id": 9}, "to": BRAZE}
+
+    response = api.send("POST", CONTENT_CONVERSIONS, compact(body))
+
+    assert response.status == 422
+    assert response.json["error"]["details"][0]["pointer"] == "/from/integration_id"
