@@ -20,9 +20,10 @@ from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .filters import Filter, parse_filter
-from .lookalikes import MESSAGES, find_lookalikes
-from .system_names import (
+from .lookalikes import (
+    MESSAGES,
     describe_system_path,
+    find_lookalikes,
     find_system_lookalikes,
     find_system_path,
     find_variables,

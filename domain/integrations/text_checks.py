@@ -238,7 +238,8 @@ class _NativeNames:
         """Yield what is wrong with the use of a field."""
         code = self.find(use.name)
         if code is None:
-            yield from self._unknown(use.name, position)
+            if not use.is_member:  # Objects and lists of the ESP are no fields here.
+                yield from self._unknown(use.name, position)
             return
         if use.is_shown and isinstance(code.field, RecipientField) and not code.field.insertable:
             yield _not_insertable(position, code.field)

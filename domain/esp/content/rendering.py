@@ -28,17 +28,17 @@ from ..data_codes import condition_caveats, data_caveats
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
-from .adjacent_text import (
+from .insertions import HtmlInValues, Insertion, Insertions
+from .links import find_links
+from .report import Report
+from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
+from .surroundings import (
+    NativeTags,
     find_refused_end,
     find_unestablished,
     separate_end_of_block,
     separate_start,
 )
-from .insertions import HtmlInValues, Insertion, Insertions
-from .links import find_links
-from .native_tags import NativeTags
-from .report import Report
-from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
 from .used_fields import UsedFields, find_guarded
 
 MAX_EXPORTED_LENGTH = 4_194_304

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...conditions.implications import keys_set_if
+from ...conditions.evaluation import keys_set_if
 from ...content import Block, Content, Node, Reference
 from ...content.resolution import DataValue
 from ...data_paths import DataPath

@@ -33,12 +33,14 @@ _EQUALITIES = frozenset({"!=", "==", "eq", "equals", "ifEq", "ne", "notEquals", 
 class NativeUse:
     """A place where code of an ESP reads a field: the field's name there, and the offset.
 
+    `is_member` is whether the code reads a member of the value, which is a list or an object then.
     `is_shown` is whether the code shows the value. `compared` contains the texts with which it is
     compared.
     """
 
     name: str
     start: int
+    is_member: bool = False
     is_shown: bool = False
     compared: tuple[str, ...] = ()
 
@@ -66,8 +68,8 @@ class _Scope:
             depth=self.depth + is_member,
         )
 
-    def find_name(self, path: Path) -> str | None:
-        """Return the name of the field that the path means, or None."""
+    def find_name(self, path: Path) -> tuple[str, bool] | None:
+        """Return the name of the field that the path means, and whether it means a member of it."""
         if self.vocabulary.syntax is Syntax.HANDLEBARS:
             depth = self.depth
             if path[:2] == ("@", "root"):
@@ -79,8 +81,9 @@ class _Scope:
                 return None
         if not path or path[0] in self.variables or path[0] in self.assigned:
             return None
-        role, name = role_of(path, self.vocabulary)
-        return name if role is TagRole.FIELD else None
+        own = path[:2] if path[0] in self.vocabulary.fields else path
+        role, name = role_of(own, self.vocabulary)
+        return (name, own != path) if role is TagRole.FIELD else None
 
 
 def find_uses(text: str, profile: Profile) -> Iterator[NativeUse]:
@@ -121,14 +124,16 @@ def _uses(nodes: Iterable[Node], scope: _Scope) -> Iterator[NativeUse]:
 
 
 def _of_tag(tag: Opaque, scope: _Scope) -> Iterator[NativeUse]:
+    is_handlebars = scope.vocabulary.syntax is Syntax.HANDLEBARS
     alone = evolve(tag, nodes=None)
-    call = Call(tag.name, tag.arguments, tag.named)
-    yield from _of(alone, call, scope, is_shown=tag.nodes is None)
     names = Words.of(Tag(tag.start, tag.end, (alone,)), scope.vocabulary).sets
+    call = Call(tag.name, tag.arguments, tag.named)
+    # The arguments of a block of Handlebars are values, also those of `with`.
+    node = Output(tag.start, tag.start, call) if is_handlebars else alone
+    yield from _of(node, call, scope, is_shown=tag.nodes is None)
     if tag.nodes is None:
         scope.assigned.update(names)
         return
-    is_handlebars = scope.vocabulary.syntax is Syntax.HANDLEBARS
     is_member = is_handlebars and tag.name in {"", "with"}
     has_scope = is_member or bool(names)
     yield from _uses(tag.nodes, scope.inside(names, is_member=is_member) if has_scope else scope)
@@ -145,17 +150,18 @@ def _of(
     compared: dict[str, list[str]] = {}
     for name, texts in _comparisons(expression, scope):
         compared.setdefault(name, []).extend(texts)
-    for name in _names(node, scope):
+    for name, is_member in _names(node, scope):
         yield NativeUse(
             name=name,
             start=node.start,
+            is_member=is_member,
             is_shown=is_shown and name not in compared,
             compared=tuple(compared.get(name, ())),
         )
 
 
-def _names(node: Output | Opaque, scope: _Scope) -> Iterator[str]:
-    """Yield the names of the fields in the node, once each."""
+def _names(node: Output | Opaque, scope: _Scope) -> Iterator[tuple[str, bool]]:
+    """Yield the names of the fields in the node, and whether it reads a member, once each."""
     words = Words.of(Tag(node.start, node.end, (node,)), scope.vocabulary)
     paths = (path for path in (*words.paths, *words.arguments) if path[0] not in words.sets)
     yield from dict.fromkeys(filter(None, map(scope.find_name, paths)))
@@ -170,7 +176,7 @@ def _comparisons(expression: Expression, scope: _Scope) -> Iterator[tuple[str, l
                 texts = list(_texts(operands))
                 for each in operands if texts else ():
                     if _is_value(each, scope.vocabulary):
-                        yield from ((name, texts) for name in _names(Output(0, 0, each), scope))
+                        yield from ((name, texts) for name, _ in _names(Output(0, 0, each), scope))
             for each in operands:
                 yield from _comparisons(each, scope)
 

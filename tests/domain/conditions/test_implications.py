@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain.conditions import parse_condition
-from recipient_fields.domain.conditions.implications import keys_set_if
+from recipient_fields.domain.conditions.evaluation import keys_set_if
 
 
 @pytest.mark.parametrize(

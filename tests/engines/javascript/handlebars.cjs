@@ -369,3 +369,37 @@ exports.parse = (template) => {
   Handlebars.parse(template);
   return () => "";
 };
+
+// ---- The variables of a template
+
+// Returns JSON: the names that the template reads in its data, and not in a member of a block.
+exports.variables = (template) => {
+  const names = new Set();
+
+  function read(node, depth) {
+    switch (node?.type) {
+      case "PathExpression": {
+        const isRoot = node.data && node.parts[0] === "root";
+        if (isRoot) names.add(node.parts[1]);
+        else if (!node.data && node.depth === depth && node.parts.length > 0) names.add(node.parts[0]);
+        return;
+      }
+      case "SubExpression":
+      case "MustacheStatement":
+      case "BlockStatement": {
+        const isHelper = node.params.length > 0 || node.hash !== undefined;
+        if (!isHelper) read(node.path, depth);
+        for (const each of node.params) read(each, depth);
+        for (const each of node.hash?.pairs ?? []) read(each.value, depth);
+        if (node.type !== "BlockStatement") return;
+        const isMember = !isHelper || ["each", "with"].includes(node.path.original);
+        for (const each of node.program?.body ?? []) read(each, depth + (isMember ? 1 : 0));
+        for (const each of node.inverse?.body ?? []) read(each, depth);
+        return;
+      }
+    }
+  }
+
+  for (const each of Handlebars.parse(template).body) read(each, 0);
+  return () => JSON.stringify([...names]);
+};
