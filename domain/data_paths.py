@@ -10,6 +10,8 @@ EVENT: Final = "event"
 """The root of the paths to the data of the event or message that causes the send."""
 LOOP: Final = "loop"
 """The root of the paths to the number of the current round."""
+NUMBER: Final = "number"
+"""The member of `loop` that counts the rounds from 1. The others are `first` and `last`."""
 MAX_PARTS = 8
 """The number of parts after the root."""
 _TEXT = r"""(?:"[^"\\{}\r\n]{1,100}+"|'[^'\\{}\r\n]{1,100}+')"""

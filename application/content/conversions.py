@@ -151,6 +151,10 @@ class ContentConversionDocument:
             " `false`."
         ),
     )
+    sent_by: str | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("How the other ESP sends the message, as in an export."),
+    )
     strict: bool = field(
         default=False,
         metadata=described(
@@ -229,6 +233,7 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
                 surface=None if isinstance(members.surface, Unchanged) else members.surface,
                 exact=members.exact,
                 strict=members.strict,
+                sent_by=None if isinstance(members.sent_by, Unchanged) else members.sent_by,
             )
     if violations:
         raise InvalidDocument(violations)

@@ -212,7 +212,7 @@ class ConnectionService:
         """
         tested = self.test(organization_id, integration_id, values, sealed=sealed)
         if tested.differs and not confirmed:
-            raise AccountNotConfirmed(tested.differs)
+            raise AccountNotConfirmed(tested.differs, tested.sealed)
         at = self._clock()
         self._connections.change(
             organization_id, integration_id, lambda each: each.with_credential(tested.sealed, at=at)

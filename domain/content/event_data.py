@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..conditions import Value
 from ..conditions.literals import from_scalar
@@ -58,6 +58,13 @@ def read_value(data_types: Iterable[DataType], value: object, path: DataPath) ->
             return from_scalar(data_type, canonical)
     expected = " or ".join(_EXPECTED[each] for each in data_types)
     raise UnfitData(f"`{path}` is {_name(value)}. Here, it must be {expected}.")
+
+
+def read_list(value: object, path: DataPath) -> Sequence[object]:
+    """Return the items of a list. Raises: UnfitData if it is none."""
+    if not isinstance(value, list | tuple):
+        raise UnfitData(f"`{path}` is {_name(value)}. A loop requires a list.")
+    return value
 
 
 def is_set(value: object, path: DataPath) -> Value:

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from html import escape
+from typing import TypeVar
 
 from attrs import Factory, define, frozen
 
@@ -14,21 +15,23 @@ from ..arguments import require_type
 from ..conditions import Condition, Operator, Value
 from ..conditions.evaluation import RecipientValues, holds
 from ..conditions.tree import comparisons
-from ..data_paths import EVENT, DataPath
+from ..data_paths import EVENT, LOOP, NUMBER, DataPath
 from ..errors import Rule, Violation
 from ..fields.protocol import Field
 from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
-from .event_data import UnfitData, find_value, is_set, read_value, show_value
+from .event_data import UnfitData, find_value, is_set, read_list, read_value, show_value
 from .filters import Filter, apply_filters, input_types
 from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver, data_types
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
-from .tree import Block, Content, Node, Reference, SystemReference, Text
+from .tree import Block, Content, Loop, Node, Reference, SystemReference, Text
 
 __all__ = ["PreviewedContent", "preview_content"]
+
+T = TypeVar("T")
 
 MAX_PREVIEW_LENGTH = 4_194_304
 """The number of characters in a preview. Short references can mean long values."""
@@ -36,6 +39,8 @@ MAX_PREVIEWED_VALUE = 100_000
 """The number of characters of a value."""
 _MAX_FILTERED = MAX_PREVIEW_LENGTH
 """The number of characters that all filters of a preview return."""
+MAX_ROUNDS = 1_000
+"""The number of rounds of all loops of a preview, inner ones included."""
 _MAX_SEARCHED = 20_000_000
 """The number of characters in which all conditions of a preview search, with `contains`."""
 
@@ -150,6 +155,7 @@ class _Reader:
     _shown: dict[tuple[str, tuple[Filter, ...]], str | None] = Factory(dict)
     """What the recipient reads for each key with its filters."""
     _filtered: int = 0
+    _count: int = 0
     _searched: int = 0
 
     def read(self, nodes: Iterable[Node]) -> Iterator[str]:
@@ -162,8 +168,28 @@ class _Reader:
                     yield self._value(node)
                 case SystemReference():
                     yield self.year if node.value is SystemValue.YEAR else _STAND_INS[node.value]
+                case Loop():
+                    yield from self._rounds(node)
                 case Block():
                     yield from self.read(self._shown_nodes(node))
+
+    def _rounds(self, loop: Loop) -> Iterator[str]:
+        """Yield what the recipient reads of a loop."""
+        items = self._find(loop.items, read_list, loop.start) or ()
+        if not items:
+            for otherwise in loop.branches[1:]:
+                yield from self.read(otherwise.nodes)
+        outer = self.data
+        for index, item in enumerate(items):
+            self._count += 1
+            if self._count > MAX_ROUNDS:
+                message = f"The loops up to here have more than {MAX_ROUNDS:,} rounds."
+                raise self._refuse(loop.start, f"{message} Preview shorter lists.")
+            is_first, is_last = index == 0, index == len(items) - 1
+            position = {NUMBER: index + 1, "first": is_first, "last": is_last}
+            self.data = {**outer, loop.variable: item, LOOP: position}
+            yield from self.read(loop.branches[0].nodes)
+        self.data = outer
 
     def _shown_nodes(self, block: Block) -> tuple[Node, ...]:
         """Return the nodes of the first branch whose condition is true."""
@@ -191,9 +217,7 @@ class _Reader:
             raise self._refuse(start, f"{message} Preview shorter values.")
         return holds(resolved, get)
 
-    def _find(
-        self, path: DataPath, read: Callable[[object, DataPath], Value], start: int
-    ) -> Value | None:
+    def _find(self, path: DataPath, read: Callable[[object, DataPath], T], start: int) -> T | None:
         """Return the value of the data, or None if it is not set."""
         try:
             value = find_value(self.data[path.root], path)
@@ -208,7 +232,8 @@ class _Reader:
             name = reference.key if is_data else f"recipient.{reference.key}"
             return f"{{{{{name} | expression}}}}"
         key = reference.key, reference.filters
-        if key not in self._shown:
+        is_fixed = not isinstance(reference.key, DataPath) or reference.key.root == EVENT
+        if key not in self._shown or not is_fixed:
             self._shown[key] = self._show(reference)
         shown = self._shown[key]
         if shown is not None or not reference.default:

@@ -13,8 +13,8 @@ from attrs import Factory, define, evolve
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, TextPosition
 from ..conditions.syntax import parse_condition_on_data
-from ..conditions.tree import comparisons
-from ..data_paths import DATA_PATH, EVENT, MAX_PARTS, DataPath
+from ..conditions.tree import Comparison, comparisons, replace_comparisons
+from ..data_paths import DATA_PATH, EVENT, LOOP, MAX_PARTS, NUMBER, DataPath
 from ..errors import Rule, Violation
 from ..spans import Spans
 from ..text import character_violation
@@ -34,6 +34,7 @@ from .tree import (
     Branch,
     Content,
     Lines,
+    Loop,
     Node,
     Reference,
     SystemReference,
@@ -163,6 +164,15 @@ _END = re.compile(r"\s*+~?\}\}")
 _PREFIX = re.compile(
     rf"{_TEXT}|(?<![\w.])(?:recipient\.(?=(?P<key>\w++))|(?P<path>{DATA_PATH}))", re.DOTALL
 )
+_LOOP = re.compile(
+    rf"\s++(?P<items>{DATA_PATH})\s++as\s++(?P<variable>[A-Za-z_][A-Za-z0-9_]{{0,62}}+)\s*+~?\}}\}}"
+)
+_LOOP_TEST = re.compile(
+    rf"{_TEXT}|(?<![\w.])loop\s++is\s++(?>(?P<not>not\s++)?)(?P<test>first|last)\b", re.DOTALL
+)
+_NO_VARIABLES = {EVENT, LOOP, "recipient", "link", "sender", "today", "this"}
+MAX_LOOP_DEPTH = 2
+"""The number of loops inside each other."""
 _OPERATOR = re.compile(r"[=<>]|\bis\s|\bcontains\s")
 """An operator of this language, which Handlebars does not have."""
 _PREFIX_TEXT = "recipient."
@@ -173,12 +183,13 @@ _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLES
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
 _EXPECTED_IF = "Write this tag as `{{#if recipient.KEY …}}`."
 _NO_END = "This block has no {{/if}}."
+_NO_END_OF_LOOP = "This loop has no {{/each}}."
 _NO_END_OF_COMMENT = "This comment has no end. Write `{end}` after it."
 _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
 _NO_END_OF_TEXT = "This quote has no closing quote before the end of the tag. Add it."
 _ONE_BRACE = "Write two braces at the end of the tag: `}}`."
 _CAPITALS_IN_IF = "Write `{{#if` in small letters."
-_CAPITALS_IN_END = "Write `{{/if}}` in small letters."
+_CAPITALS_IN_END = "Write `{{{{/{name}}}}}` in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _EXPECTED_FILTER = 'Write a filter, such as `| upper`, `| default: "text"`, or only `| expression`.'
@@ -197,10 +208,23 @@ class _OpenBlock:
     start: int = 0
     branch_start: int = 0
     condition: Condition | None = None
+    loop: tuple[DataPath, str] | None = None
     has_else: bool = False
     branches: list[Branch] = Factory(list)
     nodes: list[Node] = Factory(list)
     other_tags: list[tuple[str, int]] = Factory(list)
+
+    @property
+    def name(self) -> str:
+        """The name in the last tag of the block."""
+        return "if" if self.loop is None else "each"
+
+    def build(self, end: int) -> Block:
+        branches = tuple(self.branches)
+        if self.loop is None:
+            return Block(branches, end)
+        items, variable = self.loop
+        return Loop(branches, end, items=items, variable=variable)
 
     def end_branch(self) -> None:
         self.branches.append(Branch(self.condition, tuple(self.nodes), self.branch_start))
@@ -244,7 +268,8 @@ class _Parser:
             else:
                 offset = self._close(tag)
         for block in self.blocks[1:]:
-            self._refuse(block.start, Rule.FORMAT, _NO_END)
+            message = _NO_END if block.loop is None else _NO_END_OF_LOOP
+            self._refuse(block.start, Rule.FORMAT, message)
         for name, start in self.blocks[0].other_tags:
             if name == "if":
                 self._refuse(start, Rule.FORMAT, _NO_END)
@@ -299,7 +324,14 @@ class _Parser:
 
     def _is_data(self, path: DataPath) -> bool:
         """Return whether this can be a path to data, and not only code of an ESP."""
+        variables = self._variables()
+        if path.root in variables or (path.root == LOOP and variables):
+            return True
         return path.root == EVENT and len(path.parts) > 0 and not self._sets_event
+
+    def _variables(self) -> list[str]:
+        """Return the variables of the loops that are open."""
+        return [block.loop[1] for block in self.blocks if block.loop is not None]
 
     @cached_property
     def _sets_event(self) -> bool:
@@ -313,6 +345,9 @@ class _Parser:
             message = "Write `recipient.KEY` or `event.NAME`."
             message = describe_system_path(path) if is_system else message
             return Violation(Rule.NOT_APPLICABLE if is_system else Rule.FORMAT, message)
+        if path.root == LOOP and path.parts != (NUMBER,):
+            message = "Write `loop.number`, and in conditions `loop is first` or `loop is last`."
+            return Violation(Rule.FORMAT, message)
         if len(path.parts) > MAX_PARTS:
             message = f"A path has at most {MAX_PARTS} parts after `{path.root}`."
             return Violation(Rule.TOO_MANY_ITEMS, message)
@@ -411,7 +446,26 @@ class _Parser:
             self._unended.add((opening, limit))
         return found
 
+    def _open_loop(self, tag: re.Match[str], loop: re.Match[str]) -> int:
+        """Read the first tag of a loop over data."""
+        items, variable, open_loops = DataPath(loop["items"]), loop["variable"], self._variables()
+        if len(open_loops) >= MAX_LOOP_DEPTH:
+            message = f"Nest loops at most {MAX_LOOP_DEPTH} levels deep."
+            self._refuse(tag.start(), Rule.OUT_OF_RANGE, message)
+        elif variable in _NO_VARIABLES or variable in open_loops:
+            message = f"`{variable}` has another meaning here. Choose another name."
+            self._refuse(tag.start(), Rule.RESERVED, message)
+        elif (violation := self._path_violation(items)) is not None:
+            self._refuse(tag.start(), violation.rule, violation.message)
+        self._add_text(tag.start())
+        self.blocks.append(_OpenBlock(tag.start(), tag.start(), loop=(items, variable)))
+        return self._end_tag(loop.end())
+
     def _open(self, tag: re.Match[str]) -> int:
+        loop = _LOOP.match(self.source, tag.end()) if tag["open"] == "#each" else None
+        is_raw = tag.start() < self._raw_end
+        if loop is not None and not is_raw and self._is_data(DataPath(loop["items"])):
+            return self._open_loop(tag, loop)
         found = _CONDITION.match(self.source, tag.end()) if tag["open"] == "#if" else None
         if found is None or not self._is_portable(found["condition"]):
             if found is not None and not found["condition"].strip():
@@ -433,7 +487,8 @@ class _Parser:
         found = [*_PREFIX.finditer(condition)]
         if any(match[0] == _PREFIX_TEXT for match in found):
             return True
-        if not any(match["path"] and self._is_data(DataPath(match["path"])) for match in found):
+        paths = (match["path"] for match in found if match["path"])
+        if not any(path == LOOP or self._is_data(DataPath(path)) for path in paths):
             return False
         if _OPERATOR.search(_TEXTS.sub("", condition)) is not None:
             return True
@@ -468,6 +523,9 @@ class _Parser:
             self._refuse_without_block(tag.start())
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
+        if else_if is not None and block.loop is not None:
+            self._refuse(tag.start(), Rule.FORMAT, "A loop has only `{{else}}`.")
+            return tag.end()
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
         has_condition = else_if is None or (found is not None and found["condition"].strip())
         if found is None or not has_condition or tag["else"] != "else":
@@ -487,14 +545,15 @@ class _Parser:
         block, is_outermost = self.blocks[-1], len(self.blocks) == 1
         if block.other_tags and block.other_tags[-1][0].lower() == tag["close"].lower():
             block.other_tags.pop()
-        elif not is_outermost and not block.other_tags and tag["close"].lower() == "if":
-            if tag["close"] != "if":
-                self._refuse(tag.start(), Rule.FORMAT, _CAPITALS_IN_END)
+        elif not is_outermost and not block.other_tags and tag["close"].lower() == block.name:
+            if tag["close"] != block.name:
+                message = _CAPITALS_IN_END.format(name=block.name)
+                self._refuse(tag.start(), Rule.FORMAT, message)
             self._add_text(tag.start())
             self._end_block(tag.start())
             return self._end_tag(tag.end())
         elif not is_outermost or (block.other_tags and tag["close"] == "if"):
-            name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
+            name, start = block.other_tags[-1] if block.other_tags else (block.name, block.start)
             place = self.lines.position(start)
             message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
             self._refuse(tag.start(), Rule.FORMAT, message)
@@ -523,7 +582,7 @@ class _Parser:
         if len(self.blocks) > MAX_BLOCK_DEPTH:
             outer += (node for branch in block.branches for node in branch.nodes)
         else:
-            outer.append(Block(tuple(block.branches), end))
+            outer.append(block.build(end))
 
     def _condition(self, start: int, found: re.Match[str]) -> Condition | None:
         self._conditions += 1
@@ -541,7 +600,8 @@ class _Parser:
             return None
         position = self.lines.position(found.start())
         try:
-            condition = parse_condition_on_data(_PREFIX.sub(_blank, found["condition"]), position)
+            source = _LOOP_TEST.sub(_write_test, _PREFIX.sub(_blank, found["condition"]))
+            condition = replace_comparisons(parse_condition_on_data(source, position), self._data)
         except InvalidCondition as invalid:
             text = next(
                 (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
@@ -559,12 +619,21 @@ class _Parser:
         for comparison in comparisons(condition):
             offset, key = self.lines.offset(comparison), comparison.key
             if isinstance(key, DataPath):
-                violation = self._path_violation(key)
+                is_test = key.root == LOOP and not self.source.startswith(key, offset)
+                violation = None if is_test else self._path_violation(key)
                 if violation is not None:
                     self._refuse(offset, violation.rule, violation.message)
             elif not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{key}`.")
         return condition
+
+    def _data(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with the variable of a loop as a path."""
+        key, offset = comparison.key, self.lines.offset(comparison)
+        has_prefix = self.source.endswith(_PREFIX_TEXT, 0, offset)
+        if has_prefix or isinstance(key, DataPath) or key not in self._variables():
+            return comparison
+        return evolve(comparison, key=DataPath(key))
 
     def _read_keys(self, found: re.Match[str]) -> None:
         """Add the keys of an invalid condition as references, so that unknown ones are reported."""
@@ -601,6 +670,18 @@ class _Parser:
 def located_violations(invalid: InvalidCondition) -> list[LocatedViolation]:
     """Return the violations of a condition that was parsed from text."""
     return [each for each in invalid.violations if isinstance(each, LocatedViolation)]
+
+
+def _write_test(match: re.Match[str]) -> str:
+    """Return a test of a loop as a path, with the length that it had."""
+    if match["test"] is None:
+        return match[0]
+    negation = "" if match["not"] is None else "not "
+    path = f"{negation}{LOOP}.{match['test']}"
+    return path + match[0][len(path) :].translate(_BLANKS)
+
+
+_BLANKS = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz"), " ")
 
 
 def _blank(match: re.Match[str]) -> str:

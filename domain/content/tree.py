@@ -25,6 +25,7 @@ __all__ = [
     "Branch",
     "Content",
     "Lines",
+    "Loop",
     "Node",
     "Reference",
     "SystemReference",
@@ -92,6 +93,18 @@ class Block:
     def start(self) -> int:
         """The offset of the block."""
         return self.branches[0].start
+
+
+@frozen(kw_only=True)
+class Loop(Block):
+    """A block for each item of a list: `{{#each event.items as item}}…{{else}}…{{/each}}`.
+
+    The first branch is shown for each item, and the second one, if there is one, without items.
+    Neither has a condition.
+    """
+
+    items: DataPath
+    variable: str
 
 
 Node: TypeAlias = Text | Reference | SystemReference | Block
@@ -172,6 +185,10 @@ class Content:
         """Yield the branches of the blocks, in order."""
         return (part for part in _parts(self.nodes) if isinstance(part, Branch))
 
+    def loops(self) -> Iterator[Loop]:
+        """Yield the loops, in order."""
+        return (part for part in _parts(self.nodes) if isinstance(part, Loop))
+
     def keys(self) -> tuple[str, ...]:
         """Return the keys in references and conditions, in the order of their first use."""
         return tuple(key for key in self._used if not isinstance(key, DataPath))
@@ -202,9 +219,14 @@ def _texts(nodes: Iterable[Node]) -> Iterator[Text]:
             yield node
 
 
-def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Branch]:
+_Part: TypeAlias = Reference | SystemReference | Branch | Loop
+
+
+def _parts(nodes: Iterable[Node]) -> Iterator[_Part]:
     for node in nodes:
         if isinstance(node, Block):
+            if isinstance(node, Loop):
+                yield node
             for branch in node.branches:
                 yield branch
                 yield from _parts(branch.nodes)
@@ -212,8 +234,10 @@ def _parts(nodes: Iterable[Node]) -> Iterator[Reference | SystemReference | Bran
             yield node
 
 
-def _keys(part: Reference | SystemReference | Branch) -> Iterator[str]:
-    if isinstance(part, Reference):
+def _keys(part: _Part) -> Iterator[str]:
+    if isinstance(part, Loop):
+        yield part.items
+    elif isinstance(part, Reference):
         yield part.key
     elif isinstance(part, Branch) and part.condition is not None:
         yield from condition_keys(part.condition)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import TypeAlias
 from zlib import crc32
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..content import Reference, WarningCode
 from ..content.resolution import DataValue
-from ..data_paths import DataPath
+from ..data_paths import EVENT, LOOP, DataPath
 from ..fields.values import DataType
 from .derived_codes import derive, write_code
 from .errors import NoSafeForm, NotExpressible, NotInsertable
 from .field_codes import FieldCode
-from .profiles.profile import EventData, EventWay, Profile, Strength, ValueForm
+from .profiles.profile import EventData, EventWay, LoopForm, Profile, Strength, ValueForm
 
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*")
 
@@ -77,16 +77,31 @@ def find_way(profile: Profile, sent_by: str | None) -> tuple[EventData, EventWay
     return events, ways[sent_by]
 
 
-def find_data_code(profile: Profile, value: DataValue, sent_by: str | None) -> DataCode:
-    """Return the code of event data for messages that are sent in this way.
+@frozen
+class Scope:
+    """What code can reach at one place: `variables` are those of the loops around it, in order.
+
+    `sent_by` is the way in which the message is sent.
+    """
+
+    sent_by: str | None = None
+    variables: tuple[str, ...] = ()
+
+    def inside(self, variable: str) -> Scope:
+        """Return the scope in a loop with this variable."""
+        return evolve(self, variables=(*self.variables, variable))
+
+
+def find_data_code(profile: Profile, value: DataValue, scope: Scope) -> DataCode:
+    """Return the code of data in the scope.
 
     If the ESP has none, the code has the reason in place of its codes.
     """
     preludes: dict[str, str] = {}
     expression = refusal = None
     try:
-        events, way = find_way(profile, sent_by)
-        expression = _write(events, way, value.key)
+        events, way = find_way(profile, scope.sent_by)
+        expression = _write(profile, events, way, value.key, scope)
         if events.write_path is None:
             derived = derive(profile, str(value.key.parts[0]))
             expression, prelude = derived.value_expression, derived.prelude
@@ -111,13 +126,63 @@ def find_data_code(profile: Profile, value: DataValue, sent_by: str | None) -> D
     )
 
 
+def reach(code: FieldCode, scope: Scope) -> FieldCode:
+    """Return the code of a field in the scope: loops of Handlebars hide the names outside."""
+    events = code.profile.events
+    loop = events.loop if isinstance(events, EventData) else None
+    has_none = code.insertion_code is None and code.value_expression is None
+    if loop is None or not loop.root or not scope.variables or has_none:
+        return code
+    if not code.is_derived or code.value_expression is None:
+        reason = "Its code is not derived from a name, so it would read the item of the loop."
+        return evolve(
+            code,
+            insertion_code=None,
+            insertion_refusal=reason,
+            value_expression=None,
+            expression_refusal=reason,
+        )
+    expression = f"{loop.root}.{code.value_expression}"
+    shown = write_code(code.profile, expression, code.data_type, None, ValueForm.USUAL)
+    return DataCode(
+        field=code.field,
+        profile=code.profile,
+        integration_id=code.integration_id,
+        name_from=code.name_from,
+        esp_name=code.esp_name,
+        insertion_code=shown,
+        value_expression=expression,
+        path=DataPath(str(code.field.key)),
+    )
+
+
+def find_loop(profile: Profile, scope: Scope) -> LoopForm:
+    """Return the code of loops. Raises: NotInsertable if there is none."""
+    events, _ = find_way(profile, scope.sent_by)
+    if events.loop is None:
+        raise NotInsertable(f"No source establishes how {profile.title} writes loops over lists.")
+    return events.loop
+
+
+def rename(profile: Profile, variable: str) -> str:
+    """Return the variable, or another name if the ESP or its code reads this one as its own."""
+    words = profile.vocabulary
+    reserved = words.roots | words.local | words.system | words.common | profile.names.reserved
+    is_taken = variable in reserved or variable.startswith(_VARIABLES)
+    return f"{variable}_item" if is_taken else variable
+
+
+_VARIABLES = ("condition_", "number_parts")
+"""The variables that the code of conditions and filters sets begin with these."""
+
+
 Caveats: TypeAlias = Iterator[tuple[WarningCode, str]]
 
 
-def data_caveats(profile: Profile, reference: Reference, sent_by: str | None) -> Caveats:
-    """Yield the warnings about a reference to event data, whose values can have any type."""
+def data_caveats(profile: Profile, reference: Reference | None, sent_by: str | None) -> Caveats:
+    """Yield the warnings about data that is shown, with values of any type, or a list of it."""
     yield from _way_caveats(profile, sent_by)
-    if reference.filters or reference.is_expression:
+    if reference is None or reference.filters or reference.is_expression:
         return
     insertion = profile.insertion
     for data_type in (DataType.NUMBER, DataType.BOOLEAN):
@@ -152,8 +217,11 @@ def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
         yield WarningCode.SECONDARY_SOURCES, message
 
 
-def _write(events: EventData, way: EventWay, path: DataPath) -> str:
+def _write(profile: Profile, events: EventData, way: EventWay, path: DataPath, scope: Scope) -> str:
     """Return the expression of the data at the path. Raises: NotExpressible."""
+    loop = events.loop
+    if path.root != EVENT:
+        return _write_item(profile, events, path, scope)
     first, *rest = path.parts
     if first in events.reserved:
         raise NotExpressible(f"{{title}} reads the name `{first}` as code.")
@@ -162,7 +230,25 @@ def _write(events: EventData, way: EventWay, path: DataPath) -> str:
             raise NotExpressible("{title} reads only attributes: send this value as one of them.")
         return first
     if "NAME" not in way.value:
-        return events.write_path(way.value, path.parts)
+        root = loop.root if loop is not None and scope.variables else ""
+        return events.write_path(way.value or root, path.parts)
     if re.fullmatch(way.pattern, str(first)) is None:
         raise NotExpressible(f"{{title}} has no safe way to write the name `{first}`.")
     return events.write_path(way.value.replace("NAME", str(first)), rest)
+
+
+def _write_item(profile: Profile, events: EventData, path: DataPath, scope: Scope) -> str:
+    """Return the expression of a value of a loop. Raises: NotExpressible."""
+    if events.loop is None or events.write_path is None:
+        raise NotExpressible("No source establishes how {title} writes loops over lists.")
+    if path.root == LOOP:
+        member = str(path.parts[0])
+        if member not in events.loop.members:
+            raise NotExpressible(f"No source establishes how {{title}} writes `loop.{member}`.")
+        return events.loop.members[member]
+    if events.loop.hides_outer and path.root not in scope.variables[-1:] and scope.variables:
+        raise NotExpressible(
+            f"No source establishes how {{title}} reads `{path.root}` in the loop inside."
+        )
+    name = events.loop.variable.replace("VARIABLE", rename(profile, path.root))
+    return events.write_path(name, path.parts)

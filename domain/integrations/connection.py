@@ -35,7 +35,14 @@ class InvalidConnection(InvalidInput):
 
 
 class AccountNotConfirmed(RecipientFieldsError):
-    """The credentials can be those of another account than before, which nobody has confirmed."""
+    """The credentials can be those of another account than before, which nobody has confirmed.
+
+    `sealed` are the encrypted credentials, which can be confirmed.
+    """
+
+    def __init__(self, reason: str, sealed: str) -> None:
+        self.sealed = sealed
+        super().__init__(reason)
 
 
 class CredentialUnreadable(RecipientFieldsError):

@@ -21,6 +21,7 @@ from ..content.resolution import EMAIL_KEY, FieldResolver
 from ..content.system_values import SYSTEM_VALUES, SystemValue
 from ..content.tree import Lines
 from ..content.warning_codes import WarningCode
+from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation
 from ..esp.content import ContentExporter, ExportOptions
 from ..esp.conversion.code import read_tree
@@ -75,7 +76,8 @@ class ConversionOptions:
     the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
     `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
     fields whose type no tag shows stay by hand, instead of having a caveat. If `strict` is true,
-    tags that have a caveat or stay by hand are violations.
+    tags that have a caveat or stay by hand are violations. `sent_by` is the way in which the other
+    ESP sends the message, as in an export.
 
     Raises: InvalidInput if `values` has another name; TypeError if an option has another type.
     """
@@ -85,10 +87,12 @@ class ConversionOptions:
     surface: Surface | None = field(default=None, converter=_to_surface)
     exact: bool = False
     strict: bool = False
+    sent_by: str | None = None
 
     def __attrs_post_init__(self) -> None:
         require_type(Mapping, names=self.names, values=self.values)
         require_type(bool, exact=self.exact, strict=self.strict)
+        require_type(str | None, sent_by=self.sent_by)
         unknown = [each for each in self.values if each not in SYSTEM_VALUES]
         if unknown:
             message = f"Use one of {', '.join(SYSTEM_VALUES)}."
@@ -317,7 +321,9 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        options = ExportOptions(surface=self._options.surface, strict=False)
+        options = ExportOptions(
+            surface=self._options.surface, strict=False, sent_by=self._options.sent_by
+        )
         exporter = ContentExporter(content, options, self._profiles)
         exported = exporter.export(codes, self._written_for)
         return exported.content, exported.warnings
@@ -359,7 +365,8 @@ class _Conversion:
             return
         for start, keys in _uses(content):
             for key in keys:
-                if key != EMAIL_KEY and key not in target.names.standard_fields:
+                is_known = key == EMAIL_KEY or isinstance(key, DataPath)
+                if not is_known and key not in target.names.standard_fields:
                     message = _ASSUMED.format(key=key, title=target.title)
                     reader.add_caveat(document.find_start(start), message)
 

@@ -111,6 +111,12 @@ class _Template:
     is_flag=True,
     help="In the document of fields, allow only the values that the templates compare with.",
 )
+@option(
+    "--sent-by",
+    metavar="WAY",
+    help="How the other ESP sends the message, if the templates have event data, such as"
+    " `canvas_entry_properties` for Braze. By default, the usual way.",
+)
 @option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
@@ -126,6 +132,7 @@ def convert_command(
     write_names: str | None,
     values: str | None,
     write_fields: str | None,
+    sent_by: str | None,
     templates: tuple[str, ...],
     *,
     with_values: bool,
@@ -144,7 +151,11 @@ def convert_command(
         raise _propose(found)
     with reporting_violations("Nothing was converted.", as_json=as_json):
         options = ConversionOptions(
-            names=_read_texts(names), values=_read_texts(values), surface=surface, exact=exact
+            names=_read_texts(names),
+            values=_read_texts(values),
+            surface=surface,
+            exact=exact,
+            sent_by=sent_by,
         )
     conversions: list[tuple[_Template, Conversion]] = []
     progress = Progress()

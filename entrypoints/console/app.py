@@ -37,6 +37,7 @@ from .accounts.sign_in import (
 )
 from .content import BUSY, ContentPreview, ContentView
 from .error_pages import ErrorPages
+from .esp.connections import IntegrationConnection
 from .esp.fields import IntegrationNames, RemovedFields
 from .esp.integrations import (
     IntegrationCreation,
@@ -132,6 +133,7 @@ def create_console(
         f"{integrations}/new": IntegrationCreation(core, pages),
         f"{integrations}/{{integration_id:id}}": IntegrationView(core, pages, open_source),
         f"{integrations}/{{integration_id:id}}/edit": IntegrationRenaming(core, pages),
+        f"{integrations}/{{integration_id:id}}/connect": IntegrationConnection(core, pages),
         f"{integrations}/{{integration_id:id}}/sync": IntegrationSync(core, pages, open_source),
         f"{integrations}/{{integration_id:id}}/delete": IntegrationDeletion(core, pages),
         f"{integrations}/{{integration_id:id}}/names": IntegrationNames(core, pages),

@@ -125,7 +125,7 @@ def test_take_the_pictures(window: Window, tmp_path: Path) -> None:
     window.press("Integrations")
     window.press("Main audience")
     window.fill("Report", str(report))
-    window.press("Dry run")
+    window.press("Show the plan")
     _take(window, "integration", LAPTOP)
 
 

@@ -24,10 +24,10 @@ def test_the_result_is_printed_and_the_report_is_on_standard_error(cli: CommandL
 
 
 def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
-    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"\n{{{{ event.a }}}}{SOURCE}")
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"\n{{{{ feeds.a }}}}{SOURCE}")
 
-    assert (run.status, run.out) == (FOUND, f"\n{{{{ event.a }}}}{CONVERTED}")
-    assert run.err.startswith("2:1: By hand: {{ event.a }} This is data of the event")
+    assert (run.status, run.out) == (FOUND, f"\n{{{{ feeds.a }}}}{CONVERTED}")
+    assert run.err.startswith("2:1: By hand: {{ feeds.a }} This is a member of an object or list")
     assert "<stdin>: 1 converted, 1 by hand" in run.err
 
 
@@ -47,16 +47,16 @@ def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
     source, out = tmp_path / "templates", tmp_path / "out"
     (source / "de").mkdir(parents=True)
     (source / "a.html").write_bytes(b"\xef\xbb\xbf" + SOURCE.encode())
-    (source / "de" / "b.txt").write_text("{{ event.a }}\r\n", newline="")
+    (source / "de" / "b.txt").write_text("{{ feeds.a }}\r\n", newline="")
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", source, "--out", out)
 
     assert (run.status, run.out) == (FOUND, "")
     assert (out / "a.html").read_bytes() == b"\xef\xbb\xbf" + CONVERTED.encode()
-    assert (out / "de" / "b.txt").read_bytes() == b"{{ event.a }}\r\n"
+    assert (out / "de" / "b.txt").read_bytes() == b"{{ feeds.a }}\r\n"
     first, second, last = run.err.splitlines()
     assert first == f"{source}/a.html: 1 converted"
-    assert second.startswith(f"{source}/de/b.txt:1:1: By hand: {{{{ event.a }}}}")
+    assert second.startswith(f"{source}/de/b.txt:1:1: By hand: {{{{ feeds.a }}}}")
     assert last == f"{source}/de/b.txt: 1 by hand"
 
 

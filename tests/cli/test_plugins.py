@@ -49,6 +49,7 @@ def distribution(tmp_path: Path) -> Path:
                 def __init__(self, whole):
                     self.organizations, self.fields = whole.organizations, whole.fields
                     self.api_keys, self.integrations = whole.api_keys, whole.integrations
+                    self.esp_connections = whole.esp_connections
                     self.check, self.close = whole.check, whole.close
 
 

@@ -11,7 +11,13 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
-from recipient_fields.application import Core, IssuedInvitation, Storage
+from recipient_fields.application import (
+    Core,
+    EspAccounts,
+    IssuedInvitation,
+    SecretCipher,
+    Storage,
+)
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Author,
@@ -27,6 +33,7 @@ from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.service.selection import (
+    open_accounts,
     open_field_source,
     open_recipients,
     open_storage,
@@ -117,12 +124,21 @@ def open_console(
     *,
     storage: Storage | None = None,
     profiles: Profiles = BUILT_IN,
+    accounts: EspAccounts | None = None,
+    cipher: SecretCipher | None = None,
     **options: Any,
 ) -> Console:
     """Return a console whose first organization is Acme, on the storage or on that at the URL."""
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     storage = storage or open_storage(url)
-    core = Core.over(storage, clock=clock, hasher=Argon2PasswordHasher(cheap), profiles=profiles)
+    core = Core.over(
+        storage,
+        clock=clock,
+        hasher=Argon2PasswordHasher(cheap),
+        profiles=profiles,
+        open_accounts=lambda: accounts or open_accounts(()),
+        open_cipher=lambda: cipher,
+    )
     defaults = {
         "origin": None,
         "client_address": lambda req: req.remote_addr,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import takewhile
@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from recipient_fields.adapters.esp import SOURCES
 from recipient_fields.application.environment import FILE_SUFFIX, SECRETS_KEY
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import BUILT_IN
@@ -68,6 +69,32 @@ def test_the_generated_parts_of_a_page_are_up_to_date(page: Path) -> None:
 
 def test_the_badges_are_up_to_date() -> None:
     assert BADGES.read_text("utf-8") == badges(), "Run `.venv/bin/python tests/docs/reference.py`."
+
+
+@pytest.mark.parametrize(
+    ("page", "before", "esps", "after"),
+    [
+        ("README.md", " ESPs: ", sorted(each.title for each in BUILT_IN), "."),
+        (
+            "docs/integrations.md",
+            "For ",
+            [each.title for each in BUILT_IN if each.names.lists_fields_in_use_only],
+            ", a sync removes none",
+        ),
+        (
+            "docs/integrations.md",
+            " ",
+            [each.title for each in BUILT_IN if each.esp not in SOURCES],
+            " list no fields",
+        ),
+    ],
+)
+def test_a_sentence_names_the_esps_of_the_profiles(
+    page: str, before: str, esps: Sequence[str], after: str
+) -> None:
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+
+    assert f"{before}{', '.join(esps[:-1])} and {esps[-1]}{after}" in text
 
 
 def test_the_command_line_page_has_every_command() -> None:

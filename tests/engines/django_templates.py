@@ -20,11 +20,12 @@ from django.template.exceptions import TemplateSyntaxError
 from recipient_fields.domain.esp import Esp
 
 from .errors import NotRendered
+from .event import event_of
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
 _SYSTEM_TAGS = SYSTEM_VALUES[Esp("klaviyo")].keys() - {"organization"}
-_TAGS = {"if", "elif", "else", "endif", *_SYSTEM_TAGS}
+_TAGS = {"if", "elif", "else", "endif", "for", "empty", "endfor", *_SYSTEM_TAGS}
 
 
 class _Recipient(dict[str, object]):
@@ -38,9 +39,11 @@ class _Recipient(dict[str, object]):
         return self._missing
 
 
-def _lookup(values: _Recipient, name: str) -> object:
+def _lookup(values: object, name: str) -> object:
     """Return the property with this name, which can contain spaces and symbols."""
-    return values[name]
+    if isinstance(values, _Recipient):
+        return values[name]
+    return values.get(name) if isinstance(values, Mapping) else None
 
 
 def _format_date_string(value: object, missing: datetime) -> datetime:
@@ -87,18 +90,30 @@ def compile_klaviyo(template: str) -> Renderer:
     organization = SYSTEM_VALUES[Esp("klaviyo")]["organization"]
     return _compile(
         template,
-        lambda recipient: {**recipient, "person": recipient, "organization": organization},
+        lambda recipient, event: {
+            **recipient,
+            "person": recipient,
+            "organization": organization,
+            "event": event,
+        },
     )
 
 
 def compile_brevo(template: str) -> Renderer:
     """Return a function that renders the template with the attributes of a contact."""
     return _compile(
-        template, lambda recipient: {**SYSTEM_VALUES[Esp("brevo")], "contact": recipient}
+        template,
+        lambda recipient, event: {
+            **SYSTEM_VALUES[Esp("brevo")],
+            "contact": recipient,
+            "params": event,
+        },
     )
 
 
-def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:
+def _compile(
+    template: str, context: Callable[[_Recipient, Mapping[str, object]], dict[str, object]]
+) -> Renderer:
     """Compile the template for both engines. They must render the same text."""
     try:
         compiled = [(missing, engine.from_string(template)) for missing, engine in _ENGINES]
@@ -108,7 +123,9 @@ def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) 
 
     def render(values: Mapping[str, object]) -> str:
         text, other = (
-            each.render(Context(context(_Recipient(values, missing)), use_l10n=False))
+            each.render(
+                Context(context(_Recipient(values, missing), event_of(values)), use_l10n=False)
+            )
             for missing, each in compiled
         )
         if text != other:

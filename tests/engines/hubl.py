@@ -20,6 +20,7 @@ from markupsafe import escape
 from recipient_fields.domain.esp import Esp
 
 from .errors import NotRendered
+from .event import event_of
 from .formats import format_date
 from .jinjava import Value, contains, equal, in_order, show, to_single, truth
 from .system_values import SYSTEM_VALUES
@@ -61,14 +62,15 @@ def compile_template(template: str) -> Renderer:
         require_plain_strings(tag)
         if re.search(r"(?<!\bis )\bnot\b(?! *\()", _STRING.sub("''", tag)):
             raise NotRendered(f"The precedence of `not` is not documented: {tag}")
-    return lambda values: _Contact(values).render(syntax.body)
+    return lambda values: _Contact(values, {"custom": event_of(values)}).render(syntax.body)
 
 
 @frozen
 class _Contact:
-    """The properties of a contact, with which a template is rendered."""
+    """The properties of a contact, with which a template is rendered, and the other names."""
 
     properties: Mapping[str, object]
+    names: Mapping[str, Value]
 
     def render(self, parts: Iterable[nodes.Node]) -> str:
         return "".join(map(self._part, parts))
@@ -84,9 +86,21 @@ class _Contact:
                     if truth(self._value(branch.test)):
                         return self.render(branch.body)
                 return self.render(part.else_)
+            case nodes.For(target=nodes.Name(name=name), else_=[], test=None):
+                items = self._value(part.iter) or []
+                if not isinstance(items, list):
+                    raise NotRendered(f"Not documented: a loop over {items}")
+                return "".join(
+                    self._inside(name, item, index, len(items)).render(part.body)
+                    for index, item in enumerate(items)
+                )
             case nodes.Expr():
                 return escape(show(self._value(part)))
         raise NotRendered(f"Not documented: {type(part).__name__}")
+
+    def _inside(self, name: str, item: Value, index: int, count: int) -> _Contact:
+        position = {"index": index + 1, "first": index == 0, "last": index == count - 1}
+        return _Contact(self.properties, {**self.names, name: item, "loop": position})
 
     def _value(self, code: nodes.Node) -> Value:
         match code:
@@ -98,6 +112,10 @@ class _Contact:
                 return [self._value(item) for item in code.items]
             case nodes.Name(name="contact"):
                 return self.properties
+            case nodes.Name() if code.name in self.names:
+                return self.names[code.name]
+            case nodes.Getitem(arg=nodes.Const(value=key)):
+                return self._member(self._value(code.node), key)
             case nodes.Name() if code.name in SYSTEM_VALUES[Esp("hubspot")]:
                 return SYSTEM_VALUES[Esp("hubspot")][code.name]
             case nodes.Getattr():
@@ -123,7 +141,11 @@ class _Contact:
                 return self._value(default) if value in (None, "") else value
         raise NotRendered(f"Not documented: {code}")
 
-    def _member(self, owner: Value, name: str) -> Value:
+    def _member(self, owner: Value, name: str | int) -> Value:
+        if owner is None:
+            return None
+        if isinstance(owner, list) and isinstance(name, int):
+            return owner[name] if name < len(owner) else None
         if not isinstance(owner, Mapping):
             raise NotRendered(f"Not documented: {name} of {owner}")
         return owner.get(name)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from recipient_fields.domain.content.preview import format_value
 from recipient_fields.domain.esp import Esp
 
+from .event import event_of
 from .system_values import SYSTEM_VALUES
 
 _TAG = re.compile(
@@ -15,6 +16,7 @@ _TAG = re.compile(
 )
 _CUSTOM = re.compile(r"""\bcustom_attribute\.\$\{([^{}"']*)\}""")
 _CUSTOMER_IO = re.compile(r"\{% (\w+_url) %\}")
+_EVENT = re.compile(r"""\bevent_properties\.\$\{([^{}"']*)\}""")
 _STANDARD = re.compile(r"""(?<![\w.])\$\{([^{}"']*)\}""")
 
 
@@ -27,6 +29,7 @@ def braze_to_liquid(template: str) -> str:
 
     def replaced(tag: re.Match[str]) -> str:
         code = _CUSTOM.sub(r'custom_attribute["\1"]', tag[0])
+        code = _EVENT.sub(r'event_properties["\1"]', code)
         return _STANDARD.sub(r'standard_attribute["\1"]', code)
 
     return _TAG.sub(replaced, template)
@@ -39,11 +42,16 @@ def customer_io_to_liquid(template: str) -> str:
 
 def braze_context(values: Mapping[str, object]) -> Mapping[str, object]:
     standard = {**SYSTEM_VALUES[Esp("braze")], **values}
-    return {"custom_attribute": values, "standard_attribute": standard}
+    return {
+        "custom_attribute": values,
+        "standard_attribute": standard,
+        "event_properties": event_of(values),
+    }
 
 
 def customer_io_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    return {"customer": values, "system": SYSTEM_VALUES[Esp("customerio")]}
+    system = SYSTEM_VALUES[Esp("customerio")]
+    return {"customer": values, "system": system, "event": event_of(values)}
 
 
 def onesignal_to_liquid(template: str) -> str:

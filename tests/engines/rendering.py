@@ -24,6 +24,7 @@ from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered
+from .event import event_of
 from .liquid import (
     braze_context,
     braze_to_liquid,
@@ -109,15 +110,20 @@ def _render_in_process(
             return render_batch(engine, "liquid", liquid)
         case Esp("brevo"):
             system = SYSTEM_VALUES[Esp("brevo")]
-            contacts = [(text, {**system, "contact": values}) for text, values in cases]
+            contacts = [
+                (text, {**system, "contact": values, "params": event_of(values)})
+                for text, values in cases
+            ]
             return render_batch(engine, "django", contacts)
-    merged = [(text, {**SYSTEM_VALUES[esp], **values}) for text, values in cases]
+    merged = [
+        (text, {**SYSTEM_VALUES[esp], **values, **event_of(values)}) for text, values in cases
+    ]
     return render_batch(engine, esp, merged)
 
 
 def _attempt(esp: Esp, template: str, values: Values) -> str | NotRendered:
     if esp in _WITH_SYSTEM_VALUES:
-        values = {**SYSTEM_VALUES[esp], **values}
+        values = {**SYSTEM_VALUES[esp], **values, **event_of(values)}
     try:
         return _compiled(esp, template)(values)
     except NotRendered as rejected:

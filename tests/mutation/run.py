@@ -165,6 +165,7 @@ def _arrange(areas: list[str]) -> None:
         **{folder: PACKAGE / folder for folder in SOURCES},
         "tests/contract": PACKAGE / "testing",
         "tests": Path("tests"),
+        "docs/examples": Path("docs/examples"),
     }
     for folder, target in targets.items():
         shutil.copytree(ROOT / folder, WORK / target, ignore=shutil.ignore_patterns("__pycache__"))

@@ -15,9 +15,9 @@ from typing import assert_never
 from attrs import Factory, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
-from ...content.resolution import DataValue
 from ...fields.values import DataType
 from ...instants import epoch_milliseconds, format_instant
+from ..data_codes import DataCode
 from ..derived_codes import is_reference, string_literal
 from ..errors import NoSafeForm, NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
@@ -295,7 +295,7 @@ class Translation:
             expression = operand.code.require_value_expression()
         except NotInsertable as error:
             raise NotExpressible(str(error), proposal=error.proposal) from None
-        is_data = isinstance(operand.code.field, DataValue)
+        is_data = isinstance(operand.code, DataCode)
         if not is_data and not is_reference(self.profile, expression):
             raise NotExpressible(
                 f"the value expression is not a reference to a field of {self.profile.title}."

@@ -14,6 +14,7 @@ from ...conditions.tree import condition_keys
 from ...content import (
     Block,
     Content,
+    Loop,
     Node,
     Reference,
     Surface,
@@ -24,7 +25,7 @@ from ...content import (
 from ...content.html import DoesNotFit, Kind, Mjml
 from ...content.resolution import EMAIL_KEY, data_types
 from ...data_paths import DataPath
-from ..data_codes import condition_caveats, data_caveats
+from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
@@ -68,7 +69,7 @@ class Rendering:
         report: Report,
         sent_by: str | None,
     ) -> None:
-        self._sent_by = sent_by
+        self._sent_by, self._resolver = sent_by, resolver
         self._profile, self._title = html.profile, html.profile.title
         self._surface = html.surface
         self._content, self._places = content, content.html
@@ -96,6 +97,8 @@ class Rendering:
                     part = self._reference(node)
                 case SystemReference():
                     part = self._system_reference(node)
+                case Loop():
+                    part = self._loop(node)
                 case Block():
                     part = self._block(node)
             length += len(part)
@@ -206,6 +209,9 @@ class Rendering:
 
     def _system_reference(self, reference: SystemReference) -> str:
         value, start = reference.value, reference.start
+        if self._resolver.scope.variables and find_loop(self._profile, self._resolver.scope).root:
+            message = f"{self._title} would read this in the item of the loop. Move it out."
+            self._report.refuse(start, message)
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
@@ -224,6 +230,18 @@ class Rendering:
 
     def _block(self, block: Block) -> str:
         """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
+        is_raw = self._is_raw(block)
+        texts = [self.render(branch.nodes, in_block=not is_raw) for branch in block.branches]
+        code = _Code("")
+        for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
+            if branch.condition is None:
+                code = _Code(text)
+            else:
+                code = self._condition(branch.condition, branch.start, text, code, is_raw=is_raw)
+        return str(code)
+
+    def _is_raw(self, block: Block) -> bool:
+        """Return whether the tags must be inside `<mj-raw>`. Report what is wrong with places."""
         caveat = self._profile.surfaces.block_in_table
         if caveat is not None and self._places.is_between_rows(block.start):
             self._report.warn(block.start, WarningCode.BLOCK_IN_TABLE, caveat)
@@ -236,14 +254,42 @@ class Rendering:
         is_raw = in_mjml == {Mjml.KEEPS_RAW}  # Then components are between tags and text.
         if not is_raw:
             self._warn_of_mjml(offsets)
-        texts = [self.render(branch.nodes, in_block=not is_raw) for branch in block.branches]
-        code = _Code("")
-        for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
-            if branch.condition is None:
-                code = _Code(text)
-            else:
-                code = self._condition(branch.condition, branch.start, text, code, is_raw=is_raw)
-        return str(code)
+        return is_raw
+
+    def _loop(self, block: Loop) -> str:
+        """Return the code of a loop."""
+        is_raw, outer = self._is_raw(block), self._resolver.scope
+        form, items = None, ""
+        try:
+            form = find_loop(self._profile, outer)
+            items = self._used.use(block.items, block.start).require_value_expression()
+        except NotInsertable as error:
+            self._report.refuse(block.start, str(error))
+        self._resolver.scope = outer.inside(block.variable)
+        text = self.render(block.branches[0].nodes, in_block=not is_raw)
+        self._resolver.scope = outer
+        others = [self.render(each.nodes, in_block=not is_raw) for each in block.branches[1:]]
+        if form is None or not items:
+            return ""
+        for code, message in data_caveats(self._profile, None, outer.sent_by):
+            self._report.warn(block.start, code, message)
+        slots = {"ITEMS": items, "VARIABLE": rename(self._profile, block.variable)}
+
+        def tag(template: str) -> str:
+            code = re.sub("ITEMS|VARIABLE", lambda slot: slots[slot[0]], template)
+            code = self._quoted(code, block.start)
+            return f"<mj-raw>{code}</mj-raw>" if is_raw else code
+
+        language = self._profile.conditions
+        otherwise = "".join(others)
+        written = tag(form.opening) + (text if is_raw else language.text(text))
+        if otherwise and form.otherwise is not None:
+            written += tag(form.otherwise) + (otherwise if is_raw else language.text(otherwise))
+        written += tag(form.closing)
+        if otherwise and form.guard is not None:
+            opening, divider, closing = map(tag, form.guard)
+            return opening + written + divider + otherwise + closing
+        return written
 
     def _warn_of_mjml(self, offsets: Iterable[int]) -> None:
         """Warn of code at these offsets that MJML drops when it compiles the file."""

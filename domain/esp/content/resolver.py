@@ -13,7 +13,7 @@ from ...fields.protocol import Field
 from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
-from ..data_codes import DataCode, find_data_code
+from ..data_codes import DataCode, Scope, find_data_code, reach
 from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
@@ -22,15 +22,18 @@ from ..profiles.profile import Profile
 
 
 class CodeResolver(FieldResolver):
-    """The fields and codes of one target, by the keys of references. It resolves each key once."""
+    """The fields and codes of one target, by the keys of references. It resolves each key once.
+
+    `scope` is that of the place whose codes are read.
+    """
 
     def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
-        self._profile, self._sent_by = codes.names.get_profile(target), sent_by
+        self._profile, self.scope = codes.names.get_profile(target), Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
-        self._readings: dict[Condition, Sequence[Mapping[str, Operand]]] = {}
+        self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
@@ -49,8 +52,8 @@ class CodeResolver(FieldResolver):
         return self._found[key]
 
     def get_data_code(self, value: DataValue) -> DataCode:
-        """Return the code of event data."""
-        return find_data_code(self._profile, value, self._sent_by)
+        """Return the code of data in the current scope."""
+        return find_data_code(self._profile, value, self.scope)
 
     def get_code(self, key: str) -> FieldCode:
         """Return the code of the field that a reference with this key means.
@@ -71,14 +74,17 @@ class CodeResolver(FieldResolver):
 
     def read(self, condition: Condition) -> Sequence[Mapping[str, Operand]]:
         """Return the readings of a condition on known fields. Raises: as `check` does."""
-        if condition not in self._readings:
+        key = condition, self.scope
+        if key not in self._readings:
             data = compared_data(condition)
             codes = {
-                key: self.get_data_code(data[key]) if key in data else self.get_code(key)
+                key: self.get_data_code(data[key])
+                if key in data
+                else reach(self.get_code(key), self.scope)
                 for key in condition_keys(condition)
             }
-            self._readings[condition] = find_readings(condition, codes)
-        return self._readings[condition]
+            self._readings[key] = find_readings(condition, codes)
+        return self._readings[key]
 
 
 THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
@@ -90,11 +96,11 @@ class CompiledConditions:
 
     def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
         self._profile, self._resolver = profile, resolver
-        self._found: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
+        self._found: dict[object, ConditionCode | NotExpressible] = {}
 
     def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
-        key = condition, has_otherwise
+        key = condition, has_otherwise, self._resolver.scope
         if key not in self._found:
             try:
                 self._found[key] = compile_readings(

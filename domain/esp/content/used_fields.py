@@ -9,6 +9,7 @@ from ...content import Block, Content, Node, Reference
 from ...content.resolution import DataValue
 from ...data_paths import DataPath
 from ..conditions.compilation import shared_variable
+from ..data_codes import reach
 from ..field_codes import FieldCode
 from ..name_warnings import name_warnings
 from ..preludes import assigned_variables
@@ -32,7 +33,8 @@ class UsedFields:
     def show(self, reference: Reference) -> FieldCode:
         """Return the code of what the reference shows, and add its preludes."""
         if not isinstance(reference.key, DataPath):
-            return self.use(reference.key, reference.start)
+            code: FieldCode = self.use(reference.key, reference.start)
+            return reach(code, self._resolver.scope)
         code = self._resolver.get_data_code(DataValue.shown(reference, reference.key))
         self._add_preludes(code, reference.start)
         return code

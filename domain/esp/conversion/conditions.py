@@ -301,7 +301,7 @@ def _is_plain(test: Expression) -> bool:
 
 
 def _comparison(source: SourceField, operator: Operator, value: Value | None = None) -> Comparison:
-    return Comparison(f"{_PREFIX}{source.key}", operator, value)
+    return Comparison(source.reference, operator, value)
 
 
 def _as_type(value: str | float, data_type: DataType | None) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 from attrs import Factory, define, field
 
 from ...conditions import Value
+from ...data_paths import DATA_PATH, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
 from ...fields.values import DataType, FieldKey, derive_key
@@ -31,6 +33,7 @@ _OTHER_ROLES: Mapping[TagRole, str] = {
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
 }
+_OTHER_WAY = "Content has data of one event: another tag reads `{way}`, and this one `{root}`."
 _NO_FIELD = "`{name}` is no field of {title}. Say what it means with a file of names."
 _OTHER_TYPE = (
     "This reads the field {key} as a {wanted}, but other tags read it as a {found}. Use one type."
@@ -41,11 +44,12 @@ _Parts: TypeAlias = tuple[str, ...]
 
 @define
 class SourceField:
-    """A field that the template uses.
+    """A field, or a value of the event, that the template uses.
 
-    `name` is its name at the source, and `is_standard` whether it is one of the ESP's own fields.
-    `types` are those that tags require, in the order of the tags, and `values` those that they
-    compare with. `is_shown_as_text` is whether a tag has a text as its default.
+    The key of event data is its path. `name` is its name at the source, and `is_standard` whether
+    it is one of the ESP's own fields. `types` are those that tags require, in the order of the
+    tags, and `values` those that they compare with. `is_shown_as_text` is whether a tag has a text
+    as its default.
     """
 
     key: str
@@ -54,6 +58,11 @@ class SourceField:
     is_shown_as_text: bool = False
     types: dict[DataType, None] = field(factory=dict)
     values: dict[Value, None] = field(factory=dict)
+
+    @property
+    def reference(self) -> str:
+        """What it is called in content."""
+        return self.key if isinstance(self.key, DataPath) else f"recipient.{self.key}"
 
     @property
     def data_type(self) -> DataType | None:
@@ -74,6 +83,8 @@ class SourceFields:
     _known: Mapping[str, Field]
     _found: dict[_Parts, SourceField] = Factory(dict)
     _taken: dict[str, _Parts] = Factory(dict)
+    _way: str | None = None
+    """How the ESP calls the event data that is converted: the first one that a tag reads."""
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -112,6 +123,8 @@ class SourceFields:
         profile = self._profile
         role, name = role_of(parts, profile.vocabulary)
         is_given = name in self._keys
+        if role is TagRole.EVENT and not is_given:
+            return SourceField(self._read_event(parts), name, is_standard=False)
         if role is not TagRole.FIELD and not is_given:
             message = _OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
@@ -131,11 +144,27 @@ class SourceFields:
             raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
         return SourceField(key, name, is_standard)
 
+    def _read_event(self, parts: _Parts) -> DataPath:
+        """Return the path of event data. Raises: ByHand if it is read in another way before."""
+        events, root = self._profile.events, parts[0].removesuffix(".$")
+        ways = () if isinstance(events, str) else (each.name for each in events.ways)
+        if root not in ways or len(parts) == 1:
+            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+        if self._way is None:
+            self._way = root
+        if root != self._way:
+            raise ByHand(_OTHER_WAY.format(root=root, way=self._way))
+        members = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in parts[1:])
+        path = f"event{''.join(members)}"
+        if re.fullmatch(DATA_PATH, path) is None:
+            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+        return DataPath(path)
+
 
 def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
     """Return the names of a path, or None. Filters such as `lookup` read a member."""
     match value:
-        case Path(parts) if all(isinstance(each, str) for each in parts):
+        case Path(parts) if all(isinstance(each, str | int) for each in parts):
             return tuple(map(str, parts))
         case Call(name, (Literal(str() as text),)) if name in vocabulary.path_functions:
             return tuple(text.split("."))

@@ -91,7 +91,7 @@ class Values:
             filters.append(step)
         if default and not filters:
             reading.caveats += self._replaced(source, default)
-        parts = [f"recipient.{source.key}", *map(str, filters)]
+        parts = [source.reference, *map(str, filters)]
         if default:
             parts.append(f"default: {quoted(default)}")
         return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)

@@ -168,6 +168,7 @@ PROFILE = Profile(
             )
         ),
         write_path=write_liquid,
+        loop=liquid.LOOP,
     ),
     link_rule=LinkRule(
         "Braze does not save an email template without a link to unsubscribe.",

@@ -208,6 +208,8 @@ PROFILE = Profile(
             ),
         ),
         write_path=write_django,
+        # pongo2 writes `forloop.Counter`, and Django `forloop.counter`.
+        loop=evolve(django.LOOP, members={}),
     ),
     link_rule=LinkRule("Brevo requires a link to unsubscribe in a campaign.", _TEMPLATES),
     vocabulary=Vocabulary(

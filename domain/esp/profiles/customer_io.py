@@ -169,6 +169,7 @@ PROFILE = Profile(
             )
         ),
         write_path=write_liquid,
+        loop=liquid.LOOP,
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,

@@ -10,7 +10,7 @@ from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
 from ..languages.conditions.formulas import Atom
 from ..languages.conditions.writers import write_normal_form
 from . import shared
-from .profile import AdjacentText, Engine, words
+from .profile import AdjacentText, Engine, LoopForm, words
 
 TAGS = words(
     "autoescape block comment cycle debug elif else empty endautoescape endblock endcomment"
@@ -80,6 +80,18 @@ DATES = shared.date_formats("j F Y", "j M Y", "d/m/Y", "m/d/Y", "Y-m-d", "Y", "F
 ACCENTS = (
     "Django does not count accents that are separate characters, and joins them to their letters,"
     " as in cafe\u0301."
+)
+
+LOOP = LoopForm(
+    opening="{% for VARIABLE in ITEMS %}",
+    otherwise="{% empty %}",
+    closing="{% endfor %}",
+    members={
+        "number": "forloop.counter",
+        "first": "forloop.first",
+        "last": "forloop.last",
+    },
+    source="https://docs.djangoproject.com/en/5.2/ref/templates/builtins/#for",
 )
 
 ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{# #}")

@@ -177,6 +177,7 @@ PROFILE = Profile(
             ),
         ),
         write_path=write_with_lookup,
+        loop=django.LOOP,
     ),
     link_rule=LinkRule(
         "Klaviyo adds a link to unsubscribe to an email without one.",

@@ -10,7 +10,7 @@ from ..languages.conditions.code_parts import ConditionLanguage, Missing, Readin
 from ..languages.conditions.formulas import Atom
 from ..languages.conditions.writers import write_with_flags
 from . import shared
-from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, words
+from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, LoopForm, words
 
 TAGS = words(
     "assign break capture case comment continue cycle decrement echo else elsif endcapture endcase"
@@ -98,5 +98,13 @@ def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
         ),
     }
 
+
+LOOP = LoopForm(
+    opening="{% for VARIABLE in ITEMS %}",
+    otherwise="{% else %}",
+    closing="{% endfor %}",
+    members={"number": "forloop.index", "first": "forloop.first", "last": "forloop.last"},
+    source="Shopify's Liquid",
+)
 
 ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{% if true %}{% endif %}")

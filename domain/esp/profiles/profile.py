@@ -266,12 +266,36 @@ class EventWay:
 
 
 @frozen(kw_only=True)
+class LoopForm:
+    """The code of a loop. VARIABLE is that of the loop, and ITEMS the expression of the list.
+
+    `opening`, `otherwise` and `closing` are its tags. If `otherwise` is None, `guard` is the
+    condition in whose else part the text without items is. `variable` is how the loop calls an
+    item, and `root` is the value in which names outside of the loop are found, if the loop hides
+    them. If `hides_outer` is true, a loop in a loop can't reach the item of the outer one.
+    `members` contains the expressions of `loop.number` and the tests of the loop.
+    """
+
+    opening: str
+    otherwise: str | None
+    closing: str
+    guard: tuple[str, str, str] | None = None
+    variable: str = "VARIABLE"
+    root: str = ""
+    hides_outer: bool = False
+    members: Mapping[str, str] = {}
+    source: str
+    strength: Strength = Strength.ENGINE
+
+
+@frozen(kw_only=True)
 class EventData:
     """How the code of an ESP reads event data. The first of the `ways` is the usual one.
 
     `write_path` writes the members of a value. If it is None, the data are attributes, which have
     the codes of fields: no member can be in another. `reserved` are names that the ESP reads as
-    code. `with_default` is used in place of the code of fields with a default.
+    code. `with_default` is used in place of the code of fields with a default. Without a `loop`, no
+    source establishes loops.
     """
 
     ways: tuple[EventWay, ...]
@@ -279,6 +303,7 @@ class EventData:
     reserved: frozenset[str] = frozenset()
     with_default: str | None = None
     caveat: str | None = None
+    loop: LoopForm | None = None
 
 
 # Filters

@@ -46,6 +46,7 @@ def run(settings: Settings, *, demo: bool, reset: bool) -> None:
     service = create_service(settings, os.environ, log, with_admin=address is not None)
     _warn_of_small_pool(service.storage, settings.threads)
     _warn_of_readable_file(settings.storage)
+    _warn_of_shared_credentials(settings)
     lifecycle = _LifecycleLog(log)
 
     def drain(by: Signals, in_flight: int) -> None:
@@ -82,6 +83,15 @@ def _warn_of_readable_file(storage_url: str) -> None:
             READABLE_FILE,
             *(path, shlex.quote(str(path))),
             extra={"facts": {"file": str(path)}},
+        )
+
+
+def _warn_of_shared_credentials(settings: Settings) -> None:
+    if settings.console and settings.esp_organizations:
+        _log.warning(
+            "Version 0.4 will not read the credentials of ESPs in environment variables, which"
+            " --esp-organizations permits. Store them for each integration: recipient-fields"
+            " integrations connect ID --organization ID --from-environment"
         )
 
 

@@ -14,6 +14,7 @@ from falcon import Request, Response
 
 from recipient_fields.application import (
     Core,
+    Credential,
     EspFieldSource,
     InvalidDocument,
     MissingCredentials,
@@ -37,13 +38,17 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, MissingProfile
 from recipient_fields.domain.integrations import (
+    CredentialUnreadable,
     EmptyReport,
+    EspConnection,
     EspRefused,
     EspUnavailable,
     Integration,
     IntegrationChanged,
+    Interval,
     InvalidIntegration,
     NoFieldSource,
+    NotConnected,
     ReportedField,
     SyncNotConfirmed,
     SyncOvertaken,
@@ -66,6 +71,7 @@ Raises one of `_NO_SOURCE` if the server can't read it.
 """
 
 _NO_SOURCE = (
+    CredentialUnreadable,
     CredentialsNotPermitted,
     EspRefused,
     MissingCredentials,
@@ -148,13 +154,25 @@ class _IntegrationPage(Page):
             and not profiles[integration.esp].names.lists_fields_in_use_only,
             has_history=self.core.has_history,
             failure=failure,
+            connection=_Connection.of(self.core, integration),
+            intervals=[each.value for each in Interval],
         )
+
+    def open(self, integration: Integration) -> EspFieldSource:
+        """Return the source with the stored credentials, or those of the server.
+
+        Raises: one of `_NO_SOURCE`.
+        """
+        try:
+            return self.core.connections.open_source(integration.organization_id, integration.id)
+        except NotConnected:
+            return self.open_source(integration.organization_id, integration.esp)
 
     def _obstacle(self, integration: Integration) -> str | None:
         """Return the reason why the server can't read the ESP, or None if it can."""
         try:
             self.core.profiles[integration.esp]  # It raises MissingProfile if there is none.
-            self.open_source(integration.organization_id, integration.esp)
+            self.open(integration)
         except (*_NO_SOURCE, MissingProfile) as error:
             return str(error)
         return None
@@ -334,13 +352,15 @@ class IntegrationSync(_IntegrationPage):
         """Sync the integration from its ESP or from a report, or show what a sync would change."""
         organization_id, form = visit(req).organization.id, visit(req).form
         integration = self.core.integrations.get_integration(organization_id, integration_id)
-        dry_run = form.text("action") != "sync"
+        dry_run = form.text("action") != "sync" or not form.text("plan")
         report = _report(form) if form.text("from") == "report" else None
         claim = nullcontext() if dry_run else claimed_form(req, self.core, _LIST, _SYNCED_ALREADY)
         unconfirmed: _Unconfirmed | None = None
         try:
             with claim:
                 plan = self._sync(req, integration, report, dry_run=dry_run)
+                if not dry_run:
+                    self.core.connections.note_sync(plan)
         except SyncNotConfirmed as error:
             plan, unconfirmed = error.plan, _Unconfirmed.of(error, form)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
@@ -388,7 +408,7 @@ class IntegrationSync(_IntegrationPage):
         )
         if report is not None:
             return sync_fields(_parse_report(report))
-        source = self.open_source(integration.organization_id, integration.esp)
+        source = self.open(integration)
         if not self.reading.acquire(blocking=False):
             raise EspUnavailable(
                 "The server reads the fields of another integration at the moment. Wait until that"
@@ -402,8 +422,6 @@ class IntegrationSync(_IntegrationPage):
 
 def _permitted_removals(form: Form, integration: Integration) -> int | None:
     """Return how many fields the form permits to remove, or None for any number."""
-    if not form.text("plan"):
-        return 0
     if _visible(form.text(_NAME_INPUT)) == _visible(integration.name):
         return None
     return NAMED_REMOVALS - 1
@@ -433,6 +451,33 @@ _STATUSES: Mapping[type[Exception], HTTPStatus] = {
 
 
 @frozen(kw_only=True)
+class _Connection:
+    """The connection of an integration, and its credential if it can be decrypted."""
+
+    state: EspConnection
+    credential: Credential | None
+    failure: str
+    """Why the credential can't be used, or an empty text."""
+    waiting: tuple[RecipientField, ...]
+    """The fields that wait for their removal."""
+
+    @classmethod
+    def of(cls, core: Core, integration: Integration) -> _Connection:
+        """Return what the page of the integration shows."""
+        ids = integration.organization_id, integration.id
+        state, credential, failure = core.connections.get(*ids), None, ""
+        try:
+            credential = core.connections.get_credential(*ids)
+        except (CredentialUnreadable, MissingCredentials, UnusableCredentials) as error:
+            failure = str(error)
+        waiting: tuple[RecipientField, ...] = ()
+        if state.waiting:
+            fields = core.integrations.list_fields(integration)
+            waiting = tuple(each for each in fields if each.id in state.waiting_fields)
+        return cls(state=state, credential=credential, failure=failure, waiting=waiting)
+
+
+@frozen(kw_only=True)
 class _Row:
     """One integration in the list."""
 
@@ -445,7 +490,7 @@ class _Row:
 
 @frozen(kw_only=True)
 class _Failure:
-    """A sync run or a dry run that failed: a title, and one or more messages."""
+    """A sync or its plan that failed: a title, and one or more messages."""
 
     status: HTTPStatus
     title: str
@@ -454,7 +499,7 @@ class _Failure:
     @classmethod
     def of(cls, error: Exception, integration: Integration, *, dry_run: bool) -> _Failure:
         """Return what the page says about the error."""
-        name, act = integration.name, "dry run" if dry_run else "sync"
+        name, act = integration.name, "plan of the sync" if dry_run else "sync"
         messages = [str(error)]
         if isinstance(error, InvalidDocument):
             messages = [str(InvalidInput([each])) for each in error.violations[:SHOWN_FIELDS]]
@@ -484,9 +529,6 @@ class _Unconfirmed:
         """Return what the page says about the error."""
         if isinstance(error, SyncPlanChanged):
             return cls(status=HTTPStatus.CONFLICT, reason=str(error))
-        if not form.text("plan"):
-            removed = counted(len(error.plan.removed), "field")
-            return cls(status=HTTPStatus.OK, reason=f"This sync would remove {removed}.")
         message = f"Type {error.plan.integration.name}"
         wrong = FormError(_NAME_INPUT, "Name of the integration", message)
         return cls(
@@ -571,7 +613,7 @@ def _parse_esp(core: Core, text: str) -> Esp:
 
 
 def _report(form: Form) -> bytes:
-    """Return the uploaded report, or the one that a dry run has put into the form."""
+    """Return the uploaded report, or the one that a plan has put into the form."""
     return form.file("report").content or form.text("report").encode("utf-8")
 
 

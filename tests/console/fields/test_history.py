@@ -90,7 +90,7 @@ def test_changes_of_integrations_are_recorded(console: Console, dana: Browser) -
     path = f"{console.settings}/integrations/{integration.id}"
     report = b'{"fields": [{"name": "FNAME", "data_type": "text"}]}'
     page = dana.get(path)
-    synced = dana.upload(page, "/sync", report, press=("action", "sync"))
+    synced = dana.submit(dana.upload(page, "/sync", report, press=("action", "dry-run")))
     dana.submit(dana.get(f"{path}/delete"))
 
     created, deleted = records(console)

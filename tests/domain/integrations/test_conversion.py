@@ -43,6 +43,12 @@ KLAVIYO = {
     "{{ person.n|floatformat:2 }}": "{{recipient.n | number: 2}}",
     "{{ person.born|format_date_string|date:'j F Y' }}": '{{recipient.born | date: "long"}}',
     "{{ first_name|force_escape }}": "{{recipient.first_name}}",
+    "{{ event.order_id }}": "{{event.order_id}}",
+    "{{ event|lookup:'Order Number'|default:'x' }}": '{{event["Order Number"] | default: "x"}}',
+    "{{ event.extra.items.0.title|upper }}": "{{event.extra.items[0].title | upper}}",
+    "{% if event.total > 100 and event.code == 'A' %}x{% endif %}": (
+        '{{#if event.total > 100 and event.code = "A"}}x{{/if}}'
+    ),
     "{{ organization.name }}": "{{sender.name}}",
     "{% unsubscribe_link %}": "{{link.unsubscribe}}",
     "{% current_year %}": "{{today.year}}",
@@ -136,15 +142,15 @@ def test_text_outside_of_tags_stays_byte_for_byte():
 
 
 def test_a_tag_without_portable_code_stays_and_says_why():
-    converted = braze("a {{ first_name|wordcount }} {{ event.total }} {% coupon_code 'x' %}")
+    converted = braze("a {{ first_name|wordcount }} {{ feeds.total }} {% coupon_code 'x' %}")
 
     assert (
-        converted.content == "a {{ first_name|wordcount }} {{ event.total }} {% coupon_code 'x' %}"
+        converted.content == "a {{ first_name|wordcount }} {{ feeds.total }} {% coupon_code 'x' %}"
     )
     (first, reason), (second, event), (third, tag) = by_hand(converted)
     assert (first, second, third) == (3, 30, 48)
     assert "No filter of content means the same as `wordcount`" in reason
-    assert "data of the event" in event
+    assert "member of an object or list" in event
     assert "`coupon_code` is a tag of Klaviyo" in tag
 
 
@@ -157,8 +163,24 @@ def test_what_the_target_refuses_stays_by_hand_and_the_rest_is_converted():
     assert "Braze lists no filter" in reason
 
 
+def test_event_data_is_written_for_the_way_in_which_the_message_is_sent():
+    source = "{{ event.total }}"
+
+    assert braze(source).content == "{{event_properties.${total}}}"
+    assert braze(source, sent_by="context").content == "{{context.${total}}}"
+
+
+def test_the_data_of_a_second_event_stays_by_hand():
+    source = "{{event_properties.${a}}} {{api_trigger_properties.${b}}}"
+
+    converted = convert(source, read="braze", write="portable")
+
+    assert converted.content == "{{event.a}} {{api_trigger_properties.${b}}}"
+    assert "another tag reads `event_properties`" in by_hand(converted)[0][1]
+
+
 def test_a_block_whose_test_is_by_hand_stays_between_marks():
-    block = "{% if event.a %}{{ first_name }}{% else %}{% if first_name %}x{% endif %}{% endif %}"
+    block = "{% if feeds.a %}{{ first_name }}{% else %}{% if first_name %}x{% endif %}{% endif %}"
 
     converted = braze(f"a\n{block} {{{{ first_name }}}}")
 
@@ -283,7 +305,7 @@ def test_another_template_is_refused():
 
 def test_strict_refuses_caveats_and_tags_by_hand():
     with pytest.raises(InvalidContent) as refused:
-        braze("{{ first_name }}\n{{ person.tier }}{{ event.a }}", strict=True)
+        braze("{{ first_name }}\n{{ person.tier }}{{ feeds.a }}", strict=True)
 
     lines = [(each.position.line, each.position.column) for each in refused.value.violations]
     assert lines == [(2, 1), (2, 18)]

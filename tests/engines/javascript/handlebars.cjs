@@ -26,7 +26,7 @@ class Checker extends Handlebars.Visitor {
   BlockStatement(block) {
     const name = block.path.original;
     if (!(name in this.helpers) && !DOCUMENTED.has(name)) this.reject(`{{#${name}}}`);
-    if (block.program?.blockParams) this.reject("block parameters");
+    if (block.program?.blockParams && name !== "each") this.reject("block parameters");
     const inner = block.inverse?.chained ? block.inverse.body[0].path.original : "if";
     if (inner !== "if") this.reject(`{{else ${inner}}}`);
     super.BlockStatement(block);
@@ -45,7 +45,8 @@ class Checker extends Handlebars.Visitor {
   }
 
   PathExpression(path) {
-    if (path.depth > 0 || path.data) this.reject(path.original);
+    const isKnown = !path.data || ["root", "first", "last"].includes(path.parts[0]);
+    if (path.depth > 0 || !isKnown) this.reject(path.original);
   }
 
   Hash(hash) {

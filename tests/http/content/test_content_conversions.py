@@ -38,11 +38,11 @@ def details(api: Api, **members: object) -> list[tuple[str, str]]:
 
 
 def test_a_template_is_converted_and_what_stays_is_listed(api: Api):
-    document = convert(api, "{{ person.loyalty_tier }}\n{{ event.a }}")
+    document = convert(api, "{{ person.loyalty_tier }}\n{{ feeds.a }}")
 
-    assert document["content"] == "{{custom_attribute.${loyalty_tier}}}\n{{ event.a }}"
+    assert document["content"] == "{{custom_attribute.${loyalty_tier}}}\n{{ feeds.a }}"
     ((line, column, tag),) = [(e["line"], e["column"], e["tag"]) for e in document["by_hand"]]
-    assert (line, column, tag) == (2, 1, "{{ event.a }}")
+    assert (line, column, tag) == (2, 1, "{{ feeds.a }}")
     assert [each["key"] for each in document["fields"]] == ["loyalty_tier"]
 
 
@@ -81,7 +81,7 @@ def test_all_violations_are_reported(api: Api):
 
 
 def test_strict_rejects_caveats_and_tags_by_hand(api: Api):
-    assert details(api, content="\n{{ event.a }}", strict=True) == [("/content", "not_applicable")]
+    assert details(api, content="\n{{ feeds.a }}", strict=True) == [("/content", "not_applicable")]
     assert convert(api, "a", strict=True)["by_hand"] == []
 
 
