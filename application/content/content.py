@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -44,6 +44,7 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.esp import (
     BUILT_IN,
+    PORTABLE,
     CheckedContent,
     CodeWarning,
     ConditionCode,
@@ -74,6 +75,9 @@ from recipient_fields.domain.integrations.selection import CatalogRequired, Sele
 from ..clock import Clock, system_clock
 from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
+
+if TYPE_CHECKING:
+    from recipient_fields.domain.integrations import Conversion
 
 __all__ = [
     "ConditionSupport",
@@ -494,6 +498,18 @@ class ContentService:
         return ContentTrial(
             content, self.read_codes(organization_id), options, self._clock().date()
         )
+
+    def convert_content(
+        self, organization_id: OrganizationId, text: str, source: Target
+    ) -> Conversion:
+        """Return a template of the source as content, with the names of its fields there.
+
+        Raises: InvalidContent as `convert` does.
+        """
+        # Imported here because most processes convert no templates.
+        from recipient_fields.domain.integrations import convert
+
+        return convert(text, read=source, write=PORTABLE, codes=self.read_codes(organization_id))
 
     def preview_content(
         self,

@@ -52,7 +52,7 @@ from recipient_fields.domain.esp import (
     UnfoundName,
     UnnamedField,
 )
-from recipient_fields.domain.integrations import Integration
+from recipient_fields.domain.integrations import Integration, Outcome
 
 from .email_frame import EMAIL_POLICY, render_email, render_text, text_of
 from .fields.codes import example_conditions
@@ -150,6 +150,10 @@ class ContentView(_ContentPage):
         if inputs.finds:
             self._show(req, resp, inputs, targets)
             return
+        if inputs.action == "convert" and inputs.source in targets:
+            with self.long_exports.working():
+                self._convert(req, resp, inputs, targets)
+            return
         if not chosen or len(chosen) > most:
             message = "Choose an integration or an email service provider."
             if chosen:
@@ -166,6 +170,26 @@ class ContentView(_ContentPage):
             return
         with self._exporting(inputs, len(chosen)):
             self._export(req, resp, inputs, targets, chosen)
+
+    def _convert(
+        self, req: Request, resp: Response, inputs: _Inputs, targets: Mapping[str, _Target]
+    ) -> None:
+        """Show the form with the template of the chosen source as content."""
+        text, source = inputs.content, targets[inputs.source].id
+        try:
+            converted = self.core.content.convert_content(visit(req).organization.id, text, source)
+        except InvalidContent as invalid:
+            places = _Places.of(text, map(_refused_place, invalid.violations))
+            self._show(req, resp, inputs, targets, places=places)
+            return
+        by_hand = (
+            _Place(each.position, " ".join(each.reasons), kind="By hand")
+            for each in converted.tags
+            if each.outcome is Outcome.BY_HAND
+        )
+        shown = _Conversion(len(converted.tags), _Places.of(text, by_hand))
+        inputs = evolve(inputs, content=converted.content)
+        self._show(req, resp, inputs, targets, conversion=shown)
 
     def _export(
         self,
@@ -214,6 +238,7 @@ class ContentView(_ContentPage):
         exports: Sequence[_Export] = (),
         samples: Sequence[_Sample] | None = None,
         has_examples: bool = False,
+        conversion: _Conversion | None = None,
     ) -> None:
         is_refused = places is not None or (exports and samples is None)
         query = FieldQuery(
@@ -234,11 +259,20 @@ class ContentView(_ContentPage):
             exports=exports,
             samples=samples,
             has_examples=has_examples,
+            conversion=conversion,
             insertable=[_Insertable.of(each) for each in found.fields],
             more_fields=found.total - len(found.fields),
             views=_VIEWS,
             system_values=_SYSTEM_VALUES,
         )
+
+
+@frozen
+class _Conversion:
+    """The number of tags of a converted template, and those that stay by hand."""
+
+    count: int
+    by_hand: _Places
 
 
 class ContentPreview(_ContentPage):
@@ -312,6 +346,8 @@ class _Inputs:
     example: int
     """The position of the shown example of a recipient."""
     download: str
+    source: str
+    """The option whose code the content is, if it is converted."""
     values: Mapping[str, str]
 
     @classmethod
@@ -333,6 +369,7 @@ class _Inputs:
             action=form.text("action"),
             example=int(form.text("example")) if is_id(form.text("example")) else 0,
             download=form.text("download"),
+            source=form.text("source"),
             values={name.removeprefix(_VALUE): form.text(name) for name in names},
         )
 
