@@ -26,6 +26,7 @@ from recipient_fields.domain.integrations import (
 )
 
 from ..service.selection import installed_profiles
+from .commands import Command
 from .options import option
 from .output import (
     OutputFiles,
@@ -61,7 +62,7 @@ class _Template:
     text: str
 
 
-@click.command("convert")
+@click.command("convert", cls=Command)
 @option("--from", "source", type=EspName(), metavar="ESP", help="The ESP of the templates.")
 @option(
     "--to",
@@ -140,11 +141,11 @@ def convert_command(
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Convert templates of one ESP for another one, or to portable content. It needs no storage.
+    """Convert templates of one ESP for another one, or to portable content.
 
-    TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input. The result is
-    printed, or written to --out, and the report to standard error. Tags that are by hand stay as
-    they are. The exit status is 3 if there are any, and otherwise 0.
+    No storage is read. TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input.
+    The result is printed, or written to --out, and the report to standard error. Tags that are by
+    hand stay as they are. The exit status is 3 if there are any, and otherwise 0.
     """
     found = list(_read_templates(templates or ("-",), needs_folder=out is None and not as_json))
     if source is None:
