@@ -58,7 +58,7 @@ from recipient_fields.domain import (
     parse_instant,
 )
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import Integration, SetName
+from recipient_fields.domain.integrations import EspConnection, Integration, SetName
 
 __all__ = [
     "FIELD_COLUMNS",
@@ -69,6 +69,7 @@ __all__ = [
     "administrator_values",
     "api_key_values",
     "author_document",
+    "connection_document",
     "field_document",
     "field_values",
     "found_key",
@@ -86,6 +87,7 @@ __all__ = [
     "record_values",
     "refused_names_document",
     "stored_administrator",
+    "stored_connection",
     "stored_field",
     "stored_integration",
     "stored_invitation",
@@ -95,6 +97,8 @@ __all__ = [
 ]
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+_CONNECTION_TIMES = ("due_at", "last_run_at")
 
 Row = TypeVar("Row")
 T = TypeVar("T")
@@ -441,6 +445,26 @@ def refused_names_document(integration: Integration) -> str:
 def names_document(integration: Integration) -> str:
     """Return the JSON document of the set names by the ids of their fields."""
     return _json({field_id: asdict(name) for field_id, name in integration.names.items()})
+
+
+def connection_document(connection: EspConnection) -> str:
+    """Return the JSON document of a connection, without its ids."""
+    members = asdict(connection)
+    del members["organization_id"], members["id"]
+    times = {each: members[each] and format_instant(members[each]) for each in _CONNECTION_TIMES}
+    return _json({**members, **times})
+
+
+def stored_connection(organization_id: int, integration_id: int, document: str) -> EspConnection:
+    """Return the connection of an integration with this document."""
+    with RowMapping("esp_connections", integration_id):
+        members = json.loads(document)
+        times = {each: members[each] and parse_instant(members[each]) for each in _CONNECTION_TIMES}
+        return EspConnection(
+            id=IntegrationId(integration_id),
+            organization_id=OrganizationId(organization_id),
+            **{**members, **times},
+        )
 
 
 def api_key_values(key: ApiKey) -> Mapping[str, object]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -27,15 +26,13 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
     RecipientField,
-    format_instant,
-    parse_instant,
 )
 from recipient_fields.domain.integrations import EspConnection, Integration, IntegrationNotFound
 
 from ..row_mapping import (
-    RowMapping,
     administrator_values,
     api_key_values,
+    connection_document,
     field_values,
     integration_values,
     map_rows,
@@ -44,6 +41,7 @@ from ..row_mapping import (
     read_field,
     read_record,
     record_values,
+    stored_connection,
 )
 from .administrators import RelationalAdministratorRepository, read_administrator
 from .api_keys import RelationalApiKeyRepository, read_api_key
@@ -56,9 +54,6 @@ from .sessions import RelationalSessionRepository
 from .statements import SQL, NamedStatement, Statement
 
 T = TypeVar("T")
-
-_TIMES = ("due_at", "last_run_at")
-"""The members of a connection that are times."""
 
 
 @frozen
@@ -87,21 +82,16 @@ class Table(Statement, Generic[T]):
 
 def connection_values(connection: EspConnection) -> Values:
     """Return the values of the row of a connection by column."""
-    members = asdict(connection)
-    ids = {"organization_id": members.pop("organization_id"), "integration_id": members.pop("id")}
-    times = {each: members[each] and format_instant(members[each]) for each in _TIMES}
-    return {**ids, "document": json.dumps({**members, **times})}
+    return {
+        "organization_id": connection.organization_id,
+        "integration_id": connection.id,
+        "document": connection_document(connection),
+    }
 
 
 def read_connection(row: Row) -> EspConnection:
     """Return the connection in a row of `connection_columns`."""
-    organization_id, integration_id, document = row
-    with RowMapping("esp_connections", integration_id):
-        members = json.loads(document)
-        times = {each: members[each] and parse_instant(members[each]) for each in _TIMES}
-        return EspConnection(
-            id=integration_id, organization_id=organization_id, **{**members, **times}
-        )
+    return stored_connection(*row)
 
 
 SHARED_VALUES = "recipient_field_values"

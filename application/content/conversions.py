@@ -47,8 +47,6 @@ from .documents import (
     warning_document,
 )
 
-__all__ = ["ConversionDocument"]
-
 _TEXTS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 
 

@@ -300,7 +300,7 @@ class EspAccounts(Protocol):
 
         `is_test`: only the first fields are read, so the source sends one request, without retries.
 
-        Its messages call the values by their labels, and quote no response.
+        Its messages call the values by their labels.
         Raises: EspRefused if a value can't be used, or the host is not one of the ESP's API.
         """
 

@@ -54,6 +54,13 @@ FOR_THE_PROJECT = {
     *(f"domain.esp.recognition.{each}" for each in ("judging", "tags", "words")),
     # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
     *(f"domain.esp.languages.{each}" for each in ("blocks", "expressions", "liquid", "tree")),
+    # The parts of a conversion, and of the uses of fields. Their results are exported elsewhere.
+    *(
+        f"domain.esp.conversion.{each}"
+        for each in ("conditions", "outcomes", "reader", "source_fields", "values")
+    ),
+    *("domain.esp.recognition.uses", "domain.integrations.text_checks"),
+    *("application.content.conversions", "application.esp.snapshots"),
     # The schemas and the inputs of documents.
     "application.documents.schemas",
     # The use cases of plans and lists, and their port. Entrypoints import them from their modules.

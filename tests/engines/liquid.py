@@ -61,8 +61,9 @@ def onesignal_to_liquid(template: str) -> str:
 
 
 def onesignal_context(values: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the values as tags of a user, which are texts."""
-    return {name: _tag(value) for name, value in values.items()}
+    """Return the values as tags of a user, which are texts, and the event data of the message."""
+    tags = {name: _tag(value) for name, value in values.items()}
+    return {**tags, "message": {"custom_data": event_of(values)}}
 
 
 def _tag(value: object) -> object:

@@ -50,14 +50,20 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import NoSafeForm, NotInsertable
 from recipient_fields.domain.integrations import (
+    AccountNotConfirmed,
+    CredentialUnreadable,
     EmptyReport,
     EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
+    InvalidConnection,
     InvalidIntegration,
     InvalidNames,
+    LeaseLost,
     NoFieldSource,
+    NotConnected,
+    NotDue,
     RemovalsNotConfirmed,
     SyncOvertaken,
     SyncPlanChanged,
@@ -162,6 +168,12 @@ NOT_OVER_HTTP = {
     UnusableCredentials,
     UnusableProfile,
     InvalidIntrospectionUrl,
+    AccountNotConfirmed,
+    CredentialUnreadable,
+    InvalidConnection,
+    LeaseLost,
+    NotConnected,
+    NotDue,
 }
 """Errors that no request to the API can raise. They concern administrators, operators, exports and
 users of a client. The code that reads a request converts NotJson, TooManyValues and InvalidQuery to

@@ -8,8 +8,6 @@ from attrs import frozen
 
 from ...conditions import TextPosition
 
-__all__ = ["ConvertedTag", "Outcome"]
-
 
 class Outcome(Enum):
     """What a conversion did with a tag. The values are the names in documents."""

@@ -129,6 +129,7 @@ PROFILE = Profile(
             ),
         ),
         write_path=write_liquid,
+        loop=liquid.LOOP,
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.LIQUID,

@@ -11,7 +11,7 @@ from .api_keys import DuckdbApiKeyRepository
 from .database import Database
 from .fields import DuckdbFieldRepository
 from .history import DuckdbHistoryRepository
-from .integrations import DuckdbIntegrationRepository
+from .integrations import DuckdbEspConnectionRepository, DuckdbIntegrationRepository
 from .organizations import DuckdbOrganizationRepository
 from .sessions import DuckdbSessionRepository
 
@@ -31,6 +31,7 @@ class DuckdbStorage:
         self.fields = DuckdbFieldRepository(self._database)
         self.history = DuckdbHistoryRepository(self._database)
         self.integrations = DuckdbIntegrationRepository(self._database)
+        self.esp_connections = DuckdbEspConnectionRepository(self._database)
         self.api_keys = DuckdbApiKeyRepository(self._database)
         self.administrators = DuckdbAdministratorRepository(self._database)
         self.sessions = DuckdbSessionRepository(self._database)

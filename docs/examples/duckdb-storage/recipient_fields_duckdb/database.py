@@ -23,6 +23,7 @@ TABLES = (
     "recipient_fields",
     "recipient_field_changes",
     "integrations",
+    "esp_connections",
     "api_keys",
     "administrators",
     "administrator_memberships",

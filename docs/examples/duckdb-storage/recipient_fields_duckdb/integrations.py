@@ -9,12 +9,15 @@ from typing import Any
 from attrs import evolve, frozen
 
 from recipient_fields.adapters.row_mapping import (
+    connection_document,
     names_document,
     refused_names_document,
+    stored_connection,
     stored_integration,
 )
 from recipient_fields.application import (
     CatalogPlanner,
+    ConnectionPlanner,
     IntegrationCheck,
     NamePlanner,
     NamesPlanner,
@@ -30,6 +33,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
 )
 from recipient_fields.domain.integrations import (
+    EspConnection,
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
@@ -164,6 +168,7 @@ class DuckdbIntegrationRepository:
             check(fields)
             changes = CatalogChanges.of(deleted=fields)
             apply_changes(connection, organization_id, changes, author=author, at=at)
+            _delete_connection(connection, integration.id)
             connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])
             advance_revision(connection, organization_id)
             return fields
@@ -219,3 +224,61 @@ def _get(
 
 def _integration(row: tuple[Any, ...]) -> Integration:
     return stored_integration(*row[:4], *map(instant, row[4:6]), *row[6:])
+
+
+@frozen
+class DuckdbEspConnectionRepository:
+    """The EspConnectionRepository of DuckDB."""
+
+    _database: Database
+
+    def all(self) -> tuple[EspConnection, ...]:
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT organization_id, integration_id, document FROM esp_connections"
+                " ORDER BY organization_id, integration_id"
+            ).fetchall()
+            return tuple(stored_connection(*row) for row in rows)
+
+    def get(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, /
+    ) -> EspConnection:
+        with self._database.reading() as connection:
+            return _get_connection(connection, organization_id, integration_id)
+
+    def change(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        plan: ConnectionPlanner,
+        /,
+    ) -> EspConnection:
+        with self._database.writing() as connection:
+            changed = plan(_get_connection(connection, organization_id, integration_id))
+            _delete_connection(connection, integration_id)
+            row = {
+                "organization_id": organization_id,
+                "integration_id": integration_id,
+                "document": connection_document(changed),
+            }
+            insert(connection, "esp_connections", row)
+            return changed
+
+
+def _delete_connection(connection: Connection, integration_id: IntegrationId) -> None:
+    """Delete the connection of an integration."""
+    connection.execute("DELETE FROM esp_connections WHERE integration_id = ?", [integration_id])
+
+
+def _get_connection(
+    connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
+) -> EspConnection:
+    _get(connection, organization_id, integration_id)
+    row = connection.execute(
+        "SELECT organization_id, integration_id, document FROM esp_connections"
+        " WHERE integration_id = ?",
+        [integration_id],
+    ).fetchone()
+    if row is None:
+        return EspConnection(id=integration_id, organization_id=organization_id)
+    return stored_connection(*row)

@@ -85,6 +85,7 @@ class DuckdbOrganizationRepository:
             )
             check(deleted)
             _delete_from(connection, "recipient_field_changes", organization_id)
+            _delete_from(connection, "esp_connections", organization_id)
             _delete_from(connection, "administrator_invitations", organization_id)
             delete_administrators(connection)
             connection.execute("DELETE FROM organizations WHERE id = ?", [organization_id])

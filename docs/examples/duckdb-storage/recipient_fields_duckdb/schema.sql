@@ -100,6 +100,12 @@ CREATE TABLE IF NOT EXISTS administrator_invitations (
     expires_at BIGINT NOT NULL
 );
 
+CREATE TABLE IF NOT EXISTS esp_connections (
+    organization_id BIGINT NOT NULL,
+    integration_id BIGINT NOT NULL,
+    document VARCHAR NOT NULL
+);
+
 CREATE TABLE IF NOT EXISTS administrator_links (
     administrator_id BIGINT NOT NULL,
     purpose VARCHAR NOT NULL,
