@@ -304,7 +304,7 @@ def test_the_menu_lists_fields_conditions_and_links(
     assert items["{{recipient.visits}}"] == "{{#if recipient.visits is set}}"
     assert items[""] == "{{#if recipient.hidden is set}}"
     assert "{{link.unsubscribe}}" in items
-    assert all(read_content(each.replace("KEY", "sport")).violations == () for each in items)
+    assert all(read_content(str(each).replace("KEY", "sport")).violations == () for each in items)
     assert "Favourite sport {{recipient.sport}} text" in page.text
 
 
