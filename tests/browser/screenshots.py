@@ -33,6 +33,7 @@ from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
 from ..support.service import Service
+from ..support.waiting import eventually
 from .page_audit import LAPTOP, PHONE, set_view
 from .window import Window
 
@@ -40,6 +41,14 @@ PICTURES = Path(__file__).parents[2] / "docs" / "_static"
 MAX_HEIGHT = 1000
 EMAIL = "dana@acme.example"
 
+EMAIL_SOURCE = """<h1>Our autumn sale begins</h1>
+<img src="https://acme.example/ridge.jpg" alt="Autumn in the mountains" width="520" height="120">
+{{#if recipient.preferred_shop = "Hamburg"}}
+<p>Visit us in Hamburg: the first ten guests get a gift.</p>
+{{else}}
+<p>Visit your shop in {{recipient.preferred_shop | default: "town"}}.</p>
+{{/if}}
+<p><a href="{{link.unsubscribe}}">Unsubscribe</a></p>"""
 CONSOLE_WIDTH, CONSOLE_HEIGHT = 960, 480
 OVERVIEW_WIDTH, OVERVIEW_HEIGHT = 1280, 416
 REQUEST = r"""curl -s $URL/api/v1/recipient_fields \
@@ -114,6 +123,14 @@ def test_take_the_pictures(window: Window, tmp_path: Path) -> None:
     window.press("Preferred shop")
     _take(window, "field", LAPTOP)
 
+    window.press("Content")
+    window.paste("Content", EMAIL_SOURCE)
+    window.choose("App", of="Export for")
+    window.press("Export")
+    eventually(lambda: "Hamburg" in _frame_text(window))
+    set_view(window.browser, LAPTOP, "light", height=800)
+    assert window.browser.save_screenshot(PICTURES / "console-content.png")
+
     window.press("Settings")
     window.press("Create API key")
     window.fill("Name", "Checkout service")
@@ -151,6 +168,13 @@ def test_take_the_overview(window: Window, storage: str, tmp_path: Path, scheme:
     window.open(overview.as_uri())
     _prepare(window.browser, OVERVIEW_WIDTH, scheme, OVERVIEW_HEIGHT, scale=2)
     assert window.browser.save_screenshot(PICTURES / f"overview-{scheme}.png")
+
+
+def _frame_text(window: Window) -> str:
+    window.browser.switch_to.frame("preview")
+    text = window.browser.find_element(By.TAG_NAME, "body").text
+    window.browser.switch_to.default_content()
+    return text
 
 
 def _issue_key(storage: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from falcon.media.multipart import MultipartParseOptions
 
 from recipient_fields.domain import DataType, IntegrationId
+from recipient_fields.domain.content import read_content
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
@@ -303,6 +304,7 @@ def test_the_menu_lists_fields_conditions_and_links(
     assert items["{{recipient.visits}}"] == "{{#if recipient.visits is set}}"
     assert items[""] == "{{#if recipient.hidden is set}}"
     assert "{{link.unsubscribe}}" in items
+    assert all(read_content(str(each).replace("KEY", "sport")).violations == () for each in items)
     assert "Favourite sport {{recipient.sport}} text" in page.text
 
 
