@@ -48,6 +48,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(?!recipient_fields\b).*"),
     (r"py:class", r"recipient_fields\.adapters\.row_mapping\.Row|.+\.[A-Z]"),  # type variables
     (r"py:class", r"recipient_fields\.entrypoints\.http\.request_log\.RequestLog"),  # private
+    # The key of event data in the profile of a package: a text that is no key of a field.
+    (r"py:class", r"recipient_fields\.domain\.data_paths\.DataPath"),
     # What the languages of ESPs read texts into. The reference does not describe it.
     (r"py:class", r"recipient_fields\.domain\.esp\.languages\.(?:blocks|tree)\.\w+"),
 ]
