@@ -48,8 +48,9 @@ def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[st
 def list_files(folder: str) -> list[str]:
     """Return the sorted files in the folder, or those that Git tracks if it is in a repository."""
     try:
-        listed = subprocess.run(  # noqa: S603 (the folder is no option, because `-C` precedes it)
-            ["git", "-C", folder, "ls-files", "-z"],  # noqa: S607 (the user's own Git)
+        # The folder is no option, because `-C` precedes it. The Git is the user's own.
+        listed = subprocess.run(  # noqa: S603  # nosec B603 B607
+            ["git", "-C", folder, "ls-files", "-z"],  # noqa: S607
             capture_output=True,
             check=True,
         )
