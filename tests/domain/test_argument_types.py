@@ -54,6 +54,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import TextPosition, parse_condition
 from recipient_fields.domain.content import Lines, parse_content
+from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, NameProposal
 from recipient_fields.domain.integrations import (
     ConversionOptions,
@@ -108,6 +109,7 @@ SAMPLES: Mapping[str, object] = {
     "Content": parse_content("{{recipient.tier}}"),
     "ConversionOptions": ConversionOptions(),
     "Creation": BRAZE.names.creation,
+    "DataPath": DataPath("event.items"),
     "DecimalMark": ".",
     "EmailAddress": ADMINISTRATOR.email,
     "EspNames": CODES.names,

@@ -18,7 +18,7 @@ from recipient_fields.entrypoints.service.selection import open_field_source
 from ...support.http_server import stub_server
 from .accounts import ACCOUNTS, SECRET, Account
 
-DOCUMENTATION = Path(__file__).parents[3] / "docs" / "integrations.md"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
 def variable(esp: Esp, name: str) -> str:

@@ -102,7 +102,7 @@ class TestMissingTables(StorageOutageContract):
             execute(
                 url,
                 "DROP TABLE recipient_fields, recipient_field_changes, recipient_field_values,"
-                " api_keys, integrations,"
+                " api_keys, esp_connections, integrations,"
                 " organizations, administrators, administrator_memberships, administrator_links,"
                 " administrator_sessions, administrator_forms, administrator_invitations,"
                 " sign_in_attempts,"

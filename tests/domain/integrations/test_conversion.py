@@ -336,7 +336,7 @@ def test_the_example_is_converted_with_the_values_of_the_sender():
     "source", ["{{ x }}", "{% if first_name %}", "{# ", "{{ x|", "{% endif %}"]
 )
 def test_a_hostile_template_takes_linear_time(source):
-    text = source * (200_000 // len(source))
+    text = source * (100_000 // len(source))
     started = time.process_time()
 
     convert(text, read="klaviyo", write="braze")
