@@ -296,7 +296,7 @@ class IntegrationTable(OwnedTable[Integration]):
 
     def __init__(self) -> None:
         super().__init__(IntegrationNotFound)
-        self.connections = OwnedTable[EspConnection](IntegrationNotFound)
+        self.connections: OwnedTable[EspConnection] = OwnedTable(IntegrationNotFound)
 
     def delete(self, record: Integration) -> None:
         """Delete the integration and its connection."""

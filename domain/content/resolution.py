@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import evolve, frozen
 
@@ -38,7 +38,7 @@ class _OwnEmail:
     data_type = DataType.TEXT
     allowed_values = None
     insertable = True
-    origin = Origin(Source.API)
+    origin: ClassVar[Origin] = Origin(Source.API)
     custom_insertion_code = None
     custom_value_expression = None
 
@@ -53,11 +53,11 @@ class DataValue:
 
     key: DataPath
     data_type: DataType = DataType.TEXT
-    id = FieldId(0)
-    name = FieldName("Event data")
+    id: ClassVar[FieldId] = FieldId(0)
+    name: ClassVar[FieldName] = FieldName("Event data")
     allowed_values = None
     insertable = True
-    origin = Origin(Source.API)
+    origin: ClassVar[Origin] = Origin(Source.API)
     custom_insertion_code = None
     custom_value_expression = None
 

@@ -82,7 +82,8 @@ class TextChecker:
     """
 
     def __init__(self, names: EspNames, literals: Collection[str] = ()) -> None:
-        self.names, self._literals = names, to_texts(literals)
+        self.names: EspNames = names
+        self._literals = to_texts(literals)
         self._codes = FieldCodes(names)
         self._found: dict[tuple[str, Target], FieldCode | None] = {}
         self._native: dict[Esp, _NativeNames] = {}

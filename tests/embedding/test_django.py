@@ -108,6 +108,7 @@ def test_repeated_migration_creates_the_tables_once_in_their_schema(
             "administrator_sessions",
             "administrators",
             "api_keys",
+            "esp_connections",
             "integrations",
             "organizations",
             "recipient_field_changes",

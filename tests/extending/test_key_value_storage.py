@@ -73,6 +73,7 @@ class TestWithKeys(TestCatalog):
     def storage(self):
         storage, memory = KeyValueStorage({}), MemoryStorage()
         storage.api_keys, storage.integrations = memory.api_keys, memory.integrations
+        storage.esp_connections = memory.esp_connections
         return storage
 """
 

@@ -21,6 +21,7 @@ BROUGHT = {
     ("console", "argon2"): "import recipient_fields.adapters.passwords",
     ("console", "jinja2"): "import recipient_fields.entrypoints.console.app",
     ("console", "zxcvbn"): "import recipient_fields.adapters.passwords",
+    ("secrets", "cryptography"): "import recipient_fields.adapters.secrets",
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
     ("cli", "wcwidth"): (

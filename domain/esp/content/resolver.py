@@ -30,7 +30,8 @@ class CodeResolver(FieldResolver):
     def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
         self._codes, self._target = codes, target
-        self._profile, self.scope = codes.names.get_profile(target), Scope(sent_by)
+        self._profile = codes.names.get_profile(target)
+        self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}

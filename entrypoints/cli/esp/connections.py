@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import click
@@ -177,7 +177,7 @@ def sync_due(ctx: click.Context, catalog_size: int, esp_hosts: tuple[str, ...], 
     ctx.exit(1 if failed else 3 if waiting else 0)
 
 
-connection_commands = (connect, test, disconnect, schedule, sync_due)
+connection_commands: Sequence[click.Command] = (connect, test, disconnect, schedule, sync_due)
 
 
 @click.group(cls=CommandGroup)

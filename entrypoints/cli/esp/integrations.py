@@ -239,8 +239,8 @@ def restore(
 
 
 integrations.add_command(names)
-for command in connection_commands:
-    integrations.add_command(command)
+for _command in connection_commands:
+    integrations.add_command(_command)
 
 
 class _RemovalsRefused(click.ClickException):

@@ -20,7 +20,7 @@ literal_option: Option = option(
     " You can repeat this option.",
 )
 
-paths_argument = click.argument("paths", metavar="[PATH]...", nargs=-1)
+paths_argument: Option = click.argument("paths", metavar="[PATH]...", nargs=-1)
 
 snapshot_option: Option = option(
     "--snapshot",
