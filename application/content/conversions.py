@@ -43,7 +43,7 @@ from .content import Target
 from .documents import (
     MAX_CONTENT_LENGTH,
     ContentWarningDocument,
-    parse_target,
+    sent_target,
     warning_document,
 )
 
@@ -97,19 +97,16 @@ class ConversionDocument:
     warnings: Sequence[ContentWarningDocument]
 
 
-TARGET: Schema = {
-    "oneOf": [
-        {"const": PORTABLE},
-        {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {"esp": {"type": "string"}, "integration_id": ID},
-            "minProperties": 1,
-            "maxProperties": 1,
-        },
-    ]
+SOURCE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"esp": {"type": "string"}, "integration_id": ID},
+    "minProperties": 1,
+    "maxProperties": 1,
 }
 """The language of a template."""
+TARGET: Schema = {"oneOf": [{"const": PORTABLE}, SOURCE]}
+"""The language to write."""
 
 
 @frozen(kw_only=True)
@@ -120,7 +117,7 @@ class ContentConversionDocument:
         "required": ["from"],
         "properties": {
             # No attribute can have this name.
-            "from": {**TARGET, "description": "The ESP or the integration of the template."}
+            "from": {**SOURCE, "description": "The ESP or the integration of the template."}
         },
     }
 
@@ -163,8 +160,8 @@ class ContentConversionDocument:
 
 @frozen(kw_only=True)
 class _TargetDocument:
-    esp: Esp | None = None
-    integration_id: IntegrationId | None = None
+    esp: Esp | Unchanged = UNCHANGED
+    integration_id: IntegrationId | Unchanged = UNCHANGED
 
 
 @frozen(kw_only=True)
@@ -254,7 +251,7 @@ def _parse_target(target: object, profiles: Profiles) -> Target | Literal["porta
     if target == PORTABLE:
         return PORTABLE
     members = parse_document(target, _TargetDocument, profiles=profiles)
-    return parse_target(members.esp, members.integration_id)
+    return sent_target(members.esp, members.integration_id)
 
 
 def _texts(name: str, members: Mapping[str, object]) -> Mapping[str, str]:

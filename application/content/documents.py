@@ -321,7 +321,7 @@ def parse_condition_compilation(
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
-            target = _target(members.esp, members.integration_id)
+            target = sent_target(members.esp, members.integration_id)
     if violations:
         raise InvalidDocument(violations)
     return ConditionCompilation(condition, target, members.then, otherwise, members.strict)
@@ -452,7 +452,7 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
     return integration_id if esp is None else esp  # type: ignore[return-value]
 
 
-def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
+def sent_target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
     """Return the one of both members that was sent. Raises: InvalidInput, as `parse_target`."""
     return parse_target(_sent(esp), _sent(integration_id))
 
@@ -465,7 +465,7 @@ def _sent(value: T | Unchanged) -> T | None:
 def _export_target(members: ContentExportDocument) -> Target | tuple[IntegrationId, ...]:
     """Return the target or the targets of an export. Raises: InvalidInput with all violations."""
     if isinstance(members.integration_ids, Unchanged):
-        return _target(members.esp, members.integration_id)
+        return sent_target(members.esp, members.integration_id)
     ids = members.integration_ids
     violations = Violations(
         Violation(Rule.DUPLICATE_ITEM, "Each integration may be listed once.", (index,))
