@@ -45,7 +45,8 @@ def terminal_output(*options: str, storage: str = "memory:") -> str:
         try:
             while chunk := os.read(terminal, 65_536):
                 output += chunk
-                if b"listening on" in output and process.poll() is None:
+                # The log, since a greeting with the address can come before it.
+                if b"recipient_fields.service" in output and process.poll() is None:
                     process.terminate()
                     process.wait(TIMEOUT)
         except OSError:  # EIO: the process has closed the terminal.
