@@ -15,6 +15,7 @@ from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, Fault, is_host_label, variable
 from .listing import ListedFields, Types, Unsupported, report
+from .responses import WholeNumber, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 from .soap import RetrieveResponse, read_fault, retrieve_request
 
@@ -36,6 +37,17 @@ _API = partial(Api, esp=Esp("sfmc"), credentials="client_id client_secret", addr
 @frozen
 class _Token:
     access_token: str
+
+
+@frozen
+class _Organization:
+    member_id: WholeNumber
+    enterprise_name: str | None = None
+
+
+@frozen
+class _UserInfo:
+    organization: _Organization
 
 
 @frozen(kw_only=True)
@@ -73,6 +85,16 @@ class SalesforceFieldSource:
                 f" {soap.named('data_extension')}. If another business unit shares the data"
                 f" extension, set {soap.named('account_id')} to the MID of that unit"
             )
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            info = _API(
+                url=self._url("auth"),
+                headers={"Authorization": f"Bearer {self._token(run)}"},
+                scope="the API integration needs access to the business unit",
+            )
+            organization = run.get(info, "/v2/userinfo").read(_UserInfo).organization
+        return describe_account(organization.enterprise_name, organization.member_id)
 
     def _pages(self, run: Run, soap: Api, token: str) -> Iterator[RetrieveResponse]:
         request_id = ""

@@ -60,6 +60,8 @@ ERRORS: Mapping[str, StubResponse] = {
 }
 """The forms in which ESPs describe errors."""
 
+NAMED = [account for account in ACCOUNTS if account.name]
+
 SECOND = timedelta(seconds=1)
 SHORT_TIMEOUT = evolve(TEST_LIMITS, read_timeout=0.15, attempts=2)
 
@@ -154,6 +156,27 @@ class TestListing:
         plan = run.plan(integration, [])
         assert len(plan.created) + len(plan.refused) == len(account.reported)
         assert len(plan.created) >= 4
+
+
+class TestAccountName:
+    def test_six_apis_name_their_account(self):
+        assert {each.esp for each in NAMED} == {
+            *map(Esp, ("sfmc", "mailchimp", "klaviyo", "hubspot", "sendgrid", "brevo"))
+        }
+
+    @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
+    def test_the_name_contains_what_identifies_the_account(self, account, serve: Serve):
+        source = account.source(serve(account.handler).url)
+        assert source.account_name() == account.name
+
+    @pytest.mark.parametrize("reply", [StubResponse(403, b"{}"), StubResponse.json([])])
+    @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
+    def test_credentials_that_may_not_read_it_raise_esp_refused(self, account, reply, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            return account.handler(request) if "token" in request.path else reply
+
+        with pytest.raises(EspRefused):
+            account.source(serve(handler).url).account_name()
 
 
 class TestCredentials:
