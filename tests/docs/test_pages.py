@@ -35,7 +35,11 @@ BLOCKS = {
 EVERY_BLOCK = [block for blocks in BLOCKS.values() for block in blocks]
 PAGES_THAT_RUN = [page for page, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
 
-PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "demonstration"}
+PREPARED = {
+    "README.md": "clone",
+    "docs/calling-the-api.md": "demonstration",
+    "docs/http-api.md": "demonstration",
+}
 """The fixture that a page requires. It returns the environment variables to set."""
 
 
@@ -47,7 +51,7 @@ def test_every_block_of_a_page_prints_the_shown_output(
     environment = request.getfixturevalue(PREPARED[page]) if page in PREPARED else {}
 
     folder = tmp_path / "page"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for block, output in run_blocks(BLOCKS[page], folder, environment):
         if block.shows is not None:
             assert_shown(output, block.shows)

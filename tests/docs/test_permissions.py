@@ -54,7 +54,7 @@ def test_the_table_equals_the_rule() -> None:
 def test_the_table_in_the_readme_equals_the_rule() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
 
-    assert _rows(page.partition("## How it works")[2])[1:] == [
+    assert _rows(page.partition("## Serve")[2])[1:] == [
         [creator, *(_word(channel, origin) for channel in [*CHANNELS.values()][:3])]
         for creator, origin in zip(CREATORS, ORIGINS.values(), strict=True)
     ]
