@@ -144,27 +144,33 @@ def test_grapesjs_has_a_menu_that_inserts_the_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("delimiters", "code"), [(None, None), ('["*|", "|*"]', "*|TIER|*")], ids=["references", "code"]
+    ("delimiters", "value"),
+    [('["{{", "}}"]', LOYALTY[1]), ('["*|", "|*"]', "*|TIER|*")],
+    ids=["references", "code"],
 )
 def test_tinymce_has_values_without_their_delimiters(
-    tmp_path: Path, delimiters: str | None, code: str | None
+    tmp_path: Path, delimiters: str, value: str
 ) -> None:
-    program, tags, inside = TINYMCE, TAG_LIST, ["recipient.loyalty_tier", "link.unsubscribe"]
-    if delimiters is not None:
-        assert program.count('["{{", "}}"]') == 1
-        program = program.replace('["{{", "}}"]', delimiters)
-        tags, inside = [{**TAG_LIST[0], "value": code}, TAG_LIST[1]], ["TIER"]
+    assert TINYMCE.count('["{{", "}}"]') == 1
+    program = TINYMCE.replace('["{{", "}}"]', delimiters)
+    other = {**TAG_LIST[1], "value": "{% unsubscribe_link %}"}
     stubs = """
         const tinymce = {
           init: (configuration) => { shown.configuration = configuration; },
           get: () => ({ getContent: () => "<p></p>" }),
         };
     """
+    tags = [{**TAG_LIST[0], "value": value}, other]
     shown = configured(f"{program}\nsave();", stubs, tmp_path, tags)
     configuration = shown["configuration"]
-    ((group),) = configuration["mergetags_list"]
-    assert [each["value"] for each in group["menu"]] == inside
-    assert all(set(each) == {"title", "value"} for each in group["menu"])
-    whole = configuration["mergetags_prefix"] + inside[0] + configuration["mergetags_suffix"]
-    assert whole == (code or LOYALTY[1])
+    prefix, suffix = configuration["mergetags_prefix"], configuration["mergetags_suffix"]
+    assert configuration["mergetags_list"] == [
+        {
+            "title": "Fields",
+            "menu": [
+                {"title": LOYALTY[0], "value": value.removeprefix(prefix).removesuffix(suffix)}
+            ],
+        }
+    ]
+    assert (value.startswith(prefix), value.endswith(suffix)) == (True, True)
     assert shown["sent"] == "<p></p>"
