@@ -18,6 +18,7 @@ from recipient_fields.application.conditions.documents import parse_condition_do
 from recipient_fields.domain.conditions import parse_condition
 
 from ..openapi.conftest import published_document
+from ..support.node import NODE
 from .blocks import PAGES, ROOT, RUN, SHOWN, Block, blocks_of
 from .printed import assert_shown
 from .running import run_blocks
@@ -120,9 +121,12 @@ def test_the_reason_why_a_block_is_not_run_names_existing_tests(block: Block) ->
 
 
 @pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)
-def test_a_block_that_is_not_run_is_valid(block: Block) -> None:
+def test_a_block_that_is_not_run_is_valid(block: Block, tmp_path: Path) -> None:
     if block.language == "python":
         compile(block.text, str(block), "exec")
+    elif block.language == "js":
+        (tmp_path / "block.mjs").write_text(block.text, "utf-8")
+        subprocess.run([str(NODE), "--check", str(tmp_path / "block.mjs")], check=True)
     else:
         assert block.language == "sh"
         subprocess.run(["bash", "-n"], input=block.text, text=True, check=True)
