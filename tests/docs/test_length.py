@@ -32,7 +32,7 @@ _GENERATED = re.compile(r"<!-- written: .*?<!-- end -->", re.DOTALL)
 # The entries of a glossary are text.
 _CODE = re.compile(r"^( *)(`{3,})(?!\{glossary\}).*?^\1\2$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_AUDIENCE = re.compile(r"# .+\n\nTh(is page is|ese pages are) for ")
+_AUDIENCE = re.compile(r"(?:---\norphan: true\n---\n\n)?# .+\n\nTh(is page is|ese pages are) for ")
 
 
 def test_the_guide_has_at_most_35_000_words() -> None:
