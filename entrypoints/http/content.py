@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from attrs import Factory, field, frozen
+from attrs import field, frozen
 from falcon import Request, Response
 
 from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
@@ -42,7 +42,7 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, MissingProfile, NotExpressible, Profiles
+from recipient_fields.domain.esp import Esp, MissingProfile, NotExpressible
 from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from .fields.resources import ID_OR_KEY
@@ -50,6 +50,7 @@ from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
 from .problems import FailureDocument, RequestRejected, failure_document
 from .requests import (
     credential,
+    invalid_value,
     parameters,
     parse_body,
     parse_members,
@@ -261,34 +262,30 @@ class FieldCodes(Resource):
     on_head = on_get
 
 
-def _target_parameters(profiles: Profiles) -> Mapping[str, Parameter]:
-    return {
-        "esp": Parameter(
-            description="An ESP. The organization has at most one integration with it.",
-            schema=Esp,
-            parse=lambda text: {"target": profiles.parse_name(text)},
-            rule=f"use {one_of(profiles.esps)}.",
-        ),
-        "integration_id": Parameter(
-            description="An integration, for an organization that has several with its ESP.",
-            schema=ID_PARAMETER,
-            parse=lambda text: {"target": parse_integration_id(text)},
-            rule="use the id of an integration, such as `1`.",
-        ),
-    }
+_TARGET_PARAMETERS = {
+    "esp": Parameter(
+        description="An ESP. The organization has at most one integration with it.",
+        schema=Esp,
+        parse=lambda text: {"target": Esp(text)},
+    ),
+    "integration_id": Parameter(
+        description="An integration, for an organization that has several with its ESP.",
+        schema=ID_PARAMETER,
+        parse=lambda text: {"target": parse_integration_id(text)},
+        rule="use the id of an integration, such as `1`.",
+    ),
+}
 
 
 @frozen
 class MergeTags(Resource):
     """`/api/v1/merge_tags`."""
 
+    parameters = _TARGET_PARAMETERS
+
     service: ContentService
     cache: ResponseCache
     heavy: HeavyRequests
-    parameters: Mapping[str, Parameter] = field(
-        init=False,
-        default=Factory(lambda self: _target_parameters(self.service.profiles), takes_self=True),
-    )
 
     @operation(
         "list_merge_tags",
@@ -309,7 +306,10 @@ class MergeTags(Resource):
         sent = parameters(req)
         if len(sent) != 1:
             raise RequestRejected("invalid_parameter", "Send either `esp` or `integration_id`.")
-        target = parse_members(sent, self.parameters)["target"]
+        target = parse_members(sent, _TARGET_PARAMETERS)["target"]
+        profiles = self.service.profiles
+        if "esp" in sent and target not in profiles:
+            raise invalid_value("esp", f"use {one_of(profiles.esps)}.")
 
         def render() -> ReadResponse:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 from falcon import Request, Response
 
 from recipient_fields.application import ContentService
@@ -28,7 +28,6 @@ from .resource import (
     JSON_SCHEMA,
     PROBLEM,
     Body,
-    Parameter,
     Resource,
     Result,
     Tag,
@@ -56,7 +55,7 @@ _SCHEMA_PARAMETERS = {
 class RecipientSchemaItem(Resource):
     """`/api/v1/recipient_schema`."""
 
-    parameters: Mapping[str, Parameter] = field(default=_SCHEMA_PARAMETERS, init=False)
+    parameters = _SCHEMA_PARAMETERS
     media_types: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON, PROBLEM)
 
     service: ContentService

@@ -169,7 +169,7 @@ class Resource:
     path_parameters: ClassVar[Mapping[str, PathParameter]] = {}
     """The parts of the path, by their names in the template of the route."""
 
-    parameters: Mapping[str, Parameter] = {}
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
     """The query parameters of GET and HEAD. Other methods have none."""
 
     max_body_size: ClassVar[int] = MEBIBYTE

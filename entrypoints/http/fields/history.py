@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 from urllib.parse import urlencode
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from falcon import Request, Response
 
 from recipient_fields.application import PublishedHistoryPage, RecipientFieldService
@@ -147,7 +147,7 @@ def _records(**examples: object) -> Result:
 class History(Resource):
     """`/api/v1/recipient_field_changes`."""
 
-    parameters: Mapping[str, Parameter] = field(default=HISTORY_PARAMETERS, init=False)
+    parameters = HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
@@ -176,7 +176,7 @@ class FieldHistory(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/changes`."""
 
     path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
-    parameters: Mapping[str, Parameter] = field(default=FIELD_HISTORY_PARAMETERS, init=False)
+    parameters = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
