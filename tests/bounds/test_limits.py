@@ -174,7 +174,7 @@ LOOPS = "{{#each event.a as b}}{{#each b as c}}", "{{/each}}{{/each}}"
         (LOOPS[0] + LOOPS[1], [[1] * 40] * 200, "more than 1,000 rounds"),
         (LOOPS[0] + "{{c.d}}" * 100_000 + LOOPS[1], [[{}] * 30] * 30, "100,000 tags and texts"),
         (
-            LOOPS[0] + ("{{#if " + "c.d = 1 or " * 98 + "c.e}}{{/if}}") * 900 + LOOPS[1],
+            LOOPS[0] + ("{{#if " + "c.d = 1 or " * 98 + "c.e}}{{/if}}") * 600 + LOOPS[1],
             [[{}] * 30] * 30,
             "100,000 tags and texts",
         ),
