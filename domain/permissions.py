@@ -1,6 +1,6 @@
 """Permissions: every channel reads every field, and changes only fields that came through it.
 
-docs/permissions.md has the table.
+docs/concepts.md has the table.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib.metadata import version
 from ssl import SSLContext
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import quote, urlencode
 
 from attrs import evolve
@@ -57,6 +57,7 @@ from recipient_fields.domain.content import (
     Surface,
 )
 from recipient_fields.domain.esp import (
+    PORTABLE,
     CheckedContent,
     ConditionCode,
     Esp,
@@ -64,7 +65,13 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     check_content,
 )
-from recipient_fields.domain.integrations import EspNames, Integration, without_counterparts
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConversionOptions,
+    EspNames,
+    Integration,
+    without_counterparts,
+)
 
 from ..network import Connections, Request, Response
 from .errors import NotFound, RequestRefused, error_of
@@ -74,6 +81,7 @@ from .requests import (
     call,
     compilation_body,
     condition_headers,
+    conversion_body,
     export_body,
     history_parameters,
     input_body,
@@ -86,6 +94,7 @@ from .responses import (
     catalog_of,
     codes_of,
     compiled_of,
+    conversion_of,
     exported_of,
     field_of,
     history_of,
@@ -102,10 +111,11 @@ _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"
 _HISTORY = "/api/v1/recipient_field_changes"
 _INTEGRATIONS = "/api/v1/integrations"
+_CONVERSIONS = "/api/v1/content_conversions"
 _EXPORTS = "/api/v1/content_exports"
 _PREVIEWS = "/api/v1/content_previews"
 _COMPILATIONS = "/api/v1/condition_compilations"
-_STORING_NOTHING = {_EXPORTS, _PREVIEWS, _COMPILATIONS}
+_STORING_NOTHING = {_CONVERSIONS, _EXPORTS, _PREVIEWS, _COMPILATIONS}
 """The paths to which a request can be sent again, although it is a POST."""
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
@@ -237,6 +247,22 @@ class RecipientFieldsClient(RecipientFields):
         body = export_body(content, target, options)
         response = self._call(OrganizationNotFound, organization_id, "POST", _EXPORTS, body)
         return exported_of(response)
+
+    def convert_content(
+        self,
+        organization_id: OrganizationId,
+        text: str,
+        read: Target,
+        write: Target | Literal["portable"] = PORTABLE,
+        options: ConversionOptions | None = None,
+    ) -> Conversion:
+        """Convert a template, as ContentService does.
+
+        `tags` are those that have reasons, and the `values` of fields are empty.
+        """
+        body = conversion_body(text, read, write, options or ConversionOptions())
+        response = self._call(OrganizationNotFound, organization_id, "POST", _CONVERSIONS, body)
+        return conversion_of(response)
 
     def preview_content(
         self,

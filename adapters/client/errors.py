@@ -210,6 +210,9 @@ def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
     return OperationForbidden(message)
 
 
+_TARGETS = {"from", "to"}
+
+
 def _details(error: _Error) -> list[Detail]:
     return parse_document(error.details, list[Detail], ignore_unknown=True)
 
@@ -260,8 +263,12 @@ def _not_expressible(details: Sequence[Detail], message: str) -> NotExpressible:
 
 
 def _member(detail: Detail) -> str:
-    """Return the member of the body that the detail is about, or an empty text."""
-    return detail.pointer[1:].partition("/")[0]
+    """Return the member of the body that the detail is about, or an empty text.
+
+    The targets of a conversion have members themselves.
+    """
+    first, _, others = detail.pointer[1:].partition("/")
+    return others if others and first in _TARGETS else first
 
 
 def _invalid_field(details: Sequence[Detail]) -> InvalidField:

@@ -54,7 +54,8 @@ from recipient_fields.domain.conditions.tree import require_condition
 from recipient_fields.domain.content import Content, Strict, Surface
 from recipient_fields.domain.content.tree import require_content
 from recipient_fields.domain.content.warning_codes import require_strict
-from recipient_fields.domain.esp import Esp, ExportOptions
+from recipient_fields.domain.esp import PORTABLE, Esp, ExportOptions
+from recipient_fields.domain.integrations import ConversionOptions
 
 from ..network import (
     Connections,
@@ -194,6 +195,28 @@ def export_body(content: Content, target: Target, options: ExportOptions) -> byt
     if options.sent_by is not None:
         members["sent_by"] = options.sent_by
     return _encode(members)
+
+
+def conversion_body(
+    text: str, read: Target, write: Target | str, options: ConversionOptions
+) -> bytes:
+    """Return the body of a conversion."""
+    require_type(str, text=text)
+    require_type(ConversionOptions, options=options)
+    members = {
+        "content": text,
+        "from": _target(read),
+        "to": write if write == PORTABLE else _target(write),
+        "names": dict(options.names),
+        "values": dict(options.values),
+        "surface": options.surface and options.surface.value,
+        "exact": options.exact,
+        "strict": options.strict,
+        "sent_by": options.sent_by,
+        "sent_by_source": options.sent_by_source,
+        "bare": options.bare and options.bare.value,
+    }
+    return _encode({name: value for name, value in members.items() if value is not None})
 
 
 def preview_body(

@@ -9,6 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -57,7 +58,13 @@ from recipient_fields.domain.content import (
     WarningKind,
 )
 from recipient_fields.domain.esp import ConditionCode, ConditionWarning, Esp, ExportedContent
-from recipient_fields.domain.integrations import Integration
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConvertedTag,
+    Integration,
+    Outcome,
+    UsedField,
+)
 
 from ..network import Response
 
@@ -177,6 +184,25 @@ class _ExportedContent:
     warnings: list[_ContentWarning]
     fields: list[str]
     event: list[str] = Factory(list)
+
+
+@frozen
+class _ConvertedTag:
+    line: int
+    column: int
+    tag: str
+    reasons: list[str]
+
+
+@frozen
+class _Conversion:
+    content: str
+    tags: dict[str, int]
+    by_hand: list[_ConvertedTag]
+    caveats: list[_ConvertedTag]
+    dropped: list[_ConvertedTag]
+    fields: list[UsedField]
+    warnings: list[_ContentWarning]
 
 
 @frozen
@@ -301,6 +327,33 @@ def exported_of(response: Response) -> ExportedContent:
         keys=tuple(document.fields),
         event=tuple(document.event),
         resolved={},
+    )
+
+
+def conversion_of(response: Response) -> Conversion:
+    """Return the conversion. Raises: StorageUnavailable if it does not match the contract."""
+    document = read_document(response, _Conversion)
+    reported = (
+        (Outcome.BY_HAND, document.by_hand),
+        (Outcome.CAVEAT, document.caveats),
+        (Outcome.DROPPED, document.dropped),
+    )
+    tags = [
+        ConvertedTag(
+            position=TextPosition(each.line, each.column),
+            text=each.tag,
+            outcome=outcome,
+            reasons=tuple(each.reasons),
+        )
+        for outcome, found in reported
+        for each in found
+    ]
+    return Conversion(
+        content=document.content,
+        counts={each: document.tags.get(each.value, 0) for each in Outcome},
+        tags=tuple(sorted(tags, key=attrgetter("position.line", "position.column"))),
+        fields=tuple(document.fields),
+        warnings=tuple(each.to_warning() for each in document.warnings),
     )
 
 

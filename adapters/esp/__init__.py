@@ -35,7 +35,8 @@ ADVICE: Mapping[str, str] = {
     " the permission data_extensions_read. The subdomain is the first part of its base URIs.",
     "mailchimp": "In your profile, open Extras, API keys. The list ID is in the settings of the"
     " audience. The key needs access to this audience.",
-    "klaviyo": "In Settings, open API keys, and create a private key with the scope profiles:read.",
+    "klaviyo": "In Settings, open API keys, and create a private key with the scope profiles:read."
+    " With the scope accounts:read, a test also shows the name of the account.",
     "braze": "In Settings, open APIs and Identifiers, and create a key with the permission"
     " custom_attributes.get. The URL is the REST endpoint of your instance, such as"
     " https://rest.iad-01.braze.com.",

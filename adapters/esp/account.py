@@ -118,8 +118,8 @@ class Accounts(EspAccounts):
         with _Messages(labels):
             source = SOURCES[esp](**known, limits=limits)
         if isinstance(source, NamedAccount):
-            return _NamedSource(source, labels)
-        return _Source(source, labels)
+            return _NamedSource(source=source, labels=labels)
+        return _Source(source=source, labels=labels)
 
     def _is_permitted(self, esp: Esp, text: str) -> bool:
         """Return whether the operator permits the host. Otherwise, it is one of the ESP.
@@ -172,15 +172,10 @@ class _Source(EspFieldSource):
 
 
 @frozen
-class _NamedSource(NamedAccount):
+class _NamedSource(_Source):
     """The same for an account with a name."""
 
     _source: NamedAccount
-    _labels: Mapping[str, str]
-
-    def fields(self) -> Iterator[ReportedField]:
-        with _Messages(self._labels):
-            yield from self._source.fields()
 
     def account_name(self) -> str:
         with _Messages(self._labels):

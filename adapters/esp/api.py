@@ -22,7 +22,6 @@ _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 _MAX_WAIT = 2**31
-_MAX_QUOTE = 150
 
 
 def variable(esp: str, parameter: str) -> str:
@@ -56,7 +55,8 @@ class Api:
 
     Links can also contain the hosts in the profile of the ESP, if `url` is that of a proxy.
     `read_fault` gets this API, the status and the body of a response, and returns its fault,
-    or None if it contains none; an API without it describes no faults. `quote` removes `secrets`.
+    or None if it contains none; an API without it describes no faults. No message quotes a
+    response: it can repeat the credentials.
 
     Raises: EspRefused if the URL or a header can't be used. The message repeats neither.
     """
@@ -73,7 +73,6 @@ class Api:
     limited_for: str = ""
     limits_with_403: bool = False
     read_fault: Callable[[Api, int, bytes], Fault | None] | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __attrs_post_init__(self) -> None:
         # Other characters could end the header, or appear in an error of http.client.
@@ -107,12 +106,6 @@ class Api:
     def named(self, parameters: str) -> str:
         """Return the environment variables of these parameters, as a part of a sentence."""
         return " and ".join(variable(self.esp, name) for name in parameters.split())
-
-    def quote(self, text: str) -> str:
-        """Return what the ESP says, on one line, shortened, and without the secrets."""
-        for secret in filter(None, self.secrets):
-            text = text.replace(secret, "***")
-        return ascii(" ".join(text.split()).rstrip("."))[1:-1][:_MAX_QUOTE]
 
     def seconds_limited(self, response: Response) -> float:
         """Return the seconds until the rate limit of a 429 ends, or 0 if no header says so.

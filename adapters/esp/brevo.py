@@ -12,7 +12,7 @@ from recipient_fields.domain.integrations import RefusedField, ReportedField
 
 from .api import Api
 from .listing import UNDOCUMENTED, Types, Unsupported, choices_in, report, report_items
-from .responses import Item
+from .responses import Item, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _CATEGORY = "category"
@@ -49,6 +49,12 @@ class _List:
     attributes: list[Item]
 
 
+@frozen
+class _Account:
+    organization_id: str
+    companyName: str | None = None  # noqa: N815 (the name in the API)
+
+
 @frozen(kw_only=True)
 class BrevoFieldSource:
     """The attributes of contacts. The allowed values of a category are those that contacts have."""
@@ -57,8 +63,9 @@ class BrevoFieldSource:
     url: str = "https://api.brevo.com"
     limits: Limits = DEFAULT_LIMITS
 
-    def fields(self) -> Iterator[ReportedField]:
-        api = Api(
+    @property
+    def _api(self) -> Api:
+        return Api(
             esp=Esp("brevo"),
             url=self.url,
             headers={"api-key": self.api_key},
@@ -66,9 +73,17 @@ class BrevoFieldSource:
             unauthorized="Brevo's security settings block the IP address of this server",
             limited_for="x-sib-ratelimit-reset",
         )
+
+    def fields(self) -> Iterator[ReportedField]:
+        api = self._api
         with Run(self.limits) as run:
             response = run.get(api, "/v3/contacts/attributes")
         yield from report_items(api, response.read(_List).attributes, _Attribute, _reported)
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            account = run.get(self._api, "/v3/account").read(_Account)
+        return describe_account(account.companyName, account.organization_id)
 
 
 def _reported(each: _Attribute) -> ReportedField:

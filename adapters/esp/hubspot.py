@@ -12,7 +12,7 @@ from recipient_fields.domain.integrations import ReportedField
 
 from .api import Api
 from .listing import UNDOCUMENTED, Types, Unsupported, choices_in, report, report_items
-from .responses import Item
+from .responses import Item, WholeNumber, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _PATH = "/crm/v3/properties/contacts"
@@ -52,6 +52,11 @@ class _List:
     results: list[Item]
 
 
+@frozen
+class _Account:
+    portalId: WholeNumber  # noqa: N815 (the name in the API)
+
+
 @frozen(kw_only=True)
 class HubSpotFieldSource:
     """The properties of contacts that are neither archived, hidden nor sensitive.
@@ -64,17 +69,26 @@ class HubSpotFieldSource:
     url: str = "https://api.hubapi.com"
     limits: Limits = DEFAULT_LIMITS
 
-    def fields(self) -> Iterator[ReportedField]:
-        api = Api(
+    @property
+    def _api(self) -> Api:
+        return Api(
             esp=Esp("hubspot"),
             url=self.url,
             headers={"Authorization": f"Bearer {self.access_token}"},
             scope="they need the scope crm.schemas.contacts.read",
             credentials="access_token",
         )
+
+    def fields(self) -> Iterator[ReportedField]:
+        api = self._api
         with Run(self.limits) as run:
             response = run.get(api, _PATH, _QUERY)
         yield from report_items(api, response.read(_List).results, _Property, _reported)
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            response = run.get(self._api, "/account-info/v3/details")
+        return describe_account(None, response.read(_Account).portalId)
 
 
 def _reported(each: _Property) -> ReportedField | None:

@@ -18,7 +18,7 @@ from recipient_fields.domain.integrations import EspField, EspRefused, RefusedFi
 
 from .api import Api, variable
 from .listing import Unsupported
-from .responses import Item, Response, read_item
+from .responses import Item, Response, describe_account, read_item
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _REVISION = "2026-07-15"
@@ -65,6 +65,27 @@ class _Page:
     links: _Links | None = None
 
 
+@frozen
+class _Contact:
+    organization_name: str | None = None
+
+
+@frozen
+class _AccountAttributes:
+    contact_information: _Contact
+
+
+@frozen
+class _Account:
+    id: str
+    attributes: _AccountAttributes
+
+
+@frozen
+class _Accounts:
+    data: list[_Account]
+
+
 @frozen(kw_only=True)
 class KlaviyoFieldSource:
     """The standard fields, and the properties of the profiles that changed last.
@@ -78,8 +99,9 @@ class KlaviyoFieldSource:
     url: str = "https://a.klaviyo.com"
     limits: Limits = DEFAULT_LIMITS
 
-    def fields(self) -> Iterator[ReportedField]:
-        api = Api(
+    @property
+    def _api(self) -> Api:
+        return Api(
             esp=Esp("klaviyo"),
             url=self.url,
             headers={
@@ -89,6 +111,9 @@ class KlaviyoFieldSource:
             },
             scope="they need the scope profiles:read",
         )
+
+    def fields(self) -> Iterator[ReportedField]:
+        api = self._api
         query = {"fields[profile]": "properties", "page[size]": 100, "sort": "-updated"}
         found: dict[str, set[_Kind]] = {}
         with Run(self.limits) as run:
@@ -102,6 +127,16 @@ class KlaviyoFieldSource:
             yield EspField(name=name, data_type=DataType.TEXT, label=label, standard=True)
         for name, kinds in found.items():
             yield _reported(name, kinds)
+
+    def account_name(self) -> str:
+        query = {"fields[account]": "contact_information.organization_name"}
+        with Run(self.limits) as run:
+            accounts = run.get(self._api, "/api/accounts", query).read(_Accounts).data
+        if len(accounts) != 1:
+            raise self._api.undocumented("it has not one account")
+        (account,) = accounts
+        contact = account.attributes.contact_information
+        return describe_account(contact.organization_name, account.id)
 
 
 _NO_VALUE: tuple[object, ...] = (None, "")

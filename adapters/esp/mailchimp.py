@@ -13,7 +13,7 @@ from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, is_host_label, variable
 from .listing import UNDOCUMENTED, Types, counted_pages, report, report_items
-from .responses import Item, Response, WholeNumber
+from .responses import Item, Response, WholeNumber, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -47,6 +47,12 @@ class _Page:
     total_items: WholeNumber
 
 
+@frozen
+class _Root:
+    account_id: str
+    account_name: str | None = None
+
+
 @frozen(kw_only=True)
 class MailchimpFieldSource:
     """The merge fields of one audience; EMAIL is not one of them."""
@@ -57,8 +63,9 @@ class MailchimpFieldSource:
     """The URL of the API. The default is that of the data center at the end of the API key."""
     limits: Limits = DEFAULT_LIMITS
 
-    def fields(self) -> Iterator[ReportedField]:
-        api = Api(
+    @property
+    def _api(self) -> Api:
+        return Api(
             esp=Esp("mailchimp"),
             url=self.url or f"https://{self._data_center()}.api.mailchimp.com",
             headers={"Authorization": f"Bearer {self.api_key}"},
@@ -66,10 +73,19 @@ class MailchimpFieldSource:
             address="list_id url",
             limits_with_403=True,
         )
+
+    def fields(self) -> Iterator[ReportedField]:
+        api = self._api
         path = f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields"
         with Run(self.limits) as run:
             for page in counted_pages(run, api, path, {"count": 1_000}, _read):
                 yield from report_items(api, page.merge_fields, _MergeField, _reported, name="tag")
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            response = run.get(self._api, "/3.0/", {"fields": "account_id,account_name"})
+        root = response.read(_Root)
+        return describe_account(root.account_name, root.account_id)
 
     def _data_center(self) -> str:
         # A key without a hyphen has no data center, and must not become part of a host name.

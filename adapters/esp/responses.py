@@ -13,6 +13,7 @@ from recipient_fields.application import InvalidDocument, NotJson
 from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.domain import InvalidInput, Rule, Violation
+from recipient_fields.domain.text import to_line
 
 from .api import Api
 
@@ -22,6 +23,7 @@ Item: TypeAlias = Mapping[str, object]
 """An object in a list. Lists are read before their items, so that one item can be rejected."""
 
 _MAX_PATH = 100
+_MAX_ACCOUNT = 200
 _NUMBER = re.compile("[0-9]{1,15}")
 
 
@@ -56,6 +58,11 @@ def read_item(item: object, kind: type[T]) -> T:
     Raises: InvalidDocument if it does not match the class.
     """
     return parse_document(item, kind, ignore_unknown=True)
+
+
+def describe_account(name: str | None, identity: object) -> str:
+    """Return the name of an account with its id, because two accounts can have the same name."""
+    return to_line(f"{name} ({identity})" if name else str(identity), max_length=_MAX_ACCOUNT)
 
 
 def describe(invalid: InvalidDocument) -> str:

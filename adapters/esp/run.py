@@ -186,10 +186,11 @@ def _temporary_failure(api: Api, outcome: Outcome) -> str | None:
         return "limits the rate of requests (403)"
     fault = api.read_fault and api.read_fault(api, status, outcome.body)
     if fault is not None:
-        # All faults of SOAP 1.1 have the status 500, so only their code shows who caused them.
-        if fault.temporary or status in _RETRIED_STATUSES - {500}:
+        if fault.temporary:
             return fault.sentence
-        raise api.refused(fault.sentence)
+        # All faults of SOAP 1.1 have the status 500, so only their code shows who caused them.
+        if status not in _RETRIED_STATUSES - {500}:
+            raise api.refused(fault.sentence)
     if status in _RETRIED_STATUSES:
         return describe(status)
     if 300 <= status < 400:

@@ -8,14 +8,14 @@ from itertools import count
 
 from attrs import field, frozen
 
-from recipient_fields.application import NotJson
-from recipient_fields.application.documents.strict_json import parse_json, render_json
+from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspRefused, ReportedField
 
 from .api import Api, Fault, is_host_label, variable
 from .listing import ListedFields, Types, Unsupported, report
+from .responses import WholeNumber, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 from .soap import RetrieveResponse, read_fault, retrieve_request
 
@@ -37,6 +37,17 @@ _API = partial(Api, esp=Esp("sfmc"), credentials="client_id client_secret", addr
 @frozen
 class _Token:
     access_token: str
+
+
+@frozen
+class _Organization:
+    member_id: WholeNumber
+    enterprise_name: str | None = None
+
+
+@frozen
+class _UserInfo:
+    organization: _Organization
 
 
 @frozen(kw_only=True)
@@ -61,7 +72,6 @@ class SalesforceFieldSource:
                 headers={"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"},
                 scope="the API integration needs the scope data_extensions_read",
                 read_fault=read_fault,
-                secrets=(token, self.client_secret),
             )
             listed = ListedFields(soap)
             for page in self._pages(run, soap, token):
@@ -75,6 +85,16 @@ class SalesforceFieldSource:
                 f" {soap.named('data_extension')}. If another business unit shares the data"
                 f" extension, set {soap.named('account_id')} to the MID of that unit"
             )
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            info = _API(
+                url=self._url("auth"),
+                headers={"Authorization": f"Bearer {self._token(run)}"},
+                scope="the API integration needs access to the business unit",
+            )
+            organization = run.get(info, "/v2/userinfo").read(_UserInfo).organization
+        return describe_account(organization.enterprise_name, organization.member_id)
 
     def _pages(self, run: Run, soap: Api, token: str) -> Iterator[RetrieveResponse]:
         request_id = ""
@@ -101,7 +121,6 @@ class SalesforceFieldSource:
             task="get a token",
             scope="the API integration needs access to the business unit",
             read_fault=_read_token_fault,
-            secrets=(self.client_id, self.client_secret),
         )
         token = run.post(auth, "/v2/token", render_json(form)).read(_Token).access_token
         if not (token.isascii() and token.isprintable()):
@@ -121,20 +140,9 @@ class SalesforceFieldSource:
         return f"https://{self.subdomain}.{service}.marketingcloudapis.com"
 
 
-def _read_token_fault(auth: Api, status: int, body: bytes) -> Fault | None:
-    """Return the error of the token endpoint (RFC 6749, section 5.2), or None if there is none."""
-    try:
-        document = parse_json(body)
-    except NotJson:
+def _read_token_fault(auth: Api, status: int, _: bytes) -> Fault | None:
+    """Return the fault of a 400: one of the values is wrong (RFC 6749, section 5.2)."""
+    if status != 400:
         return None
-    members = document if isinstance(document, dict) else {}
-    error, description = members.get("error"), members.get("error_description")
-    if not isinstance(error, str) or status >= 500:
-        return None
-    reason = auth.quote(f"{error}: {description}" if isinstance(description, str) else error)
-    if status == 401:
-        what = f"does not accept these credentials (401): {auth.after_401}"
-    else:
-        settings = auth.named(f"{auth.credentials} account_id")
-        what = f"issues no token ({status}): check {settings}"
-    return Fault(f"{what}. Its error is {reason}", temporary=False)
+    settings = auth.named(f"{auth.credentials} account_id")
+    return Fault(f"issues no token ({status}): check {settings}", temporary=False)

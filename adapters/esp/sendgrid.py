@@ -12,7 +12,7 @@ from recipient_fields.domain.integrations import RefusedField, ReportedField
 
 from .api import Api
 from .listing import ListedFields, Types, Unsupported, report, report_items
-from .responses import Item, Response
+from .responses import Item, Response, describe_account
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {"Date": DataType.DATETIME, "Number": DataType.NUMBER, "Text": DataType.TEXT}
@@ -39,6 +39,11 @@ class _Page:
     _metadata: _Metadata | None = None
 
 
+@frozen
+class _User:
+    username: str
+
+
 @frozen(kw_only=True)
 class SendGridFieldSource:
     """The custom and the reserved fields of contacts. Both have the same syntax in templates."""
@@ -47,14 +52,18 @@ class SendGridFieldSource:
     url: str = "https://api.sendgrid.com"
     limits: Limits = DEFAULT_LIMITS
 
-    def fields(self) -> Iterator[ReportedField]:
-        api = Api(
+    @property
+    def _api(self) -> Api:
+        return Api(
             esp=Esp("sendgrid"),
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need read access to Marketing",
             limited_until="X-RateLimit-Reset",
         )
+
+    def fields(self) -> Iterator[ReportedField]:
+        api = self._api
         listed = ListedFields(api)
         reserved: dict[object, Item] = {}
         with Run(self.limits) as run:
@@ -65,6 +74,11 @@ class SendGridFieldSource:
                 # Each page may repeat the reserved fields: the schema requires them.
                 reserved.update((str(each.get("name")), each) for each in page.reserved_fields)
         yield from report_items(api, reserved.values(), _Field, _reported_reserved)
+
+    def account_name(self) -> str:
+        with Run(self.limits) as run:
+            response = run.get(self._api, "/v3/user/username")
+        return describe_account(None, response.read(_User).username)
 
 
 def _read(response: Response) -> tuple[_Page, str | None]:

@@ -59,9 +59,8 @@ class RetrieveResponse:
             )
         retrieved = cls(api, message)
         if retrieved.status not in {_COMPLETE, _CONTINUES}:
-            reason = api.quote(retrieved.status) or "its response states no status"
             raise api.refused(
-                f"refuses to {api.task}: {reason}. If it names a permission, {api.scope}"
+                f"refuses to {api.task}. A possible reason is a missing permission: {api.scope}"
             )
         return retrieved
 
@@ -102,10 +101,9 @@ def read_fault(api: Api, _: int, body: bytes) -> Fault | None:
     if fault is None:
         return None
     code = (_text_at(fault, "faultcode") or _text_at(fault, "Code", "Value")).strip()
-    code = code.rpartition(":")[2]
-    text = _text_at(fault, "faultstring") or _text_at(fault, "Reason", "Text")
-    sentence = f"rejects the request with a SOAP fault: {api.quote(text) or api.quote(code)}"
-    return Fault(sentence, temporary=code.startswith(_CAUSED_BY_SERVER))
+    if code.rpartition(":")[2].startswith(_CAUSED_BY_SERVER):
+        return Fault("failed with a SOAP fault", temporary=True)
+    return Fault(f"rejects the request with a SOAP fault: {api.after_401}", temporary=False)
 
 
 def _text_at(element: Element, *path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -77,7 +77,7 @@ from ..ports.fields import FieldRepository
 from ..ports.integrations import IntegrationRepository
 
 if TYPE_CHECKING:
-    from recipient_fields.domain.integrations import Conversion
+    from recipient_fields.domain.integrations import Conversion, ConversionOptions
 
 __all__ = [
     "ConditionSupport",
@@ -500,16 +500,27 @@ class ContentService:
         )
 
     def convert_content(
-        self, organization_id: OrganizationId, text: str, source: Target
+        self,
+        organization_id: OrganizationId,
+        text: str,
+        read: Target,
+        write: Target | Literal["portable"] = PORTABLE,
+        options: ConversionOptions | None = None,
     ) -> Conversion:
-        """Return a template of the source as content, with the names of its fields there.
+        """Return a template with the names of the fields at both targets, or as content.
 
         Raises: InvalidContent as `convert` does.
         """
         # Imported here because most processes convert no templates.
-        from recipient_fields.domain.integrations import convert
+        from recipient_fields.domain.integrations import ConversionOptions, convert
 
-        return convert(text, read=source, write=PORTABLE, codes=self.read_codes(organization_id))
+        return convert(
+            text,
+            read=read,
+            write=write,
+            options=options or ConversionOptions(),
+            codes=self.read_codes(organization_id),
+        )
 
     def preview_content(
         self,

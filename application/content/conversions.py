@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     FieldDraft,
     IntegrationId,
     InvalidInput,
+    RecipientFieldsError,
     Rule,
     Unchanged,
     Violation,
@@ -22,7 +23,7 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.content import Surface
-from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Esp, MissingProfile, Profile, Profiles
+from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Bare, Esp, MissingProfile, Profiles
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
@@ -43,6 +44,7 @@ from .content import Target
 from .documents import (
     MAX_CONTENT_LENGTH,
     ContentWarningDocument,
+    sent,
     sent_target,
     warning_document,
 )
@@ -150,6 +152,16 @@ class ContentConversionDocument:
         default=UNCHANGED,
         metadata=described("How the other ESP sends the message, as in an export."),
     )
+    sent_by_source: str | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("How the source sends the message, if it has several ways."),
+    )
+    bare: Bare | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described(
+            "What a name means that can be a field or event data. By default, it stays by hand."
+        ),
+    )
     strict: bool = field(
         default=False,
         metadata=described(
@@ -183,9 +195,10 @@ class ContentConversion:
             try:
                 if target != PORTABLE:
                     codes.names.resolve_target(target)
-            except (IntegrationNotFound, IntegrationRequired, MissingProfile) as error:
-                member = "esp" if isinstance(target, str) else "integration_id"
-                violations.append(Violation(Rule.UNKNOWN_VALUE, str(error), (name, member)))
+            except tuple(_RULES) as error:
+                violations.append(
+                    Violation(_RULES[type(error)], str(error), (name, "integration_id"))
+                )
         if violations:
             raise InvalidDocument(violations)
         return convert(
@@ -205,12 +218,12 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
     violations = bad_characters(document)
     if violations:
         raise InvalidDocument(violations)
-    sent: object = _ABSENT
+    source: object = _ABSENT
     if isinstance(document, dict):
-        sent = document.get("from", _ABSENT)
+        source = document.get("from", _ABSENT)
         document = {name: value for name, value in document.items() if name != "from"}
     with violations.collect("from"):
-        read = _parse_target(sent, profiles)
+        read = _parse_target(source, profiles)
         if read == PORTABLE:
             raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
     with violations.collect():
@@ -225,10 +238,12 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
             options = ConversionOptions(
                 names=_texts("names", members.names),
                 values=_texts("values", members.values),
-                surface=None if isinstance(members.surface, Unchanged) else members.surface,
+                surface=sent(members.surface),
                 exact=members.exact,
                 strict=members.strict,
-                sent_by=None if isinstance(members.sent_by, Unchanged) else members.sent_by,
+                sent_by=sent(members.sent_by),
+                sent_by_source=sent(members.sent_by_source),
+                bare=sent(members.bare),
             )
     if violations:
         raise InvalidDocument(violations)
@@ -240,6 +255,12 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
     )
 
 
+_RULES: Mapping[type[RecipientFieldsError], Rule] = {
+    IntegrationNotFound: Rule.UNKNOWN_VALUE,
+    IntegrationRequired: Rule.REQUIRED,
+    MissingProfile: Rule.NOT_APPLICABLE,
+}
+"""The rules that targets break, by the errors, as in exports."""
 _ABSENT = object()
 _NO_SOURCE = "Content is exported, not converted. Send an ESP."
 _REQUIRED = 'Add this member, such as {"esp": "braze"}.'
@@ -267,7 +288,7 @@ def _texts(name: str, members: Mapping[str, object]) -> Mapping[str, str]:
 
 def render_conversion(conversion: Conversion, *, name: str | None = None) -> dict[str, object]:
     """Return the document of a converted template, with the name of its file if it has one."""
-    counted = {outcome.value: count for outcome, count in conversion.count().items()}
+    counted = {outcome.value: count for outcome, count in conversion.counts.items()}
     document = ConversionDocument(
         content=conversion.content,
         tags=OutcomesDocument(**counted),
@@ -295,10 +316,11 @@ def _tag(tag: ConvertedTag) -> ConvertedTagDocument:
 
 
 def render_used_fields(
-    conversions: Iterable[Conversion], source: Profile, *, with_values: bool
+    conversions: Iterable[Conversion], integration: Mapping[str, str], *, with_values: bool
 ) -> dict[str, object]:
     """Return the document of the fields that templates use, with their names at the source.
 
+    `integration` has the name and the ESP of the source.
     If `with_values` is true, the values that the templates compare with are the allowed ones.
     """
     used = merge_used(conversions)
@@ -312,8 +334,7 @@ def render_used_fields(
         for each in used
     )
     names = {each.key: each.name for each in used}
-    integration = {"name": source.title, "esp": str(source.esp), "names": names}
-    return {**document, "integrations": [integration]} if names else document
+    return {**document, "integrations": [{**integration, "names": names}]} if names else document
 
 
 def merge_used(conversions: Iterable[Conversion]) -> Sequence[UsedField]:

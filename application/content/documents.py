@@ -356,11 +356,11 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
             target = _export_target(members)
         with violations.collect():
             options = ExportOptions(
-                surface=_sent(members.surface),
+                surface=sent(members.surface),
                 raw=members.raw,
                 strict=members.strict,
-                literals=_sent(members.literals) or (),
-                sent_by=_sent(members.sent_by),
+                literals=sent(members.literals) or (),
+                sent_by=sent(members.sent_by),
             )
         with violations.collect("content"):
             content = _read_content(members.content)
@@ -385,8 +385,8 @@ def parse_content_preview(document: object) -> ContentPreview:
             content = _read_content(members.content)
     if violations:
         raise InvalidDocument(violations)
-    event = _sent(members.event) or {}
-    return ContentPreview(content, members.recipient, event, _sent(members.surface))
+    event = sent(members.event) or {}
+    return ContentPreview(content, members.recipient, event, sent(members.surface))
 
 
 def render_content_preview(preview: ContentPreview, shown: PreviewedContent) -> dict[str, object]:
@@ -454,10 +454,10 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
 
 def sent_target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
     """Return the one of both members that was sent. Raises: InvalidInput, as `parse_target`."""
-    return parse_target(_sent(esp), _sent(integration_id))
+    return parse_target(sent(esp), sent(integration_id))
 
 
-def _sent(value: T | Unchanged) -> T | None:
+def sent(value: T | Unchanged) -> T | None:
     """Return the value of a member, or None if it was not sent."""
     return None if isinstance(value, Unchanged) else value
 

@@ -48,7 +48,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.content import Strict, Surface
-from recipient_fields.domain.esp import Esp, NameFrom, NameState, Profiles
+from recipient_fields.domain.esp import Bare, Esp, NameFrom, NameState, Profiles
 
 __all__ = ["InvalidDocument"]
 
@@ -264,6 +264,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     Operator: _enum_member,
     RecordedOperation: _enum_member,
     Source: _enum_member,
+    Bare: _enum_member,
     Surface: _enum_member,
     ValueExpression: _constructed,
 }

@@ -35,7 +35,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain import KEY_PATTERN as KEY_RULE
 from recipient_fields.domain.conditions import Operator, TextPosition
 from recipient_fields.domain.content import Strict, Surface, WarningCode, WarningKind
-from recipient_fields.domain.esp import BUILT_IN, Esp, NameFrom, NameState, Profiles
+from recipient_fields.domain.esp import BUILT_IN, Bare, Esp, NameFrom, NameState, Profiles
 
 from .schemas import NamedSchema, Schema, SchemaGenerator, extended
 
@@ -228,6 +228,7 @@ _TYPES: Mapping[object, object] = {
     RecordedOperation: _enumeration(RecordedOperation, "What the change did to the field."),
     Source: _enumeration(Source, _MEMBERS["source"].description),
     Strict: {"oneOf": [{"type": "boolean"}, {"type": "string", "const": "mistakes"}]},
+    Bare: _enumeration(Bare, "What a name means that can be a field or event data."),
     Surface: _enumeration(Surface, "Where an email shows content."),
     TextPosition: NamedSchema(
         "TextPosition",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -25,6 +26,8 @@ from recipient_fields.domain.integrations import (
     AccountNotConfirmed,
     CredentialUnreadable,
     EspConnection,
+    EspRefused,
+    EspUnavailable,
     Integration,
     IntegrationNotFound,
     Interval,
@@ -69,12 +72,16 @@ _MIN_LENGTH = 12
 
 @frozen(kw_only=True)
 class Credential:
-    """The values that connect an integration to its account, and who stored them, and when."""
+    """The values that connect an integration to its account, and who stored them, and when.
+
+    `account` is the name of the account, or empty if it is unknown.
+    """
 
     values: Mapping[str, str] = field(repr=False)
     last_four: str
     by: str
     at: datetime
+    account: str = ""
 
     @classmethod
     def parse(cls, text: str, integration: Integration) -> Credential:
@@ -92,6 +99,7 @@ class Credential:
             "last_four": self.last_four,
             "by": self.by,
             "at": format_instant(self.at),
+            "account": self.account,
         }
         return render_json(document).decode("utf-8")
 
@@ -100,8 +108,8 @@ class Credential:
 class TestedAccount:
     """An account that accepts the credentials.
 
-    `name` is empty if the API has none. `sealed` are the encrypted values, for `connect`.
-    `differs` says why it can be another account than before, or is empty.
+    `name` is empty if the API states none to these credentials. `sealed` are the encrypted values,
+    for `connect`. `differs` says why it can be another account than before, or is empty.
     """
 
     name: str
@@ -187,13 +195,13 @@ class ConnectionService:
         base = self._unseal(integration, sealed) if sealed else stored
         complete = self._complete(integration, values, base)
         source = self.accounts.open(integration.esp, complete, is_test=True)
-        name = source.account_name() if isinstance(source, NamedAccount) else ""
         names = tuple(each.name for each in islice(source.fields(), _SAMPLE))
+        credential = self._credential(integration, complete, _account_name(source))
         return TestedAccount(
-            name=name,
+            name=credential.account,
             fields=names,
-            sealed=cipher.encrypt(self._credential(integration, complete).render(integration)),
-            differs=self._difference(integration, names, complete, stored),
+            sealed=cipher.encrypt(credential.render(integration)),
+            differs=self._difference(integration, names, credential, stored),
         )
 
     def connect(
@@ -377,12 +385,15 @@ class ConnectionService:
         except CredentialUnreadable:
             return None
 
-    def _credential(self, integration: Integration, values: Mapping[str, str]) -> Credential:
+    def _credential(
+        self, integration: Integration, values: Mapping[str, str], account: str
+    ) -> Credential:
         parameters = self.accounts.parameters(integration.esp)
         *_, secret = (values[each.name] for each in parameters if each.secret)
         last_four = secret[-_SHOWN:] if len(secret) >= _MIN_LENGTH else ""
         by = self.author.name or ""
-        return Credential(values=values, last_four=last_four, by=by, at=self._clock())
+        at = self._clock()
+        return Credential(values=values, last_four=last_four, by=by, at=at, account=account)
 
     def _complete(
         self, integration: Integration, entered: Mapping[str, str], base: Credential | None
@@ -418,19 +429,23 @@ class ConnectionService:
         self,
         integration: Integration,
         names: tuple[str, ...],
-        values: Mapping[str, str],
+        entered: Credential,
         stored: Credential | None,
     ) -> str:
         """Return why this can be another account than that of the last sync, or an empty text.
 
-        APIs don't name their account, but its fields identify it.
+        If an API doesn't name the account, its fields identify it.
         """
         if integration.last_synced_at is None:
             return ""
+        before = entered if stored is None else stored
         for each in self.accounts.parameters(integration.esp):
-            before = values if stored is None or each.secret else stored.values
-            if values.get(each.name) != before.get(each.name):
+            if not each.secret and entered.values.get(each.name) != before.values.get(each.name):
                 return f"The {each.label} is another one than before."
+        if entered.account and stored is not None and stored.account:
+            is_same = entered.account == stored.account
+            named = f"The account is {entered.account}. Before, it was {stored.account}."
+            return "" if is_same else named
         fields = self._integrations.list_fields(integration)
         known = {each.origin.esp_field_name for each in fields} | integration.refused_names
         new = [name for name in names if name not in known]
@@ -444,6 +459,14 @@ class ConnectionService:
     ) -> None:
         subject = f"Integration {integration_id} of organization {organization_id}"
         audit(subject, act, by=self.author.name, **facts)
+
+
+def _account_name(source: EspFieldSource) -> str:
+    """Return the name of the account, or an empty text if the credentials may not read it."""
+    if isinstance(source, NamedAccount):
+        with suppress(EspRefused, EspUnavailable):
+            return source.account_name()
+    return ""
 
 
 def reencryption(cipher: SecretCipher) -> Callable[[EspConnection], EspConnection]:

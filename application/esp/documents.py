@@ -13,6 +13,7 @@ from recipient_fields.domain.integrations import (
     EspField,
     Integration,
     NamedField,
+    NameMatch,
     SetName,
     SyncPlan,
 )
@@ -117,6 +118,21 @@ def render_integrations(integrations: Iterable[Integration]) -> dict[str, object
     """Return the document of a list, in the given order."""
     documents = tuple(map(IntegrationDocument.of, integrations))
     return render_document(IntegrationListDocument(documents))
+
+
+def render_matches(matches: Iterable[NameMatch]) -> dict[str, object]:
+    """Return the document of the proposals, in their order."""
+    return {
+        "matches": [
+            {
+                "key": each.field.key,
+                "esp_field_name": None if each.esp_name is None else each.esp_name.name,
+                "reason": each.reason.name.lower(),
+                "creation": each.creation,
+            }
+            for each in matches
+        ]
+    }
 
 
 def render_sync(plan: SyncPlan) -> dict[str, object]:

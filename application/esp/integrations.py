@@ -32,16 +32,19 @@ from recipient_fields.domain import (
 from recipient_fields.domain.arguments import require_ids, require_type
 from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
 from recipient_fields.domain.integrations import (
+    EspNames,
     Integration,
     IntegrationChanged,
     IntegrationDraft,
     IntegrationNotFound,
+    NameMatch,
     ReportedField,
     SetName,
     SyncPlan,
     SyncRun,
     plan_restorations,
 )
+from recipient_fields.domain.integrations.matching import match_names
 from recipient_fields.domain.integrations.setting import (
     NameChange,
     NamesToSet,
@@ -182,6 +185,19 @@ class IntegrationService:
         _audit_names(renamed, by=self.author.name)
         self._note_change(organization_id)
         return changed
+
+    def match_names(
+        self, organization_id: OrganizationId, integration_id: IntegrationId
+    ) -> tuple[NameMatch, ...]:
+        """Return a proposal for each field for which people set names, the best first.
+
+        `set_names` stores those that a person accepts.
+        Raises: IntegrationNotFound if the organization has no such integration, MissingProfile if
+        its ESP has no profile.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
+        catalog, integrations = self._integrations.read_catalog(organization_id)
+        return match_names(EspNames(catalog.fields, integrations, self._profiles), integration_id)
 
     def apply_with_names(
         self, organization_id: OrganizationId, batch: Batch, names: NamesToSet

@@ -265,7 +265,10 @@ class NamedAccount(EspFieldSource, Protocol):
     """The fields of an account whose API has a name for it."""
 
     def account_name(self) -> str:
-        """Return the name, with one request. Raises: EspUnavailable, EspRefused."""
+        """Return a name that no other account of the ESP has.
+
+        Raises: EspUnavailable; EspRefused, also if the credentials may not read the name.
+        """
 
 
 @frozen(kw_only=True)

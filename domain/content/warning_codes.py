@@ -64,6 +64,7 @@ class WarningCode(KeyEnum):
     UNENCODED_VALUE = "unencoded_value"
 
     EVENT_DATA = "event_data"
+    CHANGED_EXPORT = "changed_export"
 
     MISSING_NAME = "missing_name"
     AMBIGUOUS_NAME = "ambiguous_name"

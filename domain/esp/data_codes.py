@@ -208,10 +208,10 @@ def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
     message = f"{profile.title} reads event data from {way.sent_by}."
     if others and sent_by is None:
         message += f" For other messages, export with `sent_by`: {others}."
-    message += " Version 0.1 kept such tags as they were."
     if events.caveat is not None:
         message += f" {events.caveat}"
     yield WarningCode.EVENT_DATA, message
+    yield WarningCode.CHANGED_EXPORT, "Version 0.1 kept such tags as they were."
     if way.strength is Strength.SECONDARY:
         message = f"Only secondary sources establish how {profile.title} reads event data."
         yield WarningCode.SECONDARY_SOURCES, message

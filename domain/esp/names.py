@@ -7,14 +7,22 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from ..choices import Choice
 from ..fields.protocol import Field
 from ..identity import IntegrationId
 from .esps import Esp
 
-__all__ = ["EspName", "NameFrom", "NameState"]
+__all__ = ["Bare", "EspName", "NameFrom", "NameState"]
 
 Target: TypeAlias = Esp | IntegrationId
 """An integration, or an ESP with which the organization has none."""
+
+
+class Bare(Choice):
+    """What a name in a template means that can be that of a field or of event data."""
+
+    FIELD = "field"
+    EVENT = "event"
 
 
 class NameFrom(Enum):

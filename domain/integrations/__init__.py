@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .errors import *
     from .esp_names import *
     from .integration import *
+    from .matching import *
     from .restoration import *
     from .selection import *
     from .sync import *
@@ -27,5 +28,6 @@ else:
         "sync",
         "restoration",
         "codes",
+        "matching",
         "conversion",
     )

@@ -32,7 +32,7 @@ from ..esp.conversion.source_fields import SourceFields
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
-from ..esp.names import Target
+from ..esp.names import Bare, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition import recognize_dialects
 from ..fields.field import FieldDraft
@@ -68,6 +68,10 @@ def _to_surface(surface: Surface | str | None) -> Surface | None:
     return None if surface is None else Surface(surface)
 
 
+def _to_bare(bare: Bare | str | None) -> Bare | None:
+    return None if bare is None else Bare(bare)
+
+
 @frozen(kw_only=True)
 class ConversionOptions:
     """How templates are converted.
@@ -77,9 +81,12 @@ class ConversionOptions:
     `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
     fields whose type no tag shows stay by hand, instead of having a caveat. If `strict` is true,
     tags that have a caveat or stay by hand are violations. `sent_by` is the way in which the other
-    ESP sends the message, as in an export.
+    ESP sends the message, as in an export. `sent_by_source` is that of the source, if it has
+    several: other event data stay by hand. `bare` is what names mean that can be fields or event
+    data, "field" or "event"; without it, tags with such a name stay by hand.
 
-    Raises: InvalidInput if `values` has another name; TypeError if an option has another type.
+    Raises: InvalidInput if `values` has another name; TypeError if an option has another type;
+    ValueError if `surface` or `bare` has another value.
     """
 
     names: Mapping[str, str] = {}
@@ -88,11 +95,13 @@ class ConversionOptions:
     exact: bool = False
     strict: bool = False
     sent_by: str | None = None
+    sent_by_source: str | None = None
+    bare: Bare | None = field(default=None, converter=_to_bare)
 
     def __attrs_post_init__(self) -> None:
         require_type(Mapping, names=self.names, values=self.values)
         require_type(bool, exact=self.exact, strict=self.strict)
-        require_type(str | None, sent_by=self.sent_by)
+        require_type(str | None, sent_by=self.sent_by, sent_by_source=self.sent_by_source)
         unknown = [each for each in self.values if each not in SYSTEM_VALUES]
         if unknown:
             message = f"Use one of {', '.join(SYSTEM_VALUES)}."
@@ -108,26 +117,23 @@ class UsedField:
     key: str
     name: str
     data_type: DataType
-    values: tuple[Scalar, ...]
+    values: tuple[Scalar, ...] = ()
 
 
 @frozen(kw_only=True)
 class Conversion:
     """A converted template.
 
-    `tags` are all tags of the source, in order. `fields` are those that the content uses.
-    `warnings` are about the content as a whole, or about text outside of its tags.
+    `tags` are all tags of the source, in order, and `counts` their numbers by outcome, for all
+    outcomes. `fields` are those that the content uses. `warnings` are about the content as a whole,
+    or about text outside of its tags.
     """
 
     content: str
+    counts: Mapping[Outcome, int]
     tags: tuple[ConvertedTag, ...]
     fields: tuple[UsedField, ...]
     warnings: tuple[ContentWarning, ...]
-
-    def count(self) -> Mapping[Outcome, int]:
-        """Return the number of tags by outcome, for all outcomes."""
-        counted = Counter(each.outcome for each in self.tags)
-        return {outcome: counted[outcome] for outcome in Outcome}
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -196,7 +202,13 @@ class _Conversion:
         tags = list(self._source.find_tags(self._text))
         self._require_source(tags)
         nodes = read_tree(self._source, self._text)
-        fields = SourceFields(self._source, self._names, self._codes.names.by_key)
+        fields = SourceFields(
+            self._source,
+            self._names,
+            self._codes.names.by_key,
+            self._options.bare,
+            self._options.sent_by_source,
+        )
         self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):
             reader = self._read(nodes, fields)
@@ -222,8 +234,10 @@ class _Conversion:
         reported = tuple(self._report(tags, reader))
         if self._options.strict:
             _require_converted(reported)
+        counted = Counter(each.outcome for each in reported)
         return Conversion(
             content=document.restore(written),
+            counts={outcome: counted[outcome] for outcome in Outcome},
             tags=reported,
             fields=tuple(_used(content, fields)),
             warnings=others,
@@ -348,8 +362,9 @@ class _Conversion:
     ) -> Iterator[ContentWarning]:
         """Add the warnings about tags to their results, and yield the others."""
         for warning in warnings:
-            if warning.code is WarningCode.ASSUMED_NAME and not self._has_fields:
-                continue
+            is_assumed = warning.code is WarningCode.ASSUMED_NAME and not self._has_fields
+            if is_assumed or warning.code is WarningCode.CHANGED_EXPORT:
+                continue  # No earlier version has converted a template.
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
                 if document.is_code(offset):

@@ -184,6 +184,10 @@ class EspNames:
         """Return the name by the convention of the ESP, also if it is set for another field."""
         return self._index(target).derive_name(derived_key(field))
 
+    def describe(self, name: SetName, target: Target) -> EspName:
+        """Return what the name would mean at the target if it were set. It is not checked."""
+        return self._index(target).describe(name)
+
     def get_profile(self, target: Target) -> Profile:
         """Return the profile of the ESP.
 
@@ -404,7 +408,7 @@ class _Index:
         self._convention = profile.names
         self._refused_names = frozenset(integration.refused_names if integration else ())
         self.set_names: Mapping[FieldId, EspName] = {
-            field_id: self._set_name(set_name) for field_id, set_name in (set_names or {}).items()
+            field_id: self.describe(set_name) for field_id, set_name in (set_names or {}).items()
         }
         self._set_forms: dict[str, set[bool]] = {}
         for each in self.set_names.values():
@@ -517,7 +521,8 @@ class _Index:
         """Return whether the name is set for a field."""
         return name in self._set_forms
 
-    def _set_name(self, set_name: SetName) -> EspName:
+    def describe(self, set_name: SetName) -> EspName:
+        """Return the name as that of a field for which it is set."""
         fields = self._by_name.get(set_name.name, [])
         if set_name.custom:
             standard = False

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 from attrs import frozen
 
+from recipient_fields.application import Target
 from recipient_fields.application.content.conversions import (
     merge_used,
     render_conversion,
     render_used_fields,
 )
 from recipient_fields.application.wording import counted
+from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.content import Surface
-from recipient_fields.domain.esp import Esp, recognize_dialects
+from recipient_fields.domain.esp import PORTABLE, Bare, Esp, recognize_dialects
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
     ConvertedTag,
+    FieldCodes,
     Outcome,
     convert,
 )
@@ -37,7 +40,8 @@ from .output import (
     print_bytes,
     print_json,
 )
-from .typed_options import EspName, EspOrPortable, OneOf
+from .targets import open_for_organization, optional_organization_option
+from .typed_options import EspName, Identifier, OneOf
 from .violations import FINDINGS, decoded, note_warnings, reporting_violations
 
 _INPUT = "<stdin>"
@@ -62,16 +66,45 @@ class _Template:
     text: str
 
 
+class Language(EspName):
+    """The name of an ESP whose profile is installed, the id of an integration, or `portable`.
+
+    `portable` is not the language of a source.
+    """
+
+    name = "language"
+
+    def __init__(self, *, is_source: bool = False) -> None:
+        self._is_source = is_source
+
+    def convert(  # type: ignore[override]
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Target | str:
+        """Return the name or the id. Another text is a usage error."""
+        if value.isdecimal():
+            return IntegrationId(Identifier().convert(value, param, ctx))
+        is_portable = value == PORTABLE and not self._is_source
+        return value if is_portable else super().convert(value, param, ctx)
+
+
 @click.command("convert", cls=Command)
-@option("--from", "source", type=EspName(), metavar="ESP", help="The ESP of the templates.")
+@option(
+    "--from",
+    "source",
+    type=Language(is_source=True),
+    metavar="ESP",
+    help="The ESP of the templates, or the id of an integration of --organization.",
+)
 @option(
     "--to",
     "target",
     required=True,
-    type=EspOrPortable(),
+    type=Language(),
     metavar="ESP",
-    help="The ESP to write for, or `portable`, for content that each ESP's code is written from.",
+    help="The ESP to write for, the id of an integration of --organization, or `portable`, for"
+    " content that each ESP's code is written from.",
 )
+@optional_organization_option
 @option(
     "--out",
     type=click.Path(file_okay=False),
@@ -118,15 +151,28 @@ class _Template:
     help="How the other ESP sends the message, if the templates have event data, such as"
     " `canvas_entry_properties` for Braze. By default, the usual way.",
 )
+@option(
+    "--sent-by-source",
+    metavar="WAY",
+    help="How the ESP of the templates sends them, if they read event data in several ways.",
+)
+@option(
+    "--bare",
+    type=OneOf(Bare),
+    help="What a name means that can be a field or event data. By default, it stays by hand.",
+)
 @option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
 @click.argument(
     "templates", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[TEMPLATE]..."
 )
+@click.pass_obj
 def convert_command(
-    source: str | None,
-    target: str,
+    storage: str,
+    source: Target | None,
+    target: Target | str,
+    organization: str | None,
     out: str | None,
     surface: Surface | None,
     names: str | None,
@@ -134,6 +180,8 @@ def convert_command(
     values: str | None,
     write_fields: str | None,
     sent_by: str | None,
+    sent_by_source: str | None,
+    bare: Bare | None,
     templates: tuple[str, ...],
     *,
     with_values: bool,
@@ -143,9 +191,12 @@ def convert_command(
 ) -> None:
     """Convert templates of one ESP for another one, or to portable content.
 
-    No storage is read. TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input.
-    The result is printed, or written to --out, and the report to standard error. Tags that are by
-    hand stay as they are. The exit status is 3 if there are any, and otherwise 0.
+    TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input. The result is
+    printed, or written to --out, and the report to standard error. Tags that are by hand stay as
+    they are. The exit status is 3 if there are any, and otherwise 0.
+
+    With --organization, the names are those of its fields at both integrations. Otherwise the
+    command reads no storage.
     """
     found = list(_read_templates(templates or ("-",), needs_folder=out is None and not as_json))
     if source is None:
@@ -157,7 +208,10 @@ def convert_command(
             surface=surface,
             exact=exact,
             sent_by=sent_by,
+            sent_by_source=sent_by_source,
+            bare=bare,
         )
+        codes = _read_codes(storage, organization, {source, target})
     conversions: list[tuple[_Template, Conversion]] = []
     progress = Progress()
     for template in found:
@@ -168,6 +222,7 @@ def convert_command(
                 read=source,
                 write=target,
                 options=options,
+                codes=codes,
                 profiles=installed_profiles(),
             )
         conversions.append((template, converted))
@@ -185,7 +240,10 @@ def convert_command(
     with complete_outputs() as files:
         if out is not None:
             _write_folder(files, Path(out), conversions)
-        _write_documents(files, source, results, write_names, write_fields, with_values=with_values)
+        integration = _describe_source(source, codes)
+        _write_documents(
+            files, integration, results, write_names, write_fields, with_values=with_values
+        )
     if out is None and not as_json:
         template, converted = conversions[0]
         print_bytes(template.mark + converted.content.encode())
@@ -215,6 +273,18 @@ def _read_templates(names: Sequence[str], *, needs_folder: bool) -> Iterator[_Te
         content = sys.stdin.buffer.read() if source is None else source.read_bytes()
         mark, text = decoded(content)
         yield _Template(_INPUT if source is None else str(source), target, mark, text)
+
+
+def _read_codes(
+    storage: str, organization: str | None, targets: Collection[Target | str]
+) -> FieldCodes | None:
+    """Return the names and codes of the fields of the organization, if there is one."""
+    if organization is not None:
+        with open_for_organization(storage, organization) as (core, chosen):
+            return core.content.read_codes(chosen.id)
+    if any(isinstance(each, int) for each in targets):
+        raise click.UsageError("The id of an integration requires --organization.")
+    return None
 
 
 def _propose(templates: Sequence[_Template]) -> click.UsageError:
@@ -251,7 +321,7 @@ def _report(template: _Template, conversion: Conversion, *, alone: bool) -> None
                 note(_describe(tag, None if alone else name))
     note_warnings(conversion.warnings)
     counted_tags = (
-        f"{count:,} {_TITLES[outcome]}" for outcome, count in conversion.count().items() if count
+        f"{count:,} {_TITLES[outcome]}" for outcome, count in conversion.counts.items() if count
     )
     note(f"{name}: {', '.join(counted_tags) or 'no tags'}")
 
@@ -279,9 +349,20 @@ def _write_folder(
         files.open(str(path)).write(template.mark + converted.content.encode())
 
 
+def _describe_source(source: Target, codes: FieldCodes | None) -> Mapping[str, str]:
+    """Return the integration of the source, as a document of fields names it."""
+    if codes is not None:
+        target = codes.names.resolve_target(source)
+        if not isinstance(target, str):
+            integration = codes.names.integrations[target]
+            return {"name": integration.name, "esp": str(integration.esp)}
+    profile = installed_profiles()[Esp(str(source))]
+    return {"name": profile.title, "esp": str(profile.esp)}
+
+
 def _write_documents(
     files: OutputFiles,
-    source: str,
+    integration: Mapping[str, str],
     conversions: Sequence[Conversion],
     names: str | None,
     fields: str | None,
@@ -298,8 +379,7 @@ def _write_documents(
         used = {name: key for each in conversions for name, key in each.names.items()}
         files.open(names).write(render_yaml(used).encode())
     if fields is not None:
-        profile = installed_profiles()[Esp(source)]
-        document = render_used_fields(conversions, profile, with_values=with_values)
+        document = render_used_fields(conversions, integration, with_values=with_values)
         comments = [] if with_values else [*_comments(conversions)]
         files.open(fields).write("".join((*comments, render_yaml(document))).encode())
 

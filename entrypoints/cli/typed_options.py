@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     closest_match,
     parse_instant,
 )
-from recipient_fields.domain.esp import PORTABLE, Esp
+from recipient_fields.domain.esp import Esp
 
 from ..service.selection import installed_profiles
 from .options import Option, option
@@ -169,16 +169,6 @@ class EspName(click.ParamType[Esp]):
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
         """Return the names, if none is given."""
         return _esps().get_missing_message(param, ctx)
-
-
-class EspOrPortable(EspName):
-    """The name of an ESP whose profile is installed, or `portable`."""
-
-    name = "language"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # type: ignore[override]
-        """Return the name. Another text is a usage error."""
-        return value if value == PORTABLE else super().convert(value, param, ctx)
 
 
 def _esps() -> Word:

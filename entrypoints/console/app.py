@@ -43,6 +43,7 @@ from .esp.integrations import (
     IntegrationCreation,
     IntegrationDeletion,
     IntegrationList,
+    IntegrationMatching,
     IntegrationRenaming,
     IntegrationSync,
     IntegrationView,
@@ -136,6 +137,9 @@ def create_console(
         f"{integrations}/{{integration_id:id}}/connect": IntegrationConnection(core, pages),
         f"{integrations}/{{integration_id:id}}/sync": IntegrationSync(core, pages, open_source),
         f"{integrations}/{{integration_id:id}}/delete": IntegrationDeletion(core, pages),
+        f"{integrations}/{{integration_id:id}}/match": IntegrationMatching(
+            core, pages, open_source
+        ),
         f"{integrations}/{{integration_id:id}}/names": IntegrationNames(core, pages),
         f"{integrations}/{{integration_id:id}}/removed": RemovedFields(core, pages),
         administrators: AdministratorList(core, pages),

@@ -988,6 +988,7 @@ def test_a_form_of_an_ended_session_is_continued_after_the_sign_in(
     window.press("Paste a list")
     window.fill("Values, one per line", "36\n37")
     window.press("Add these values")
+    window.find("details > summary").click()
     window.fill("Insertion code", "*|A|*\n\n*|B|*")
     acme.end_sessions()
     window.press("Create field")

@@ -130,12 +130,12 @@ def test_every_block_has_a_copy_button(on_a_laptop: Pages) -> None:
     assert _found(on_a_laptop, "withoutButton") == {}
 
 
-@pytest.mark.parametrize("page", ["tutorial", "calling-the-api"])
+@pytest.mark.parametrize("page", ["first-email", "calling-the-api"])
 def test_every_command_fits_the_width_of_a_laptop(on_a_laptop: Pages, page: str) -> None:
     assert on_a_laptop[page]["cutOff"] == []
 
 
-@pytest.mark.parametrize("page", ["tutorial", "calling-the-api"])
+@pytest.mark.parametrize("page", ["first-email", "calling-the-api"])
 def test_a_copy_button_copies_the_command_without_its_output(
     documentation: str, shared_browser: Chrome, page: str
 ) -> None:

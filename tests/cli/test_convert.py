@@ -104,6 +104,37 @@ def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_
     assert run.out == "{{recipient.loyalty_tier}}"
 
 
+def test_the_names_are_those_of_an_organization(cli: CommandLine, tmp_path: Path):
+    fields = tmp_path / "fields.yaml"
+    cli("organizations", "create", "Shop")
+    cli("fields", "create", "--organization", "Shop", "--name", "Tier", "--data-type", "text")
+    for number, (esp, name) in enumerate(
+        (("klaviyo", "TIER"), ("braze", "Loyalty"), ("klaviyo", "Level")), 1
+    ):
+        cli("integrations", "create", "--organization", "Shop", "--esp", esp, "--name", esp)
+        cli("integrations", "names", number, "--set", f"tier={name}", "--organization", "Shop")
+    arguments = ("convert", "--organization", "Shop", "--to", "braze", "--from")
+
+    run = cli(*arguments, 3, "--write-fields", fields, stdin="{{ person.Level }}")
+
+    assert (run.status, run.out) == (0, "{{custom_attribute.${Loyalty}}}"), run.err
+    assert "name: klaviyo\n  esp: klaviyo" in fields.read_text()
+    assert "several integrations with Klaviyo" in cli(*arguments, "klaviyo", stdin="").failure()
+    assert "There is no such integration" in cli(*arguments, 9, stdin="").failure()
+    without = cli("convert", "--from", 1, "--to", "braze", stdin="")
+    assert "requires --organization" in without.usage_error()
+
+
+def test_event_data_and_bare_names_are_read_as_the_options_say(cli: CommandLine):
+    arguments = ("convert", "--to", "portable", "--from")
+    braze = "{{event_properties.${a}}}{{context.${b}}}"
+
+    run = cli(*arguments, "braze", "--sent-by-source", "context", stdin=braze)
+    assert run.out == "{{event_properties.${a}}}{{event.b}}"
+    run = cli(*arguments, "iterable", "--bare", "event", stdin="{{total}}")
+    assert run.out == "{{event.total}}"
+
+
 def test_values_are_read(cli: CommandLine, tmp_path: Path):
     values = tmp_path / "values.yaml"
     values.write_text("sender.name: Acme\n")
@@ -163,7 +194,7 @@ def test_no_storage_is_needed(script: Script, tmp_path: Path):
 
 
 def test_the_readme_shows_the_result(cli: CommandLine):
-    readme = (ROOT / "README.md").read_text("utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## Check")[0]
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
 

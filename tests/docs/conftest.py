@@ -11,6 +11,15 @@ from pathlib import Path
 import pytest
 
 from ..support.redaction import log_lines_with_secrets
+from .blocks import ROOT
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> dict[str, str]:
+    """Put the examples of the clone into the folder in which the blocks of a page run."""
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "docs").symlink_to(ROOT / "docs")
+    return {}
 
 
 @pytest.fixture

@@ -25,13 +25,14 @@ GUIDE = [
 """The pages for users."""
 
 MOST_WORDS = 35_000
+MOST_WORDS_OF_DECISIONS = 9_000
 WORDS_OF_A_CELL = 60
 
 _GENERATED = re.compile(r"<!-- written: .*?<!-- end -->", re.DOTALL)
 # The entries of a glossary are text.
 _CODE = re.compile(r"^( *)(`{3,})(?!\{glossary\}).*?^\1\2$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_AUDIENCE = re.compile(r"# .+\n\nTh(is page is|ese pages are) for ")
+_AUDIENCE = re.compile(r"(?:---\norphan: true\n---\n\n)?# .+\n\nTh(is page is|ese pages are) for ")
 
 
 def test_the_guide_has_at_most_35_000_words() -> None:
@@ -39,6 +40,10 @@ def test_the_guide_has_at_most_35_000_words() -> None:
 
     total = sum(words.values())
     assert total <= MOST_WORDS, f"{total} words: {sorted(words.items(), key=lambda w: -w[1])}"
+
+
+def test_the_decisions_have_at_most_9_000_words() -> None:
+    assert len(_text(DOCS / "decisions.md").split()) <= MOST_WORDS_OF_DECISIONS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -18,6 +18,7 @@ from recipient_fields.application.conditions.documents import parse_condition_do
 from recipient_fields.domain.conditions import parse_condition
 
 from ..openapi.conftest import published_document
+from ..support.node import NODE
 from .blocks import PAGES, ROOT, RUN, SHOWN, Block, blocks_of
 from .printed import assert_shown
 from .running import run_blocks
@@ -35,7 +36,11 @@ BLOCKS = {
 EVERY_BLOCK = [block for blocks in BLOCKS.values() for block in blocks]
 PAGES_THAT_RUN = [page for page, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
 
-PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "demonstration"}
+PREPARED = {
+    "README.md": "clone",
+    "docs/calling-the-api.md": "demonstration",
+    "docs/http-api.md": "demonstration",
+}
 """The fixture that a page requires. It returns the environment variables to set."""
 
 
@@ -47,7 +52,7 @@ def test_every_block_of_a_page_prints_the_shown_output(
     environment = request.getfixturevalue(PREPARED[page]) if page in PREPARED else {}
 
     folder = tmp_path / "page"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for block, output in run_blocks(BLOCKS[page], folder, environment):
         if block.shows is not None:
             assert_shown(output, block.shows)
@@ -126,9 +131,12 @@ def test_the_reason_why_a_block_is_not_run_names_existing_tests() -> None:
 
 
 @pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)
-def test_a_block_that_is_not_run_is_valid(block: Block) -> None:
+def test_a_block_that_is_not_run_is_valid(block: Block, tmp_path: Path) -> None:
     if block.language == "python":
         compile(block.text, str(block), "exec")
+    elif block.language == "js":
+        (tmp_path / "block.mjs").write_text(block.text, "utf-8")
+        subprocess.run([str(NODE), "--check", str(tmp_path / "block.mjs")], check=True)
     else:
         assert block.language == "sh"
         subprocess.run(["bash", "-n"], input=block.text, text=True, check=True)

@@ -1,4 +1,4 @@
-"""The table of `docs/permissions.md`, and the README's, are what `decide` decides."""
+"""The table of `docs/concepts.md`, and the README's, are what `decide` decides."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ WORDS = {
 
 
 def test_the_table_equals_the_rule() -> None:
-    page = (ROOT / "docs/permissions.md").read_text("utf-8")
+    page = (ROOT / "docs/concepts.md").read_text("utf-8")
 
-    assert _rows(page.partition("## The table")[2]) == [
+    assert _rows(page.partition("## Permissions")[2]) == [
         ["Channel", *(f"`{source}`" for source in ORIGINS)],
         *(
             [name, *(_word(channel, origin) for origin in ORIGINS.values())]
@@ -54,7 +54,7 @@ def test_the_table_equals_the_rule() -> None:
 def test_the_table_in_the_readme_equals_the_rule() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
 
-    assert _rows(page.partition("## How it works")[2])[1:] == [
+    assert _rows(page.partition("## Serve")[2])[1:] == [
         [creator, *(_word(channel, origin) for channel in [*CHANNELS.values()][:3])]
         for creator, origin in zip(CREATORS, ORIGINS.values(), strict=True)
     ]

@@ -31,7 +31,7 @@ MAY_IMPORT = {
         *("recipient_fields.domain.conditions.tree", "recipient_fields.domain.content.tree"),
         *(
             f"recipient_fields.domain.integrations.{each}"
-            for each in ("integration", "selection", "setting")
+            for each in ("integration", "matching", "selection", "setting")
         ),
     },
 }

@@ -58,7 +58,7 @@ def generate(source: Esp, target: str) -> list[Case]:
     while len(cases) < TEMPLATES:
         text = f"<p>{generator.template()}</p>"
         converted = convert(text, read=source, write=target)
-        counted = converted.count()
+        counted = converted.counts
         tags += len(converted.tags)
         kept += counted[Outcome.BY_HAND] + counted[Outcome.CONSEQUENCE]
         if not counted[Outcome.BY_HAND] and all(map(has_its_type, converted.fields)):

@@ -26,7 +26,7 @@ import click
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT, CHANGELOG, CONTAINERFILE = "pyproject.toml", "CHANGELOG.md", "docs/deploy/Containerfile"
-PAGES = ("README.md", "docs/installing.md", "docs/tutorial.md", CONTAINERFILE)
+PAGES = ("README.md", "docs/installing.md", "docs/first-email.md", CONTAINERFILE)
 """The files that show the version, as `version 1.0.0`, `version="1.0.0"` or in a file name."""
 
 

@@ -28,10 +28,12 @@ def commands(clone: Path, target: str) -> str:
     ).stdout
 
 
-def test_serve_and_the_tutorial_install_no_development_tools(clone: Path) -> None:
-    tutorial = re.search(r"^make (\w+)$", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.M)
-    assert tutorial is not None
-    for target in ("serve", tutorial[1]):
+def test_serve_and_the_first_page_install_no_development_tools(clone: Path) -> None:
+    first_email = re.search(
+        r"^make (\w+)$", (ROOT / "docs/first-email.md").read_text("utf-8"), re.M
+    )
+    assert first_email is not None
+    for target in ("serve", first_email[1]):
         assert "--requirement requirements.txt" in commands(clone, target)
         assert "requirements-dev.txt" not in commands(clone, target)
     assert "requirements-dev.txt" in commands(clone, "test")

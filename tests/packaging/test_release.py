@@ -108,7 +108,7 @@ def small(tmp_path: Path) -> Repository:
         "CHANGELOG.md": CHANGELOG,
         "README.md": "Version 0.1.0 is small.\n",
         "docs/installing.md": "pipx install recipient_fields-0.1.0-py3-none-any.whl\n",
-        "docs/tutorial.md": "recipient-fields, version 0.1.0\n",
+        "docs/first-email.md": "recipient-fields, version 0.1.0\n",
         "docs/deploy/Containerfile": 'LABEL org.opencontainers.image.version="0.1.0"\n',
         "requirements.txt": "",
         "small/__init__.py": "",
@@ -201,10 +201,10 @@ def test_an_empty_section_unreleased_is_refused(small: Repository) -> None:
 
 
 def test_a_page_without_the_version_is_refused(small: Repository) -> None:
-    (small.folder / "docs/tutorial.md").write_text("recipient-fields, version 0.0.9\n")
+    (small.folder / "docs/first-email.md").write_text("recipient-fields, version 0.0.9\n")
     small.git("commit", "--quiet", "--all", "--message=Forget the version")
 
-    assert refused(small, "0.2.0") == "Error: tutorial.md does not show the current version.\n"
+    assert refused(small, "0.2.0") == "Error: first-email.md does not show the current version.\n"
 
 
 def test_only_a_released_commit_can_be_built_again(small: Repository) -> None:
@@ -325,7 +325,7 @@ def test_a_release_is_one_commit_with_an_annotated_tag(trial: Repository, versio
     assert len(trial.git("worktree", "list").splitlines()) == 1
     assert set(trial.git("diff", "--name-only", "HEAD~").splitlines()) == {
         *("CHANGELOG.md", "README.md", "pyproject.toml", "docs/_static/badges.svg"),
-        *("docs/deploy/Containerfile", "docs/installing.md", "docs/tutorial.md"),
+        *("docs/deploy/Containerfile", "docs/installing.md", "docs/first-email.md"),
     }
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from .http_server import ReceivedRequest, Reply, StubResponse, stub_server
+from .http_server import Handler, ReceivedRequest, Reply, StubResponse, stub_server
 
 KEY = "braze-key-of-acme-A1B2"
 OTHER_KEY = "braze-key-of-other-C3D4"
@@ -20,7 +20,8 @@ class Braze:
     url: str
     names: dict[str, list[str]]
     requests: list[ReceivedRequest] = field(factory=list)
-    reply: Reply | None = None
+    reply: Reply | Handler | None = None
+    """What responds in place of the accounts."""
 
     @property
     def host(self) -> str:
@@ -29,7 +30,7 @@ class Braze:
     def respond(self, request: ReceivedRequest) -> Reply:
         self.requests.append(request)
         if self.reply is not None:
-            return self.reply
+            return self.reply(request) if callable(self.reply) else self.reply
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         if key not in self.names:
             return StubResponse(401, f'{{"error": "{key} is not valid"}}'.encode())

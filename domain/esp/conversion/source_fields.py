@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
 from attrs import Factory, define, field
 
 from ...conditions import Value
-from ...data_paths import DATA_PATH, DataPath
+from ...data_paths import DATA_PATH, EVENT, LONG_PATH, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
 from ...fields.values import DataType, FieldKey, derive_key
 from ..derived_codes import derive
 from ..errors import NoSafeForm
 from ..languages.tree import Call, Expression, Filtered, Literal, Path
+from ..names import Bare
 from ..profiles.profile import Profile, Vocabulary
 from ..recognition.words import TagRole, role_of
 from .code import read_output
@@ -33,11 +34,19 @@ _OTHER_ROLES: Mapping[TagRole, str] = {
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
 }
-_OTHER_WAY = "Content has data of one event: another tag reads `{way}`, and this one `{root}`."
+_OTHER_WAY = "Content has data of one event, here of `{way}`. This tag reads `{root}`."
 _NO_FIELD = "`{name}` is no field of {title}. Say what it means with a file of names."
 _OTHER_TYPE = (
     "This reads the field {key} as a {wanted}, but other tags read it as a {found}. Use one type."
 )
+
+_AMBIGUOUS = (
+    "`{name}` can be a field or event data. Say which with a file of names, or for all such names"
+    " with the option `bare`."
+)
+_BARE_ROLES = {TagRole.FIELD, TagRole.EVENT, TagRole.ASSIGNED, TagRole.NESTED}
+"""The roles that a name without a root can have."""
+_EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
 
 _Parts: TypeAlias = tuple[str, ...]
 
@@ -75,16 +84,20 @@ class SourceField:
 class SourceFields:
     """The fields of one template. `keys` are those of names at the source that are known.
 
-    `known` are the fields of the organization by their keys, whose types apply.
+    `known` are the fields of the organization by their keys, whose types apply. `bare` is what
+    names mean that can be fields or event data.
     """
 
     _profile: Profile
     _keys: Mapping[str, str]
     _known: Mapping[str, Field]
+    _bare: Bare | None = None
+    _way: str | None = None
+    """How the ESP calls the event data that is converted: by default, the first a tag reads."""
     _found: dict[_Parts, SourceField] = Factory(dict)
     _taken: dict[str, _Parts] = Factory(dict)
-    _way: str | None = None
-    """How the ESP calls the event data that is converted: the first one that a tag reads."""
+    _lists: set[str] = Factory(set)
+    """The bare names whose values are lists, which only event data has."""
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -123,8 +136,11 @@ class SourceFields:
         profile = self._profile
         role, name = role_of(parts, profile.vocabulary)
         is_given = name in self._keys
-        if role is TagRole.EVENT and not is_given:
-            return SourceField(self._read_event(parts), name, is_standard=False)
+        if is_given and _EVENT_DATA.fullmatch(self._keys[name]) is not None:
+            return SourceField(DataPath(self._keys[name]), name, is_standard=False)
+        event = None if is_given else self._find_event(parts, role, name)
+        if event is not None:
+            return SourceField(event, name, is_standard=False)
         if role is not TagRole.FIELD and not is_given:
             message = _OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
@@ -144,21 +160,44 @@ class SourceFields:
             raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
         return SourceField(key, name, is_standard)
 
-    def _read_event(self, parts: _Parts) -> DataPath:
-        """Return the path of event data. Raises: ByHand if it is read in another way before."""
-        events, root = self._profile.events, parts[0].removesuffix(".$")
-        ways = () if isinstance(events, str) else (each.name for each in events.ways)
-        if root not in ways or len(parts) == 1:
+    def _find_event(self, parts: _Parts, role: TagRole, name: str) -> DataPath | None:
+        """Return the path of event data, or None if this is none. Raises: ByHand."""
+        events = self._profile.events
+        for way in () if isinstance(events, str) else events.ways:
+            root = way.name.split(".") if way.value else []
+            members = parts[len(root) :]
+            if not way.value and not self._is_bare_event(parts, role, name):
+                continue
+            if [part.removesuffix(".$") for part in parts[: len(root)]] == root and members:
+                self._way = self._way or way.name
+                if way.name != self._way:
+                    raise ByHand(_OTHER_WAY.format(root=way.name, way=self._way))
+                return member_path(EVENT, members)
+        if role is TagRole.EVENT:
             raise ByHand(_OTHER_ROLES[TagRole.EVENT])
-        if self._way is None:
-            self._way = root
-        if root != self._way:
-            raise ByHand(_OTHER_WAY.format(root=root, way=self._way))
-        members = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in parts[1:])
-        path = f"event{''.join(members)}"
-        if re.fullmatch(DATA_PATH, path) is None:
-            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
-        return DataPath(path)
+        return None
+
+    def _is_bare_event(self, parts: _Parts, role: TagRole, name: str) -> bool:
+        """Return whether a name without a root is event data. Raises: ByHand if it is not clear."""
+        events, vocabulary = self._profile.events, self._profile.vocabulary
+        if isinstance(events, str) or events.write_path is None or role not in _BARE_ROLES:
+            return False
+        if parts[0] in vocabulary.fields | vocabulary.nested:
+            return False
+        if parts[0] in self._lists or self._bare is Bare.EVENT:
+            return True
+        if self._bare is None and not _is_standard(self._profile, parts, name):
+            raise ByHand(_AMBIGUOUS.format(name=name))
+        return False
+
+
+def member_path(root: str, members: Iterable[str]) -> DataPath:
+    """Return the path of the member of a value. Raises: ByHand if content has none."""
+    names = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in members)
+    path = f"{root}{''.join(names)}"
+    if re.fullmatch(DATA_PATH, path) is None:
+        raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+    return DataPath(path)
 
 
 def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:

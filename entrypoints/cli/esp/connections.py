@@ -60,7 +60,7 @@ def connect(
     from_environment: bool,
     yes: bool,
 ) -> None:
-    """Store the credentials of an integration, after a request that tests them.
+    """Store the credentials of an integration, after a test.
 
     The command prompts for the secrets, or reads them from standard input, one per line. They are
     encrypted with the key in RECIPIENT_FIELDS_SECRETS_KEY, and no command prints them.
@@ -88,7 +88,7 @@ def connect(
 @organization_option
 @click.pass_obj
 def test(storage: str, integration_id: int, organization: str, esp_hosts: tuple[str, ...]) -> None:
-    """Test the stored credentials of an integration with one request."""
+    """Test the stored credentials of an integration, and print the name of the account."""
     with open_for_organization(storage, organization, esp_hosts=esp_hosts) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         credential = core.connections.get_credential(chosen.id, integration.id)

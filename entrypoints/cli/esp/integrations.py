@@ -50,7 +50,7 @@ from ..targets import open_for_organization, organization_option
 from ..typed_options import Identifier, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
 from .connections import connection_commands, open_connected_source
-from .names import names
+from .names import match, names
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 
@@ -239,6 +239,7 @@ def restore(
 
 
 integrations.add_command(names)
+integrations.add_command(match)
 for _command in connection_commands:
     integrations.add_command(_command)
 

@@ -1,17 +1,18 @@
-"""`recipient-fields integrations names`: what fields are called at an integration."""
+"""`recipient-fields integrations names` and `match`: what fields are called at an integration."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import click
 
 from recipient_fields.application.content.code_documents import render_names
+from recipient_fields.application.esp.documents import render_matches
 from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.esp import FieldCode, Profile
-from recipient_fields.domain.integrations import FieldCodes, SetName
+from recipient_fields.domain.integrations import FieldCodes, NameMatch, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
@@ -132,3 +133,75 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
             f"{count} missing at {profile.title}. If the account calls the field differently, use"
             f" --set. Otherwise: {profile.names.creation.explain()}"
         )
+
+
+@click.command(cls=Command, changes_storage=True)
+@click.argument("integration_id", type=Identifier())
+@organization_option
+@option(
+    "--accept-exact",
+    is_flag=True,
+    help="Set the names of all fields with the same name, and of all standard fields.",
+)
+@option(
+    "--accept",
+    "assignments",
+    type=_Assignment(),
+    multiple=True,
+    metavar="KEY=NAME",
+    help="Set a name that the command proposes. The option can be repeated.",
+)
+@json_option
+@click.pass_obj
+def match(
+    storage: str,
+    integration_id: int,
+    organization: str,
+    assignments: Sequence[tuple[str, str]],
+    *,
+    accept_exact: bool,
+    as_json: bool,
+) -> None:
+    """Propose which field of the email service provider each field is.
+
+    The best proposals are first. Those with a similar name, or with the same type and values, need
+    a decision: accept each with --accept. The command makes all changes or none.
+    """
+    with (
+        reporting_violations("Nothing was changed.", as_json=as_json),
+        open_for_organization(storage, organization) as (core, chosen),
+    ):
+        integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
+        matches = core.integrations.match_names(chosen.id, integration.id)
+        changes = _accepted(matches, assignments, accept_exact=accept_exact)
+        if changes:
+            core.integrations.set_names(chosen.id, integration.id, changes)
+            matches = core.integrations.match_names(chosen.id, integration.id)
+    if changes:
+        note(f"Names at integration {integration.id}, {integration.name}: {len(changes)} set.")
+    if as_json:
+        print_json(render_matches(matches))
+    else:
+        print_table(("KEY", "ESP NAME", "REASON"), list(map(_row, matches)))
+
+
+def _accepted(
+    matches: Sequence[NameMatch], assignments: Sequence[tuple[str, str]], *, accept_exact: bool
+) -> Mapping[str, SetName]:
+    """Return the accepted proposals by key. One that the command does not make is a usage error."""
+    proposed = {str(each.field.key): each.proposed for each in matches if each.proposed}
+    for key, name in assignments:
+        if proposed.get(key) != SetName(name):
+            raise click.UsageError(
+                f"{name} is not proposed for {key}. To set it, use `integrations names`."
+            )
+    keys = {key for key, _ in assignments}
+    if accept_exact:
+        keys.update(str(each.field.key) for each in matches if each.is_exact)
+    return {key: proposed[key] for key in sorted(keys)}
+
+
+def _row(match: NameMatch) -> tuple[str, str | None, str]:
+    name = None if match.esp_name is None else match.esp_name.name
+    advice = "" if match.creation is None else f". {match.creation}"
+    return match.field.key, name, f"{match.describe()}{advice}"

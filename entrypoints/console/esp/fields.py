@@ -35,9 +35,7 @@ from ..forms import NO_ERRORS, FormError, FormErrors, field_ids
 from ..pages import Flash, Page
 from ..requests import author, own_path, visit
 from ..submitted_forms import claimed_form
-
-SHOWN_NAMES = 500
-"""Rows of the table. The page shows the number of the others."""
+from .integrations import SHOWN_NAMES
 
 
 class IntegrationNames(Page):

@@ -47,9 +47,12 @@ from recipient_fields.domain.integrations import (
     IntegrationChanged,
     Interval,
     InvalidIntegration,
+    InvalidNames,
+    NameMatch,
     NoFieldSource,
     NotConnected,
     ReportedField,
+    SetName,
     SyncNotConfirmed,
     SyncOvertaken,
     SyncPlan,
@@ -90,6 +93,9 @@ _IF_EMPTY = (
     "If the account has no fields any more, delete the integration, or ask the operator to run the"
     " command integrations sync with --allow-empty."
 )
+
+SHOWN_NAMES = 500
+"""Rows of a table with names. The page shows the number of the others."""
 
 _LIST = "/settings/integrations"
 _SYNCED_ALREADY = Flash(
@@ -140,7 +146,11 @@ class _IntegrationPage(Page):
         if failure is not None and failure.status is HTTPStatus.SERVICE_UNAVAILABLE:
             resp.set_header("Retry-After", "60")
         counts = self.core.integrations.count_fields(integration.organization_id)
-        profiles = self.core.profiles
+        profiles, matches = self.core.profiles, tuple[NameMatch, ...]()
+        if integration.esp in profiles:
+            matches = self.core.integrations.match_names(
+                integration.organization_id, integration.id
+            )
         self.pages.send(
             req,
             resp,
@@ -156,6 +166,8 @@ class _IntegrationPage(Page):
             failure=failure,
             connection=_Connection.of(self.core, integration),
             intervals=[each.value for each in Interval],
+            matches=matches[:SHOWN_NAMES],
+            others=max(len(matches) - SHOWN_NAMES, 0),
         )
 
     def open(self, integration: Integration) -> EspFieldSource:
@@ -233,6 +245,38 @@ class IntegrationView(_IntegrationPage):
             visit(req).organization.id, integration_id
         )
         self.send_integration(req, resp, integration)
+
+
+class IntegrationMatching(_IntegrationPage):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/match`."""
+
+    def form_path(self, req: Request) -> str:
+        """Return the path of the integration, whose page has the form with the proposals."""
+        return own_path(req).removesuffix("/match")
+
+    def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
+        """Set the names that were chosen among the proposals, or none."""
+        chosen = [each.partition("=") for each in visit(req).form.texts("match")]
+        integration = self.core.integrations.get_integration(
+            visit(req).organization.id, integration_id
+        )
+        try:
+            self.core.integrations.by(author(req)).set_names(
+                integration.organization_id,
+                integration.id,
+                {key: SetName(name) for key, _, name in chosen},
+            )
+        except InvalidNames as invalid:
+            failure = _Failure(
+                status=HTTPStatus.UNPROCESSABLE_ENTITY,
+                title="The fields have changed, so no name was set",
+                messages=tuple(str(InvalidNames([each])) for each in invalid.violations),
+            )
+            self.send_integration(req, resp, integration, failure=failure)
+            return
+        verb = "was" if len(chosen) == 1 else "were"
+        flash = Flash(f"{counted(len(chosen), 'name')} at ", integration.name, f" {verb} set.")
+        self.pages.redirect(req, resp, self.form_path(req), flash)
 
 
 class IntegrationRenaming(Page):

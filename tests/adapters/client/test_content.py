@@ -26,7 +26,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import parse_content, read_content
 from recipient_fields.domain.esp import Esp, ExportOptions
-from recipient_fields.domain.integrations import EspField
+from recipient_fields.domain.integrations import Conversion, ConversionOptions, EspField
 
 from ...support.http_server import StubResponse, stub_server
 from .live_server import NO_RETRIES, Keyring, application, live_server
@@ -125,6 +125,15 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
     "export of event data": lambda content, acme: content.export_content(
         acme, parse_content("{{event.a.b}}"), Esp("braze"), ExportOptions(sent_by="context")
     ),
+    "conversion with caveats": lambda content, acme: content.convert_content(
+        acme, "a\n{{ feeds.a }}", KLAVIYO, "braze", ConversionOptions(strict=True)
+    ),
+    "conversion from no integration": lambda content, acme: content.convert_content(
+        acme, "a", IntegrationId(99), BRAZE
+    ),
+    "conversion to several integrations": lambda content, acme: content.convert_content(
+        acme, "a", BRAZE, "klaviyo"
+    ),
     "preview of event data": lambda content, acme: content.preview_content(
         acme, parse_content("{{event.a[0].b}}"), {}, event={"a": [{"b": "c"}]}
     ),
@@ -171,6 +180,40 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
 def test_a_call_of_the_client_has_the_outcome_of_the_library(both: Both, name: str) -> None:
     expected = outcome(CALLS[name], both.core.content, both.acme)
     assert outcome(CALLS[name], both.client, both.acme) == expected
+
+
+NAMES = ConversionOptions(names={"TIER": "tier"})
+OPTIONS = ConversionOptions(
+    values={"sender.name": "Acme"},
+    surface="subject",
+    exact=True,
+    sent_by="context",
+    sent_by_source="event",
+    bare="field",
+)
+CONVERTED: dict[str, Callable[[Any, OrganizationId], Conversion]] = {
+    "to another ESP": lambda content, acme: content.convert_content(
+        acme, "{{ person.tier|default:'none' }}\n{% if person.x %}{% endif %}", KLAVIYO, BRAZE
+    ),
+    "to content": lambda content, acme: content.convert_content(
+        acme, "{{ person.TIER }} {{ feeds.a }}", KLAVIYO, options=NAMES
+    ),
+    "with all options": lambda content, acme: content.convert_content(
+        acme, "{{ event.a }}{{ person.tier }}{{ organization.name }}", KLAVIYO, "braze", OPTIONS
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_a_conversion_has_the_tags_with_reasons(both: Both, name: str) -> None:
+    expected = CONVERTED[name](both.core.content, both.acme)
+    converted = CONVERTED[name](both.client, both.acme)
+
+    assert converted == evolve(
+        expected,
+        tags=tuple(each for each in expected.tags if each.reasons),
+        fields=tuple(evolve(each, values=()) for each in expected.fields),
+    )
 
 
 def test_the_codes_of_a_field_have_the_members_of_the_api(both: Both) -> None:

@@ -45,6 +45,8 @@ class Account:
     settings: Mapping[str, str]
     listing: str
     """The path of the list of fields."""
+    name: str = ""
+    """The name of the account, if the API has one."""
 
     def source(
         self, url: str, *, limits: Limits = TEST_LIMITS, **settings: object
@@ -95,6 +97,22 @@ def described(
     return handler
 
 
+def named(handler: Handler, description: Description, header: str, document: object) -> Handler:
+    """Return a handler that also describes the account, if the header has the credential."""
+
+    def respond(request: ReceivedRequest) -> Reply:
+        if not description.names(request):
+            return handler(request)
+        if header not in request.headers.values():
+            return UNAUTHORIZED
+        wrong = list(description.violations(request))
+        if wrong:
+            return StubResponse(400, json.dumps(wrong).encode())
+        return StubResponse.json(document)
+
+    return respond
+
+
 # Mailchimp
 
 MERGE_FIELDS: Sequence[Mapping[str, object]] = [
@@ -143,7 +161,13 @@ MAILCHIMP = Account(
     esp=Esp("mailchimp"),
     settings={"api_key": SECRET, "list_id": "a/b"},
     listing="/3.0/lists/a%2Fb/merge-fields",
-    handler=merge_fields(MERGE_FIELDS, max_page=3),
+    name="Acme Outdoor (8d3a3db4)",
+    handler=named(
+        merge_fields(MERGE_FIELDS, max_page=3),
+        descriptions.MAILCHIMP_ROOT,
+        f"Bearer {SECRET}",
+        {"account_id": "8d3a3db4", "account_name": "Acme Outdoor"},
+    ),
     reported=(
         field("FNAME", label="First Name", default="there"),
         field("TIER", label="Loyalty tier", allowed_values=["gold", "silver"]),
@@ -322,7 +346,21 @@ KLAVIYO = Account(
     esp=Esp("klaviyo"),
     settings={"api_key": SECRET},
     listing="/api/profiles",
-    handler=profiles(PROFILES, size=2),
+    name="Acme Outdoor (AbC123)",
+    handler=named(
+        profiles(PROFILES, size=2),
+        descriptions.KLAVIYO_ACCOUNTS,
+        f"Klaviyo-API-Key {SECRET}",
+        {
+            "data": [
+                {
+                    "type": "account",
+                    "id": "AbC123",
+                    "attributes": {"contact_information": {"organization_name": "Acme Outdoor"}},
+                }
+            ]
+        },
+    ),
     reported=(
         *STANDARD,
         field("Loyalty Tier"),
@@ -431,11 +469,17 @@ HUBSPOT = Account(
     esp=Esp("hubspot"),
     settings={"access_token": SECRET},
     listing="/crm/v3/properties/contacts",
-    handler=described(
-        descriptions.HUBSPOT,
-        "/crm/v3/properties/contacts",
-        ("authorization", f"Bearer {SECRET}"),
-        contact_properties,
+    name="123456",
+    handler=named(
+        described(
+            descriptions.HUBSPOT,
+            "/crm/v3/properties/contacts",
+            ("authorization", f"Bearer {SECRET}"),
+            contact_properties,
+        ),
+        descriptions.HUBSPOT_DETAILS,
+        f"Bearer {SECRET}",
+        {"portalId": 123456, "accountType": "STANDARD", "uiDomain": "app.hubspot.com"},
     ),
     reported=(
         field("city", label="City"),
@@ -499,7 +543,13 @@ SENDGRID = Account(
     esp=Esp("sendgrid"),
     settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
-    handler=lambda request: definitions(DEFINED, size=2)(request),
+    name="acme-outdoor",
+    handler=named(
+        lambda request: definitions(DEFINED, size=2)(request),
+        descriptions.SENDGRID_USERNAME,
+        f"Bearer {SECRET}",
+        {"username": "acme-outdoor", "user_id": 1},
+    ),
     reported=(
         field("city"),
         field("points", "number"),
@@ -606,11 +656,17 @@ BREVO = Account(
     esp=Esp("brevo"),
     settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
-    handler=described(
-        descriptions.BREVO,
-        "/v3/contacts/attributes",
-        ("api-key", SECRET),
-        lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
+    name="Acme Outdoor (5f1e)",
+    handler=named(
+        described(
+            descriptions.BREVO,
+            "/v3/contacts/attributes",
+            ("api-key", SECRET),
+            lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
+        ),
+        descriptions.BREVO_ACCOUNT,
+        SECRET,
+        {"organization_id": "5f1e", "companyName": "Acme Outdoor", "email": "a@acme.example"},
     ),
     reported=(
         field("LASTNAME"),
@@ -728,7 +784,13 @@ SALESFORCE = Account(
         "data_extension": "K & L",
     },
     listing="/Service.asmx",
-    handler=data_extension(EXTENSION_FIELDS, size=4),
+    name="Acme Outdoor (500123)",
+    handler=named(
+        data_extension(EXTENSION_FIELDS, size=4),
+        descriptions.SALESFORCE_USER,
+        f"Bearer {TOKEN}",
+        {"organization": {"member_id": 500123, "enterprise_name": "Acme Outdoor"}},
+    ),
     reported=(
         field("First Name"),
         field("Email"),

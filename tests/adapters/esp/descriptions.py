@@ -168,6 +168,22 @@ SALESFORCE_TOKEN = Description(
     headers={"content-type": "application/json"},
     body=_token_request,
 )
+MAILCHIMP_ROOT = Description(
+    path=r"/3\.0/",
+    headers={"authorization": r"(Bearer|Basic) \S+"},
+    query={"fields": anything, "exclude_fields": anything},
+)
+KLAVIYO_ACCOUNTS = Description(
+    path="/api/accounts",
+    headers=KLAVIYO.headers,
+    query={"fields[account]": list_of("contact_information.organization_name", "locale")},
+)
+HUBSPOT_DETAILS = Description(
+    path="/account-info/v3/details", headers={"authorization": r"Bearer \S+"}
+)
+SENDGRID_USERNAME = Description(path="/v3/user/username", headers={"authorization": r"Bearer \S+"})
+BREVO_ACCOUNT = Description(path="/v3/account", headers={"api-key": r"\S+"})
+SALESFORCE_USER = Description(path="/v2/userinfo", headers={"authorization": r"Bearer \S+"})
 SALESFORCE = Description(
     method="POST",
     path=r"/Service\.asmx",

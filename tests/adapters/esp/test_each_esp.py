@@ -43,7 +43,6 @@ from .accounts import (
     SENDGRID,
     STANDARD,
     TEST_LIMITS,
-    TOKEN,
     Account,
     definitions,
     field,
@@ -291,19 +290,15 @@ class TestSalesforce:
             " unit."
         )
 
-    def test_an_error_of_the_token_is_reported(self, serve: Serve):
-        document = {
-            "error": "invalid_request",
-            "error_description": f"No access to account 7 for {SECRET}.",
-        }
+    def test_a_wrong_value_of_the_token_request_names_the_variables(self, serve: Serve):
+        document = {"error": "invalid_request", "error_description": "No access to account 7."}
         server = serve(lambda _: evolve(StubResponse.json(document), status=400))
         with pytest.raises(EspRefused) as error:
             list(SALESFORCE.source(server.url, account_id="7").fields())
         assert str(error.value) == (
             "Salesforce Marketing Cloud issues no token (400): check"
             " RECIPIENT_FIELDS_SFMC_CLIENT_ID and RECIPIENT_FIELDS_SFMC_CLIENT_SECRET and"
-            " RECIPIENT_FIELDS_SFMC_ACCOUNT_ID. Its error is invalid_request: No access to account"
-            " 7 for ***."
+            " RECIPIENT_FIELDS_SFMC_ACCOUNT_ID."
         )
 
     def test_a_token_error_of_the_credentials_names_their_variables(self, serve: Serve):
@@ -313,25 +308,15 @@ class TestSalesforce:
             list(SALESFORCE.source(server.url).fields())
         assert str(error.value) == (
             "Salesforce Marketing Cloud does not accept these credentials (401): check"
-            " RECIPIENT_FIELDS_SFMC_CLIENT_ID and RECIPIENT_FIELDS_SFMC_CLIENT_SECRET. Its error"
-            " is invalid_client: Invalid client ID."
+            " RECIPIENT_FIELDS_SFMC_CLIENT_ID and RECIPIENT_FIELDS_SFMC_CLIENT_SECRET."
         )
 
     def test_a_failure_of_the_token_endpoint_is_not_about_fields(self, serve: Serve):
-        with pytest.raises(EspRefused, match=r"rejects the request to get a token \(400\)"):
-            list(SALESFORCE.source(serve(lambda _: StubResponse(400)).url).fields())
+        with pytest.raises(EspRefused, match=r"rejects the request to get a token \(418\)"):
+            list(SALESFORCE.source(serve(lambda _: StubResponse(418)).url).fields())
 
-    @pytest.mark.parametrize(
-        ("status", "reason"),
-        [
-            ("Error: API Permission Failed.", "Error: API Permission Failed"),
-            (f"Error: the token\n {TOKEN} has expired", "Error: the token *** has expired"),
-            ("", "its response states no status"),
-            ("ok", "ok"),
-            ("x" * 5_000, "x" * 150),
-        ],
-    )
-    def test_the_status_of_an_unsuccessful_response_is_reported(self, status, reason, serve: Serve):
+    @pytest.mark.parametrize("status", ["Error: API Permission Failed.", "", "ok"])
+    def test_an_unsuccessful_response_names_the_permission(self, status: str, serve: Serve):
         def handler(request: ReceivedRequest) -> Reply:
             if request.path == SALESFORCE.listing:
                 return soap(escape(status), [("Name", "Text")])
@@ -340,30 +325,9 @@ class TestSalesforce:
         with pytest.raises(EspRefused) as error:
             list(SALESFORCE.source(serve(handler).url).fields())
         assert str(error.value) == (
-            f"Salesforce Marketing Cloud refuses to list its fields: {reason}. If it names a"
-            " permission, the API integration needs the scope data_extensions_read."
+            "Salesforce Marketing Cloud refuses to list its fields. A possible reason is a missing"
+            " permission: the API integration needs the scope data_extensions_read."
         )
-
-    def test_the_message_of_a_soap_fault_is_reported(self, serve: Serve):
-        reply = soap_fault("soap:Client", f"Login Failed for {TOKEN}\u202e")
-        server = serve(listing_reply(reply))
-        with pytest.raises(EspRefused) as error:
-            list(SALESFORCE.source(server.url).fields())
-        message = "rejects the request with a SOAP fault: Login Failed"
-        assert message in str(error.value)
-        assert str(error.value).isprintable()
-        assert TOKEN not in str(error.value)
-        assert [request.path for request in server.requests].count(SALESFORCE.listing) == 1
-
-    @pytest.mark.parametrize(
-        ("text", "sentence"),
-        [("Login Failed.", "Login Failed."), ("", "Client."), ("...", "Client.")],
-    )
-    def test_the_message_of_a_soap_fault_is_one_sentence(self, text, sentence, serve: Serve):
-        reply = soap_fault("soap:Client", text)
-        with pytest.raises(EspRefused) as error:
-            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
-        assert str(error.value).endswith(f"with a SOAP fault: {sentence}")
 
     @pytest.mark.parametrize("version", ["1.1", "1.2"])
     @pytest.mark.parametrize("status", [200, 400, 401, 403, 500])
@@ -371,15 +335,10 @@ class TestSalesforce:
         code = "soap:Client" if version == "1.1" else "soap:Sender"
         reply = evolve(soap_fault(code, "Login Failed", version=version), status=status)
         server = serve(listing_reply(reply))
-        with pytest.raises(EspRefused, match="with a SOAP fault: Login Failed"):
+        message = "rejects the request with a SOAP fault: check RECIPIENT_FIELDS_SFMC_CLIENT_ID"
+        with pytest.raises(EspRefused, match=message):
             list(SALESFORCE.source(server.url).fields())
         assert len([request for request in server.requests if "Service" in request.path]) == 1
-
-    def test_a_long_soap_fault_is_truncated(self, serve: Serve):
-        reply = soap_fault("soap:Client", "x" * 5_000)
-        with pytest.raises(EspRefused, match="with a SOAP fault: xxx") as error:
-            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
-        assert len(str(error.value)) < 300
 
     @pytest.mark.parametrize(
         ("code", "version", "status"),
@@ -406,7 +365,7 @@ class TestSalesforce:
 
     def test_a_repeated_soap_fault_of_the_server_is_reported(self, serve: Serve):
         reply = evolve(soap_fault("soap:Receiver", "Busy", version="1.2"), status=503)
-        with pytest.raises(EspUnavailable, match="with a SOAP fault: Busy, in 3 attempts"):
+        with pytest.raises(EspUnavailable, match="failed with a SOAP fault, in 3 attempts"):
             list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
 
     def test_a_failed_token_request_is_retried(self, serve: Serve):

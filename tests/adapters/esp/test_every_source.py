@@ -8,13 +8,14 @@ import json
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import repeat
 from pathlib import Path
 from time import sleep
+from traceback import format_exception
 
 import pytest
 from attrs import evolve
@@ -32,11 +33,12 @@ from ...support.http_server import (
     Reply,
     StubResponse,
     StubServer,
+    always,
     in_turn,
     stub_server,
 )
 from ...support.waiting import eventually
-from .accounts import ACCOUNTS, SECRET, TEST_LIMITS, TOKEN, Account
+from .accounts import ACCOUNTS, SECRET, TEST_LIMITS, TOKEN, Account, soap, soap_fault
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +46,21 @@ Serve = Callable[[Handler], StubServer]
 
 BY_HEADER = [account for account in ACCOUNTS if account.esp != Esp("sfmc")]
 """The ESPs with credentials in a header. Salesforce has them in the body."""
+
+OF_RESPONSE = "r3sponse-text"
+"""A text that only responses contain. It stands for a secret that the ESP repeats."""
+ERRORS: Mapping[str, StubResponse] = {
+    "text": StubResponse(body=OF_RESPONSE.encode()),
+    "oauth": StubResponse.json({"error": OF_RESPONSE, "error_description": OF_RESPONSE}),
+    "problem": StubResponse.json({"title": OF_RESPONSE, "detail": OF_RESPONSE}),
+    "list": StubResponse.json({"errors": [{"code": OF_RESPONSE, OF_RESPONSE: 1}]}),
+    "soap-1.1": soap_fault(f"soap:Client.{OF_RESPONSE}", OF_RESPONSE),
+    "soap-1.2": soap_fault("soap:Receiver", OF_RESPONSE, version="1.2"),
+    "soap-status": soap(f"Error: {OF_RESPONSE}", [("Name", "Text")]),
+}
+"""The forms in which ESPs describe errors."""
+
+NAMED = [account for account in ACCOUNTS if account.name]
 
 SECOND = timedelta(seconds=1)
 SHORT_TIMEOUT = evolve(TEST_LIMITS, read_timeout=0.15, attempts=2)
@@ -141,6 +158,27 @@ class TestListing:
         assert len(plan.created) >= 4
 
 
+class TestAccountName:
+    def test_six_apis_name_their_account(self):
+        assert {each.esp for each in NAMED} == {
+            *map(Esp, ("sfmc", "mailchimp", "klaviyo", "hubspot", "sendgrid", "brevo"))
+        }
+
+    @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
+    def test_the_name_contains_what_identifies_the_account(self, account, serve: Serve):
+        source = account.source(serve(account.handler).url)
+        assert source.account_name() == account.name
+
+    @pytest.mark.parametrize("reply", [StubResponse(403, b"{}"), StubResponse.json([])])
+    @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
+    def test_credentials_that_may_not_read_it_raise_esp_refused(self, account, reply, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            return account.handler(request) if "token" in request.path else reply
+
+        with pytest.raises(EspRefused):
+            account.source(serve(handler).url).account_name()
+
+
 class TestCredentials:
     def test_rejected_credentials_raise_esp_refused(self, account, serve: Serve):
         name = "client_secret" if account.esp == Esp("sfmc") else next(iter(account.settings))
@@ -177,6 +215,19 @@ class TestCredentials:
         shown = f"{source!r} {error.value!r} {error.value.__cause__!r} {error.value.__context__!r}"
         assert SECRET not in shown + caplog.text
         assert TOKEN not in shown + caplog.text
+
+    @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 500])
+    @pytest.mark.parametrize("error", ERRORS, ids=ERRORS)
+    def test_no_message_or_log_quotes_an_error_of_the_esp(
+        self, account, serve: Serve, error, status, caplog: pytest.LogCaptureFixture
+    ):
+        caplog.set_level(logging.DEBUG)
+        reply = evolve(ERRORS[error], status=status)
+        for handler in (always(reply), listing_after(account, repeat(reply))):
+            with pytest.raises((EspRefused, EspUnavailable)) as raised:
+                list(account.source(serve(handler).url).fields())
+            shown = "".join(format_exception(raised.value))
+            assert OF_RESPONSE not in f"{shown} {raised.value.__context__!r} {caplog.text}"
 
     def test_the_repr_of_an_api_contains_no_credentials(self):
         headers = {"Authorization": SECRET}

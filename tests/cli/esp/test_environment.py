@@ -203,7 +203,7 @@ CHANGING = {
     *(f"fields {verb}" for verb in ("create", "update", "delete", "restore")),
     *(
         f"integrations {verb}"
-        for verb in ("create", "rename", "delete", "sync", "restore", "names")
+        for verb in ("create", "rename", "delete", "sync", "restore", "names", "match")
     ),
     *(f"integrations {verb}" for verb in ("connect", "disconnect", "schedule", "sync-due")),
     "secrets rotate",

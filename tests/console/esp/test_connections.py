@@ -17,6 +17,7 @@ from recipient_fields.entrypoints.service.selection import open_permitted_source
 
 from ...http.conftest import Clock
 from ...support.esp_account import KEY, OTHER_KEY, Braze, braze_accounts
+from ...support.http_server import ReceivedRequest, StubResponse
 from ..browser import Browser, Response
 from ..conftest import Console, open_console
 
@@ -77,7 +78,8 @@ def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
     form = dana.get(dana.get(path).links["Connect"])
     assert "custom_attributes.get" in form.text
     tested = dana.submit_form(form, "/connect", {"api_key": KEY, "url": braze.url}, press=TEST)
-    assert "Braze accepts these credentials. Its first fields: tier, visits." in tested.text
+    assert "Braze accepts these credentials, but does not name their account." in tested.text
+    assert "Its first fields: tier, visits." in tested.text
     assert console.core.connections.get(console.acme.id, main.id).credential is None
     saved = dana.submit_form(tested, "/connect", press=SAVE)
     shown = dana.follow(saved)
@@ -143,6 +145,36 @@ def test_another_account_must_be_confirmed(
     confirmed = dana.submit_form(asked, "/connect", {"confirmed": "yes"}, press=SAVE)
     assert confirmed.status == 303
     assert console.core.connections.get(console.acme.id, main.id).credential != before
+
+
+def test_the_name_of_the_account_says_whether_it_is_another_one(
+    console: Console, dana: Browser, braze: Braze
+) -> None:
+    accounts = {"brevo-key-1": "a1", "brevo-key-2": "a1", "brevo-key-3": "b2"}
+    fields = {"brevo-key-1": "TIER", "brevo-key-2": "SHOP", "brevo-key-3": "TIER"}
+
+    def respond(request: ReceivedRequest) -> StubResponse:
+        key = request.headers["api-key"]
+        if request.path == "/v3/account":
+            return StubResponse.json({"organization_id": accounts[key], "companyName": "Acme"})
+        each = {"name": fields[key], "category": "normal", "type": "text"}
+        return StubResponse.json({"attributes": [each]})
+
+    braze.reply = respond
+    brevo = console.core.integrations.create_integration(
+        console.acme.id, esp=Esp("brevo"), name="Brevo"
+    )
+    path = f"{console.settings}/integrations/{brevo.id}"
+    values = {"api_key": "brevo-key-1", "url": braze.url}
+    tested = dana.submit_form(dana.get(f"{path}/connect"), "/connect", values, press=TEST)
+    assert "Brevo accepts these credentials of the account Acme (a1)." in tested.text
+    assert dana.submit_form(tested, "/connect", press=SAVE).status == 303
+    assert "Connected to the account Acme (a1)" in dana.get(path).text
+    sync(dana, path)
+    assert connect(dana, path, braze, "brevo-key-2").status == 303
+    asked = connect(dana, path, braze, "brevo-key-3")
+    assert asked.status == 409
+    assert "The account is Acme (b2). Before, it was Acme (a1)." in asked.text
 
 
 def test_wrong_values_are_explained_and_store_nothing(

@@ -176,7 +176,65 @@ def test_the_data_of_a_second_event_stays_by_hand():
     converted = convert(source, read="braze", write="portable")
 
     assert converted.content == "{{event.a}} {{api_trigger_properties.${b}}}"
-    assert "another tag reads `event_properties`" in by_hand(converted)[0][1]
+    assert "one event, here of `event_properties`" in by_hand(converted)[0][1]
+
+
+def test_the_way_of_the_source_selects_the_event_data():
+    source = "{{event_properties.${a}}} {{api_trigger_properties.${b}}}"
+    options = ConversionOptions(sent_by_source="api_trigger_properties")
+
+    converted = convert(source, read="braze", write="portable", options=options)
+
+    assert converted.content == "{{event_properties.${a}}} {{event.b}}"
+
+
+def test_event_data_has_no_caveat_about_an_earlier_version_of_exports():
+    assert not [
+        reason
+        for tag in braze("{{ event.total }}").tags
+        for reason in tag.reasons
+        if "0.1" in reason
+    ]
+
+
+@pytest.mark.parametrize("esp", ["iterable", "sendgrid"])
+@pytest.mark.parametrize(
+    ("options", "content"),
+    [
+        ({}, None),
+        ({"bare": "field"}, "{{recipient.total}}"),
+        ({"bare": "event"}, "{{event.total}}"),
+        ({"names": {"total": "event.order.total"}}, "{{event.order.total}}"),
+        ({"names": {"total": "spent"}}, "{{recipient.spent}}"),
+    ],
+)
+def test_a_name_that_can_be_a_field_or_event_data_is_by_hand_until_it_is_said(
+    esp, options, content
+):
+    converted = convert(
+        "{{total}}", read=esp, write="portable", options=ConversionOptions(**options)
+    )
+
+    assert converted.content == (content or "{{total}}")
+    reason = (
+        "`total` can be a field or event data. Say which with a file of names, or for all such"
+        " names with the option `bare`."
+    )
+    assert by_hand(converted) == ([] if content else [(1, reason)])
+
+
+def test_a_member_of_bare_event_data_has_its_path():
+    options = ConversionOptions(bare="event")
+
+    converted = convert("{{order.a.[b c]}}", read="iterable", write="portable", options=options)
+
+    assert converted.content == '{{event.order.a["b c"]}}'
+
+
+def test_event_data_of_several_parts_is_read():
+    converted = convert("{{ message.custom_data.a.b }}", read="onesignal", write="portable")
+
+    assert converted.content == "{{event.a.b}}"
 
 
 def test_a_block_whose_test_is_by_hand_stays_between_marks():
@@ -185,7 +243,7 @@ def test_a_block_whose_test_is_by_hand_stays_between_marks():
     converted = braze(f"a\n{block} {{{{ first_name }}}}")
 
     assert converted.content == f"a\n[BY HAND: line 2]{block}[END BY HAND] {{{{${{first_name}}}}}}"
-    assert converted.count() == {
+    assert converted.counts == {
         Outcome.CONVERTED: 1,
         Outcome.CAVEAT: 0,
         Outcome.DROPPED: 0,
@@ -293,7 +351,7 @@ def test_text_that_content_reads_as_code_stays_by_hand():
     converted = convert(source, read="klaviyo", write="portable")
 
     assert converted.content == source
-    assert converted.count()[Outcome.BY_HAND] == 1
+    assert converted.counts[Outcome.BY_HAND] == 1
 
 
 def test_another_template_is_refused():
@@ -327,9 +385,9 @@ def test_the_example_is_converted_with_the_values_of_the_sender():
 
     converted = braze(EMAIL.read_text("utf-8"), values=values)
 
-    assert converted.count()[Outcome.BY_HAND] == 0
+    assert converted.counts[Outcome.BY_HAND] == 0
     again = convert(converted.content, read="braze", write="klaviyo")
-    assert again.count()[Outcome.BY_HAND] == 0
+    assert again.counts[Outcome.BY_HAND] == 0
 
 
 @pytest.mark.parametrize(

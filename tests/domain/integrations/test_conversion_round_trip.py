@@ -53,7 +53,7 @@ def read_again(esp: Esp, source: str) -> str | None:
         ),
         codes=synced_codes(esp),
     )
-    return "" if converted.count()[Outcome.BY_HAND] else converted.content
+    return "" if converted.counts[Outcome.BY_HAND] else converted.content
 
 
 @pytest.mark.parametrize("esp", BUILT_IN.esps)

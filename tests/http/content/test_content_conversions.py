@@ -68,6 +68,18 @@ def test_a_template_becomes_content(api: Api):
     assert document["content"] == '{{recipient.loyalty_tier | default: "y"}}'
 
 
+def test_event_data_and_bare_names_are_read_as_the_options_say(api: Api):
+    document = convert(
+        api,
+        "{{total}}",
+        **{"from": {"esp": "iterable"}},
+        bare="event",
+        sent_by_source="dataFields",
+    )
+
+    assert document["content"] == "{{event_properties.${total}}}"
+
+
 def test_all_violations_are_reported(api: Api):
     assert details(api, **{"from": None}, to={"esp": "x"}, exact=1) == [
         ("/from", "required"),
@@ -76,6 +88,10 @@ def test_all_violations_are_reported(api: Api):
     assert details(api, **{"from": "portable"}) == [("/from", "unknown_value")]
     assert details(api, to={"esp": "x"}) == [("/to/esp", "unknown_value")]
     assert details(api, names={"x": 1}, values={"y": "z"}) == [("/names/x", "type")]
+    assert details(api, bare="x", sent_by_source=1) == [
+        ("/sent_by_source", "type"),
+        ("/bare", "unknown_value"),
+    ]
     assert details(api, values={"y": "z"}) == [("/values/y", "unknown_value")]
     assert details(api, content="*|FNAME|*") == [("/content", "not_applicable")]
 
