@@ -242,7 +242,7 @@ CHOICES = {
         ): '{{#if recipient.city = "Bern"}}{{recipient.first_name}}{{else}}Hi{{/if}}'
     },
     "hubspot": {
-        "{% if contact.city == 'A' %}{% set g = 'a' %}{% else %}{% set g = 'b' %}{% endif %}{{g}}": (
+        "{% if contact.city == 'A' %}{% set g='a' %}{% else %}{% set g='b' %}{% endif %}{{g}}": (
             '{{#if recipient.city = "A"}}a{{else}}b{{/if}}'
         )
     },
