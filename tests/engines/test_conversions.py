@@ -201,6 +201,12 @@ def data(random: Random) -> tuple[dict[str, object], dict[str, object]]:
     return recipient, some(event)
 
 
+def is_about_list(converted: Conversion, event: Mapping[str, object]) -> bool:
+    """Return whether a caveat names the empty list of the event."""
+    reasons = (reason for tag in converted.tags for reason in tag.reasons)
+    return not event.get("lines") and any("empty list" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize("source", TARGETS)
 def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> None:
     """Compare the previews of the content with what the targets' engines render."""
@@ -209,8 +215,12 @@ def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> Non
     compared = dict.fromkeys(TARGETS, 0)
     cases: dict[Esp, list[tuple[str, Sent]]] = {target: [] for target in TARGETS}
     expected: dict[Esp, list[tuple[str, str]]] = {target: [] for target in TARGETS}
+    events = BUILT_IN[source].events
+    has_fields_only = isinstance(events, str) or events.write_path is None
     for _ in range(TEMPLATES):
         content = written(random)
+        if has_fields_only and "event." in content:
+            continue  # The code does not differ from that of a field.
         try:
             code = export_content(
                 parse_content(content), codes, source, ExportOptions(surface="html")
@@ -221,10 +231,8 @@ def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> Non
         shown = preview_content(parse_content(content), fields, recipient, event=event).content
         for target in TARGETS:
             converted = convert(code, read=source, write=target, options=options)
-            if not converted.counts[Outcome.BY_HAND]:
-                sent = Sent(
-                    {esp_name(target, key): value for key, value in recipient.items()}, event
-                )
+            if not converted.counts[Outcome.BY_HAND] and not is_about_list(converted, event):
+                sent = Sent(names(target, recipient), event)
                 cases[target].append((converted.content, sent))
                 expected[target].append((content, shown))
     wrong = []

@@ -323,6 +323,14 @@ class Reader:
             self.results[branch.start] = self.results[_closing(node)] = DROPPED
             self.read(branch.nodes)
             return
+        loop = self._find_guarded(node)
+        if loop is not None:
+            self._loop(loop)
+            self._note(node.start, ())
+            for each in (node, *node.branches[0].nodes):
+                if isinstance(each, Condition | Loop):
+                    self._note(_closing(each), ())
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
@@ -337,6 +345,19 @@ class Reader:
         ]
         before = self._variables
         self._variables = _merged(tests, before, self._branches(node, tags, "/if"))
+
+    def _find_guarded(self, node: Condition) -> Loop | None:
+        """Return the loop that shows the same as the block, which only tests whether it has items.
+
+        An empty list is true in Liquid.
+        """
+        (first, *others), is_liquid = node.branches, self.profile.vocabulary.syntax is Syntax.LIQUID
+        match first.nodes:
+            case (Loop(items=first.test, branches=(body,)) as loop,) if not (others and is_liquid):
+                if all(each.test is None for each in others):
+                    end = node.end if others else loop.end
+                    return evolve(loop, start=node.start, end=end, branches=(body, *others))
+        return None
 
     def _loop(self, node: Loop) -> None:
         """Convert a loop over a list of event data. Raises: ByHand."""

@@ -154,9 +154,15 @@ LOOPS = {
         )
     },
     "hubspot": {
+        "{% if custom.a %}{% for x in custom.a %}{{ x.b }}{% endfor %}{% else %}-{% endif %}": (
+            "{{#each event.a as x}}{{x.b}}{{else}}-{{/each}}"
+        ),
+        "{% if custom.a %}{% for x in custom.a %}{{ x.b }}{% endfor %}{% endif %}": (
+            "{{#each event.a as x}}{{x.b}}{{/each}}"
+        ),
         "{% for x in custom.a %}{{ x.b }}{{ loop.index }}{% endfor %}": (
             "{{#each event.a as x}}{{x.b}}{{loop.number}}{{/each}}"
-        )
+        ),
     },
     "brevo": {
         "{% for x in params.a %}{{ x.b }}{% empty %}-{% endfor %}": (
