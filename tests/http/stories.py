@@ -5,6 +5,7 @@ The sentence of a story is the id of its case.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,9 +46,9 @@ def stories(table: Mapping[str, Story]) -> pytest.MarkDecorator:
 def outcome(response: ApiResponse) -> tuple[int, str] | list[str]:
     """Return the details of a 422 in their order, or the status and the code of another error.
 
-    A detail is `pointer: code`, without `/recipient_field/`.
+    A detail is `pointer: code`, without `/recipient_field/` before the name of a member.
     """
     if response.status_and_code != (422, "validation_failed"):
         return response.status_and_code
     details = [f"{each['pointer']}: {each['code']}" for each in response.error["details"]]
-    return [detail.removeprefix("/recipient_field/") for detail in details]
+    return [re.sub(r"\A/recipient_field/(?=\w)", "", detail) for detail in details]
