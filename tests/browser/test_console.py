@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from cryptography.fernet import Fernet
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 
@@ -39,6 +40,7 @@ from recipient_fields.testing.examples import grant
 from ..adapters.esp.accounts import BREVO, SECRET
 from ..support.administrators import administrators_of
 from ..support.command_line import CommandLine
+from ..support.esp_account import KEY, OTHER_KEY, Braze, braze_accounts
 from ..support.http_server import ReceivedRequest, Reply, StubResponse, StubServer, stub_server
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
@@ -82,10 +84,26 @@ def brevo() -> Iterator[StubServer]:
 
 
 @pytest.fixture(scope="module")
-def service(storage: str, brevo: StubServer) -> Iterator[Service]:
+def braze() -> Iterator[Braze]:
+    with braze_accounts({}) as accounts:
+        yield accounts
+
+
+@pytest.fixture(scope="module")
+def connecting(braze: Braze) -> dict[str, str]:
+    """Return the variables with which a process can store and use credentials."""
+    return {
+        "RECIPIENT_FIELDS_SECRETS_KEY": Fernet.generate_key().decode(),
+        "RECIPIENT_FIELDS_ESP_HOSTS": braze.host,
+    }
+
+
+@pytest.fixture(scope="module")
+def service(storage: str, brevo: StubServer, connecting: dict[str, str]) -> Iterator[Service]:
     """Return the service, which has the credentials of one ESP."""
     credentials = {"BREVO_API_KEY": SECRET, "BREVO_URL": brevo.url}
     environment = {f"RECIPIENT_FIELDS_{name}": text for name, text in credentials.items()}
+    environment |= connecting
     every_organization = ",".join(map(str, range(1, 1_000)))
     options = ("--console", "--esp-organizations", every_organization)
     service = Service(storage, *options, prefix=(), **environment)
@@ -392,6 +410,114 @@ def test_the_example_conditions_of_a_field_are_opened(acme: Acme, window: Window
     window.find("details:not([open]) > summary").click()
     assert "{% if contact.newsletter" in window.text
     window.audit()
+
+
+def test_a_field_is_created_and_its_reference_copied_with_four_clicks(
+    acme: Acme, window: Window
+) -> None:
+    window.clicks = 0
+    window.press("New manual field")
+    window.fill("Name", "Loyalty tier")
+    window.press("Create field")
+    assert "{{recipient.loyalty_tier}}" in window.text
+    if window.runs_scripts:
+        copy = window.find("[data-copies=reference]")
+        window.click(copy.accessible_name)
+        eventually(lambda: copy.text == "Copied")
+    assert window.clicks <= 4
+
+
+def test_a_deletion_is_undone_with_two_clicks(acme: Acme, window: Window) -> None:
+    field = acme.add_field("Shoe size")
+    window.open(f"{acme.path}/fields/{field}/delete")
+    window.press("Delete field")
+    window.clicks = 0
+    window.press("Undo")
+    assert window.heading == "Shoe size"
+    assert window.clicks <= 2
+
+
+LOOP = "{{#each event.items as item}}{{item.name}}{{/each}}"
+STORY_WITH_A_LOOP = (
+    f'{{{{#if recipient.loyalty_tier = "gold"}}}}Thank you!{{{{else}}}}{{{{/if}}}}{LOOP}'
+)
+
+
+def test_an_email_for_two_esps_is_exported_with_eight_clicks(acme: Acme, window: Window) -> None:
+    _add_two_integrations(acme)
+    window.open(f"{acme.path}/fields")
+    window.clicks = 0
+    window.press("Content")
+    if window.runs_scripts:
+        window.click("Insert")
+        window.click("If Loyalty tier…")
+        window.type("Thank you!", Keys.CONTROL, Keys.END, Keys.NULL)
+        window.click("Insert")
+        window.click(f"Loop over data of the event {LOOP}")
+        assert window.value("Content") == STORY_WITH_A_LOOP
+    else:
+        window.fill("Content", STORY_WITH_A_LOOP)
+    window.choose("All integrations", of="Export for")
+    window.press("Export")
+    window.clicks += 1
+    window.find("#result label ~ label").click()
+    assert window.find("#result label ~ label + div textarea").is_displayed()
+    assert "{% for item in event|lookup:'items' %}" in _shown_export(window)
+    assert window.clicks <= 8
+
+
+def test_an_email_for_two_esps_is_exported_with_the_keyboard_only(
+    acme: Acme, window: Window
+) -> None:
+    _add_two_integrations(acme)
+    window.open(f"{acme.path}/fields")
+    window.tab_to("Content")
+    window.press_enter()
+    if window.runs_scripts:
+        window.tab_to("Insert")
+        window.type(Keys.ENTER)
+        window.tab_to("If Loyalty tier…")
+        window.type(Keys.ENTER)
+        window.type("Thank you!", Keys.CONTROL, Keys.END, Keys.NULL)
+        window.tab_to("Insert", backwards=True)
+        window.type(Keys.ENTER)
+        window.tab_to(f"Loop over data of the event {LOOP}")
+        window.type(Keys.ENTER)
+    else:
+        window.tab_to("Export for")
+        window.tab_to("Content")
+        window.type(STORY_WITH_A_LOOP)
+    assert window.value("Content") == STORY_WITH_A_LOOP
+    window.tab_to("Export for", backwards=True)
+    window.type("All integrations")
+    window.tab_to("Export")
+    window.press_enter()
+    first = window.find("#result [name=tab]")
+    window.tab_to(first.accessible_name)
+    window.type(Keys.ARROW_RIGHT)
+    second = window.browser.switch_to.active_element
+    assert second != first
+    assert "{% for item in event|lookup:'items' %}" in _shown_export(window)
+    action = "Copy" if window.runs_scripts else "Download"
+    window.tab_to(f"{action} the content for {second.accessible_name}")
+
+
+def _shown_export(window: Window) -> str:
+    (shown,) = (
+        each
+        for each in window.browser.find_elements(By.CSS_SELECTOR, "#result textarea[readonly]")
+        if each.is_displayed()
+    )
+    return str(shown.get_property("value"))
+
+
+def _add_two_integrations(acme: Acme) -> None:
+    values = AllowedValues(DataType.TEXT, ["gold", "silver"])
+    acme.add_field("Loyalty tier", allowed_values=values)
+    for esp in ("braze", "klaviyo"):
+        acme.core.integrations.create_integration(
+            acme.organization.id, esp=Esp(esp), name=f"Our {esp}"
+        )
 
 
 def test_content_is_exported_and_previewed(acme: Acme, window: Window) -> None:
@@ -723,6 +849,21 @@ def test_a_key_is_shown_once_rotated_and_revoked(
     window.audit()
 
 
+def test_a_list_with_a_column_of_addresses_is_checked_with_three_clicks(
+    acme: Acme, window: Window, tmp_path: Path
+) -> None:
+    acme.add_field("City")
+    path = tmp_path / "list.csv"
+    path.write_text("email,city\na@example.com,Berlin\n")
+    window.open(f"{acme.path}/fields")
+    window.clicks = 0
+    window.press("Check a list")
+    window.fill("File", str(path))
+    _press_in_list(window, "Check", "Checked 1 recipient: 1 valid, 0 invalid.")
+    assert "These columns are not recipient fields: email." in window.text
+    assert window.clicks <= 3
+
+
 def test_a_list_is_checked(acme: Acme, window: Window, tmp_path: Path) -> None:
     acme.add_field("City")
     acme.add_field("Points", data_type=DataType.NUMBER)
@@ -752,8 +893,7 @@ def _press_in_list(window: Window, button: str, text: str) -> None:
     if not window.runs_scripts:
         window.press(button)
     else:
-        label = f"//button[normalize-space()='{button}']"
-        window.browser.find_element(By.XPATH, label).click()
+        window.click(button)
         eventually(lambda: text in window.text)
     assert text in window.text
 
@@ -915,6 +1055,89 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     window.press("Sync 7 changes")
     assert "Newsletter was synced: 7 fields changed, 4 fields rejected." in window.text
     assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 7
+
+
+def test_an_account_is_connected_and_synced_with_six_clicks(
+    acme: Acme, window: Window, braze: Braze
+) -> None:
+    braze.names = {KEY: ["tier", "visits"]}
+    path = _add_connectable(acme)
+    window.open(path)
+    window.audit()
+    window.clicks = 0
+    window.press("Connect")
+    window.audit()
+    window.fill("API key", KEY)
+    window.fill("URL", braze.url)
+    window.press("Test")
+    assert "Braze accepts these credentials" in window.text
+    window.audit()
+    window.press("Save")
+    assert f"end in {KEY[-4:]}" in window.text
+    window.audit()
+    window.press("Sync now")
+    assert "Nothing is stored yet" in window.text
+    window.press("Sync 2 changes")
+    assert "App was synced: 2 fields changed" in window.text
+    assert window.clicks <= 6
+    assert KEY not in window.browser.page_source
+    window.open(f"{path}/connect")
+    window.fill("API key", "wrong-key-of-acme")
+    window.press("Save")
+    assert "Nothing was stored" in window.text
+    window.audit()
+    window.press("Cancel")
+    window.choose("Daily", of="Sync")
+    window.press("Set interval")
+    assert "has another schedule" in window.text
+    window.press("Disconnect")
+    assert "was disconnected" in window.text
+
+
+def test_a_waiting_removal_is_approved_with_two_clicks(
+    acme: Acme,
+    window: Window,
+    braze: Braze,
+    storage: str,
+    connecting: dict[str, str],
+) -> None:
+    braze.names = {KEY: ["tier", "visits"], OTHER_KEY: ["plan", "seats"]}
+    cli, path = CommandLine(storage), _add_connectable(acme)
+    integration = path.rpartition("/")[2]
+
+    def run(command: str, *options: str, **settings: str) -> int:
+        ours = (integration, "--organization", str(acme.organization.id))
+        return cli("integrations", command, *ours, *options, **connecting, **settings).status
+
+    assert run("connect", "--set", f"url={braze.url}", stdin=f"{KEY}\n") == 0
+    assert run("sync") == 0
+    braze.names[KEY] = ["tier"]
+    assert run("schedule", "--every", "daily") == 0
+    assert cli("integrations", "sync-due", **connecting).status == 3
+    window.open(f"{acme.path}/settings/integrations")
+    window.audit()
+    window.clicks = 0
+    window.press("App")
+    assert "1 removal to confirm" in window.text
+    window.audit()
+    window.press("Remove 1 field")
+    assert "App was synced" in window.text
+    assert window.clicks <= 2
+
+    braze.names[KEY] = []
+    window.open(f"{path}/connect")
+    window.fill("API key", OTHER_KEY)
+    window.press("Save")
+    assert "The account has other fields than before: plan, seats." in window.text
+    window.audit()
+
+
+def _add_connectable(acme: Acme) -> str:
+    """Add an integration whose account can be connected, and return the path of its page."""
+    created = acme.core.integrations.create_integration(
+        acme.organization.id, esp=Esp("braze"), name="App"
+    )
+    return f"{acme.path}/settings/integrations/{created.id}"
 
 
 def test_an_administrator_invites_changes_and_revokes_another(acme: Acme, window: Window) -> None:

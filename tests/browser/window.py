@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from attrs import define
 from selenium.common import WebDriverException
-from selenium.webdriver import Chrome
+from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -36,6 +36,7 @@ _INPUT = (
 )
 _LOADED = 'return document.readyState === "complete" ? performance.timeOrigin : null'
 """Identifies the page, once it is loaded."""
+_MAX_STOPS = 100
 _CHOICE = '//label[normalize-space()="{0}"]'
 
 
@@ -49,6 +50,8 @@ class Window:
     is_phone: bool
     axe: str | None
     """The script of axe-core with which `audit` checks pages. None checks nothing."""
+    clicks: int = 0
+    """The clicks of a person, also those on text boxes that have no focus."""
 
     def open(self, url: str) -> None:
         """Open a URL, or a path of the console."""
@@ -57,7 +60,21 @@ class Window:
     def press(self, text: str) -> None:
         """Click on the link or button with this text or label, and wait for the next page."""
         with self._next_page():
-            self._find(_CONTROL, text).click()
+            self.click(text)
+
+    def click(self, text: str) -> None:
+        """Click on the link, button or summary with this text or label."""
+        self.clicks += 1
+        self._find(_CONTROL, text).click()
+
+    def tab_to(self, name: str, *, backwards: bool = False) -> None:
+        """Press the tab key until the control with this accessible name has the focus."""
+        for _ in range(_MAX_STOPS):
+            keys = (Keys.SHIFT, Keys.TAB, Keys.NULL) if backwards else (Keys.TAB,)
+            ActionChains(self.browser).send_keys(*keys).perform()
+            if self.browser.switch_to.active_element.accessible_name == name:
+                return
+        raise AssertionError(name)
 
     def type(self, *keys: str) -> None:
         """Type into the element that has the focus."""
@@ -90,6 +107,7 @@ class Window:
     def fill(self, label: str, text: str) -> None:
         """Replace the text of an input, or the path of its file."""
         element = self._find(_INPUT, label)
+        self.clicks += element != self.browser.switch_to.active_element
         if element.get_attribute("type") != "file":
             element.clear()
         element.send_keys(text)
@@ -101,6 +119,7 @@ class Window:
 
     def choose(self, option: str, *, of: str | None = None) -> None:
         """Choose a radio button or a checkbox, or an option of a select."""
+        self.clicks += 1
         if of is None:
             self._find(_CHOICE, option).click()
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from attrs import Factory, define, field
+from attrs import Factory, define
 from falcon.testing import TestClient
 
 ORIGIN = "http://console.test"
@@ -54,18 +55,30 @@ class Response:
     headers: Any
     html: str
     path: str
-    forms: list[Form] = field(init=False)
-    links: dict[str, str] = field(init=False)
-    """The path of each link, by its text."""
-    text: str = field(init=False)
-    """The visible text, with single spaces."""
-    tags: list[tuple[str, dict[str, str | None]]] = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
+    @cached_property
+    def _page(self) -> _Reader:
         reader = _Reader()
         reader.feed(self.html)
-        self.forms, self.links, self.tags = reader.forms, reader.links, reader.tags
-        self.text = " ".join("".join(reader.texts).split())
+        return reader
+
+    @property
+    def forms(self) -> list[Form]:
+        return self._page.forms
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The path of each link, by its text."""
+        return self._page.links
+
+    @property
+    def text(self) -> str:
+        """The visible text, with single spaces."""
+        return " ".join("".join(self._page.texts).split())
+
+    @property
+    def tags(self) -> list[tuple[str, dict[str, str | None]]]:
+        return self._page.tags
 
     @property
     def location(self) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import argon2
 import falcon
 import pytest
 from attrs import frozen
 
-from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import (
     Core,
     EspAccounts,
@@ -32,6 +30,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.console.app import create_console
+from recipient_fields.entrypoints.console.requests import Cookie
 from recipient_fields.entrypoints.service.selection import (
     open_accounts,
     open_field_source,
@@ -40,6 +39,7 @@ from recipient_fields.entrypoints.service.selection import (
 )
 
 from ..http.conftest import Clock
+from ..support.administrators import cheap_hasher
 from .browser import Browser, Response
 
 EMAIL = "dana@acme.example"
@@ -84,11 +84,12 @@ class Console:
         role: Role = Role.ADMIN,
         organization_id: OrganizationId | None = None,
     ) -> Browser:
-        """Return the browser of a new administrator, signed in."""
-        browser = self.browser()
-        page = browser.get(self.invite(email, role, organization_id))
-        browser.follow(browser.submit(page, {"password": PASSWORD}))
-        return browser
+        """Return the browser of a new administrator, signed in without the pages for it."""
+        token = self.invite(email, role, organization_id).rpartition("/")[2]
+        signed_in = self.core.administrators.accept_invitation(
+            token, PASSWORD, address="127.0.0.1", user_agent=""
+        )
+        return Browser(self.app, {Cookie.SESSION.value: signed_in.token.reveal()})
 
     def sign_in(self, browser: Browser, password: str = PASSWORD, email: str = EMAIL) -> Response:
         """Fill in the sign-in form."""
@@ -129,12 +130,11 @@ def open_console(
     **options: Any,
 ) -> Console:
     """Return a console whose first organization is Acme, on the storage or on that at the URL."""
-    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     storage = storage or open_storage(url)
     core = Core.over(
         storage,
         clock=clock,
-        hasher=Argon2PasswordHasher(cheap),
+        hasher=cheap_hasher(),
         profiles=profiles,
         open_accounts=lambda: accounts or open_accounts(()),
         open_cipher=lambda: cipher,

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
 
-import falcon
 from falcon import inspect
+
+from ..http.conftest import Clock
+from .conftest import open_console
 
 ORGANIZATION = "organization_id"
 PUBLIC = ("/console/static/", "/console/sign-in", "/console/links/", "/console/invitations/")
 _PARAMETER = re.compile(r"{(\w+)(?::id)?}")
 
 
-def paths(
-    app: falcon.App[Any, Any], method: str, ids: Mapping[str, object], *, default: object = "x"
-) -> list[str]:
+def paths(method: str, ids: Mapping[str, object], *, default: object = "x") -> list[str]:
     """Return the path of each route with this method. Its parameters are replaced by `ids`."""
     return [
         _PARAMETER.sub(lambda parameter: str(ids.get(parameter[1], default)), template)
-        for template in templates(app, method)
+        for template in templates(method)
     ]
 
 
-def templates(app: falcon.App[Any, Any], method: str) -> list[str]:
-    """Return the template of each route with this method."""
+@cache
+def templates(method: str) -> list[str]:
+    """Return the template of each route with this method.
+
+    Falcon parses the source of each resource, so it does this once for all tests.
+    """
     return sorted(
         route.path
-        for route in inspect.inspect_routes(app)
+        for route in inspect.inspect_routes(open_console(Clock()).app)
         if any(each.method == method and not each.internal for each in route.methods)
     )
 

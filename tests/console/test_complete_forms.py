@@ -43,7 +43,7 @@ def console(console: Console) -> Console:
 def pages(console: Console, dana: Browser) -> Iterator[tuple[Browser, Response]]:
     """Yield each page with a form, as it is opened and with the inputs that its buttons add."""
     ids = {"organization_id": console.acme.id, "field_id": 2}
-    for path in paths(console.app, "GET", ids, default=1):
+    for path in paths("GET", ids, default=1):
         for browser in (dana, console.browser()):
             page = browser.get(path)
             if page.status == 200 and typed(page):

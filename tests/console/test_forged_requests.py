@@ -41,7 +41,7 @@ def field(console: Console) -> RecipientField:
 def forms(console: Console, field: RecipientField) -> list[str]:
     """Return the path of each form in the console."""
     ids = {"organization_id": console.acme.id, "field_id": field.id, "token": "A" * 43}
-    return paths(console.app, "POST", ids, default=1)
+    return paths("POST", ids, default=1)
 
 
 @pytest.mark.parametrize("sender", FOREIGN_ORIGINS)

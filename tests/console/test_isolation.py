@@ -62,7 +62,7 @@ def test_another_organization_looks_like_a_missing_one(
     missing = dict.fromkeys(brewery, MISSING)
 
     for foreign_path, missing_path in zip(
-        paths(console.app, method, brewery), paths(console.app, method, missing), strict=True
+        paths(method, brewery), paths(method, missing), strict=True
     ):
         if "/o/" in foreign_path:
             foreign = _request(dana, method, foreign_path, console)
@@ -78,9 +78,9 @@ def test_the_ids_of_another_organization_look_like_missing_ones(
     missing_ids = dict.fromkeys(brewery, MISSING) | {ORGANIZATION: console.acme.id}
 
     for template, foreign_path, missing_path in zip(
-        templates(console.app, method),
-        paths(console.app, method, foreign_ids),
-        paths(console.app, method, missing_ids),
+        templates(method),
+        paths(method, foreign_ids),
+        paths(method, missing_ids),
         strict=True,
     ):
         if ORGANIZATION in parameters(template) and len(parameters(template)) > 1:
@@ -102,7 +102,7 @@ def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Brows
     field = console.add_field(name="City")
     ids = {ORGANIZATION: console.acme.id, "field_id": field.id}
 
-    for path in paths(console.app, "POST", ids, default=1):
+    for path in paths("POST", ids, default=1):
         if not is_open_to_viewers(path):
             response = _request(viewer, "POST", path, console)
             assert response.status == 403, path
@@ -118,7 +118,7 @@ def test_a_viewer_opens_no_page_with_a_form_or_a_link_that_is_forbidden(
     console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, deleted.id)
     opened: list[Response] = []
     for field_id in (ids["field_id"], deleted.id):
-        for path in paths(console.app, "GET", {**ids, "field_id": field_id}):
+        for path in paths("GET", {**ids, "field_id": field_id}):
             page = viewer.get(path)
             if page.status == 200 and "/o/" in path:
                 opened.append(page)

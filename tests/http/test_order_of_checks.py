@@ -127,6 +127,7 @@ def taken(draft: RequestDraft) -> None:
     draft.members["key"] = "shop"
 
 
+METHODS = ("POST", "PATCH", "PUT", "DELETE")
 WITH_BODY = "POST PATCH PUT"
 ONE_FIELD = "PATCH PUT DELETE"
 FAULTS = {
@@ -151,15 +152,6 @@ FAULTS = {
 """In the order of the contract. Faults that it does not order are in the order of the service."""
 
 
-def pairs(method: str) -> list[tuple[str, str]]:
-    faults = [name for name, fault in FAULTS.items() if method in fault.methods.split()]
-    exclusive = {("existence", "origin")}  # A missing field has no origin.
-    return [pair for pair in combinations(faults, 2) if pair not in exclusive]
-
-
-CASES = [(method, *pair) for method in FAULTS["size"].methods.split() for pair in pairs(method)]
-
-
 def well_formed(method: str) -> RequestDraft:
     members = {"name": "Town"} if method == "PATCH" else {"name": "Town", "data_type": "text"}
     return RequestDraft(method, reference=None if method == "POST" else "city", members=members)
@@ -176,7 +168,7 @@ def send(harness: Harness, bakery: OrganizationId, city) -> Callable[[RequestDra
     return send_draft
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+@pytest.mark.parametrize("method", METHODS)
 def test_without_a_fault_the_request_succeeds(send, method: str):
     assert send(well_formed(method)).status < 300
 
@@ -191,16 +183,21 @@ def test_each_fault_has_its_own_error(send, method: str, fault: str):
     assert send(draft).status_and_code == FAULTS[fault].error
 
 
-@pytest.mark.parametrize(("method", "first", "second"), CASES)
-def test_the_first_of_two_faults_is_reported(send, api: Api, method, first, second):
-    before = api.state()
-    draft = well_formed(method)
-    FAULTS[second].apply(draft)
-    FAULTS[first].apply(draft)
-    response = send(draft)
-    assert response.status_and_code == FAULTS[first].error
-    if first == "scope":
-        assert response.error["reason"] == "insufficient_scope"
+@pytest.mark.parametrize("method", METHODS)
+def test_the_first_of_two_faults_is_reported(send, api: Api, method: str):
+    before, reported = api.state(), {}
+    faults = [name for name, fault in FAULTS.items() if method in fault.methods.split()]
+    exclusive = ("existence", "origin")  # A missing field has no origin.
+    pairs = [pair for pair in combinations(faults, 2) if pair != exclusive]
+    for first, second in pairs:
+        draft = well_formed(method)
+        FAULTS[second].apply(draft)
+        FAULTS[first].apply(draft)
+        response = send(draft)
+        reported[first, second] = response.status >= 400 and response.status_and_code
+        if first == "scope":
+            assert response.error["reason"] == "insufficient_scope"
+    assert reported == {(first, second): FAULTS[first].error for first, second in pairs}
     assert api.state() == before
 
 
@@ -254,9 +251,10 @@ def test_if_keys_can_not_be_validated_no_route_is_revealed(unvalidated: Api, pat
     assert unvalidated.send("GET", path).status_and_code == (503, "api_key_validation_unavailable")
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "TRACE"])
-def test_without_a_key_no_route_is_revealed(harness: Harness, method: str, path: str):
+def test_without_a_key_no_route_is_revealed(harness: Harness, method: str):
     client = harness.client()
     expected = client.send(method, FIELDS).without_request_id
-    assert client.send(method, path).without_request_id == expected
+    paths = ("/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb")
+    responses = {path: client.send(method, path).without_request_id for path in paths}
+    assert responses == dict.fromkeys(paths, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import falcon
 from attrs import field, frozen
@@ -36,7 +36,7 @@ class GroupListDocument:
 
 
 class Groups(Resource):
-    parameters: Mapping[str, Parameter] = {"limit": page_size("The number of groups.")}
+    parameters: ClassVar[Mapping[str, Parameter]] = {"limit": page_size("The number of groups.")}
 
     @operation(
         "list_groups",

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 from attrs import evolve
 
-from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import (
     AdministratorService,
     Core,
@@ -25,7 +24,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.examples import an_invitation_draft
 
-from ...support.administrators import administrators_of
+from ...support.administrators import administrators_of, cheap_hasher
 from ...support.command_line import NOT_CONFIRMED, CommandLine
 
 EMAIL = "Dana@acme.example"
@@ -37,7 +36,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def service(core: Core) -> AdministratorService:
-    return evolve(core.administrators, hasher=Argon2PasswordHasher())
+    return evolve(core.administrators, hasher=cheap_hasher())
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.commands import Command, commands_of
 
 from ...docs.reference import commands
-from ...support.command_line import CommandLine, Script
+from ...support.command_line import CommandLine
 
 CREATE = ("fields", "create", "--organization", "1", "--name", "N", "--data-type", "text")
 UPDATE = ("fields", "update", "preferred_shop", "--organization", "1")
@@ -34,11 +34,11 @@ def options(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Opt
                 yield f"{name} {parameter.opts[0]}".strip(), parameter
 
 
-@pytest.mark.parametrize("option", [pytest.param(o, id=name) for name, o in options(main)])
-def test_every_option_has_a_variable_with_its_name(option: click.Option) -> None:
-    name = option.opts[0].removeprefix("--").replace("-", "_").upper()
+def test_every_option_has_a_variable_with_its_name() -> None:
+    variables = {path: option.envvar for path, option in options(main)}
+    names = {path: path.rpartition("--")[2].replace("-", "_").upper() for path in variables}
 
-    assert option.envvar == f"RECIPIENT_FIELDS_{name}"
+    assert variables == {path: f"RECIPIENT_FIELDS_{name}" for path, name in names.items()}
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,11 @@ def test_an_unknown_variable_is_reported_without_its_value(variable: str, messag
 
 @pytest.mark.parametrize("command", [("serve",), ("organizations", "create", "Acme")], ids=" ".join)
 def test_a_command_that_creates_a_storage_rejects_an_unknown_variable(
-    command: tuple[str, ...], tmp_path: Path
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Script("memory:")(
-        *command,
-        environment={"RECIPIENT_FIELDS_STORGE": "postgresql://u:p@h/d"},
-        cwd=tmp_path,
-    )
+    monkeypatch.chdir(tmp_path)
+
+    run = CommandLine("memory:")(*command, RECIPIENT_FIELDS_STORGE="postgresql://u:p@h/d")
 
     assert run.failure() == (
         "RECIPIENT_FIELDS_STORGE is not a setting. Did you mean RECIPIENT_FIELDS_STORAGE?"
@@ -215,25 +213,25 @@ CHANGING = {
 def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "storage"
     file.write_text(f"sqlite:{tmp_path}/a.db\n")
-    command, create = Script(""), ("organizations", "create", "Acme")
+    command, create = CommandLine(""), ("organizations", "create", "Acme")
     variables = {"RECIPIENT_FIELDS_STORAGE_FILE": str(file)}
 
-    created = command(*create, environment=variables)
-    both = Script("memory:")(*create, environment=variables)
+    created = command(*create, **variables)
+    both = CommandLine("memory:")(*create, **variables)
     file.write_bytes(b"sqlite:a\0.db")
-    null = command(*create, environment=variables)
+    null = command(*create, **variables)
     file.write_text("\n")
-    empty = command(*create, environment=variables)
+    empty = command(*create, **variables)
     file.write_bytes(b"\xff")
-    unreadable = command(*create, environment=variables)
+    unreadable = command(*create, **variables)
     file.unlink()
     os.mkfifo(file)
-    pipe = command(*create, environment=variables)
+    pipe = command(*create, **variables)
     file.unlink()
     file.mkdir()
-    folder = command(*create, environment=variables)
+    folder = command(*create, **variables)
     file.rmdir()
-    missing = command(*create, environment=variables)
+    missing = command(*create, **variables)
 
     assert created.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
     assert both.failure() == (
@@ -280,11 +278,12 @@ def test_commands_that_change_a_storage_print_it() -> None:
 
 
 def test_the_storage_is_printed_first_without_credentials_and_not_beside_json(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     create = ("organizations", "create", "Acme")
-    run = Script("sqlite:a.db")(*create, cwd=tmp_path)
-    unreachable = Script("postgresql://me:s3cret@127.0.0.1:1/fields?pool_size=4")(*create)
+    run = CommandLine("sqlite:a.db")(*create)
+    unreachable = CommandLine("postgresql://me:s3cret@127.0.0.1:1/fields?pool_size=4")(*create)
 
     assert run.storage == f"Storage: sqlite:{tmp_path}/a.db\n"
     assert unreachable.storage == "Storage: postgresql://127.0.0.1:1/fields\n"

@@ -242,6 +242,7 @@ def test_any_file_is_read_or_rejected_with_a_place(content: bytes) -> None:
             assert each.message
 
 
+@pytest.mark.slow
 def test_the_largest_document_is_read_with_its_places():
     values = [f"v{number}" for number in range(1_000)]
     fields = {

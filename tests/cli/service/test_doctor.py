@@ -14,7 +14,7 @@ from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import system_clock
 from recipient_fields.domain import OrganizationId
 
-from ...support.command_line import CommandLine, Run, Script
+from ...support.command_line import CommandLine, Run
 from ...support.http_server import StubResponse, always, stub_server
 from ...support.network import free_port
 from ...support.postgres import new_database
@@ -61,7 +61,7 @@ def test_an_operator_mends_what_doctor_reports(tmp_path: Path, empty_database: s
     options = ("--threads", "12", "--audit-log", audit_log)
 
     def doctor(storage: str, **variables: str) -> Run:
-        return Script(storage)("doctor", *map(str, options), environment=variables)
+        return CommandLine(storage)("doctor", *options, **variables)
 
     broken = doctor(empty_database, RECIPIENT_FIELDS_LISTN="127.0.0.1:8080")
     migrate(empty_database)
@@ -103,7 +103,7 @@ def test_a_wrong_clock_is_reported(shared_database: str, monkeypatch: pytest.Mon
 
 
 def test_a_database_that_is_down_is_reported_with_what_to_do() -> None:
-    run = Script(f"postgresql://me:s3cret@127.0.0.1:{free_port()}/fields")("doctor")
+    run = CommandLine(f"postgresql://me:s3cret@127.0.0.1:{free_port()}/fields")("doctor")
 
     assert run.status == 1
     assert "Connection refused" in details(run, "storage")
@@ -117,7 +117,7 @@ def test_a_database_that_is_down_is_reported_with_what_to_do() -> None:
 def test_a_sqlite_file_that_others_can_read_is_reported_and_a_missing_one_is_not_created(
     cli: CommandLine, acme: OrganizationId, file: Path, tmp_path: Path
 ) -> None:
-    missing = Script(f"sqlite:{tmp_path}/missing.db")("doctor", "--json")
+    missing = CommandLine(f"sqlite:{tmp_path}/missing.db")("doctor", "--json")
     file.chmod(0o644)
     file.parent.chmod(0o755)
     readable = cli("doctor")
@@ -152,14 +152,14 @@ def test_the_address_and_the_certificate_of_the_console_are_checked(
     trusted = certificate(tmp_path, days=days, name=name)
     with stub_server(always(StubResponse(status)), certificate=trusted) as server:
         environment = {"SSL_CERT_FILE": str(trusted)}
-        run = Script("memory:")("doctor", "--console-url", server.url, environment=environment)
+        run = CommandLine("memory:")("doctor", "--console-url", server.url, **environment)
 
     assert expected in details(run, check)
     assert run.status == (0 if expected == "/console responds." else 1)
 
 
 def test_a_name_that_does_not_resolve_is_reported() -> None:
-    run = Script("memory:")("doctor", "--console-url", "https://nosuch.invalid")
+    run = CommandLine("memory:")("doctor", "--console-url", "https://nosuch.invalid")
 
     assert run.status == 1
     assert details(run, "console address").startswith("nosuch.invalid does not resolve")

@@ -49,7 +49,7 @@ def test_an_absolute_path_can_begin_with_three_slashes(cli: CommandLine, file: P
 def test_a_server_that_does_not_respond_is_reported_with_what_to_check() -> None:
     port = free_port()
 
-    failure = Script(f"postgresql://me:s3cret@127.0.0.1:{port}/fields")(*LIST).failure()
+    failure = CommandLine(f"postgresql://me:s3cret@127.0.0.1:{port}/fields")(*LIST).failure()
 
     assert f'"127.0.0.1", port {port} failed: Connection refused. Check the host' in failure
     assert failure.endswith(DOCTOR)

@@ -569,6 +569,7 @@ def test_forged_ids_delete_nothing(
     assert len(fields(console)) == 4
 
 
+@pytest.mark.slow
 def test_ten_thousand_fields_can_be_deleted(
     console: Console, dana: Browser, path: str, main: Integration
 ) -> None:
