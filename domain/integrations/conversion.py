@@ -28,7 +28,7 @@ from ..esp.conversion.code import read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import Reader
-from ..esp.conversion.source_fields import SourceFields
+from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
@@ -208,6 +208,7 @@ class _Conversion:
             self._codes.names.by_key,
             self._options.bare,
             self._options.sent_by_source,
+            frozenset(list_names(nodes, self._source.vocabulary)),
         )
         self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
+from itertools import chain, repeat
 from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -31,18 +32,19 @@ from ..languages.tree import (
     Raw,
     Text,
     Unread,
+    walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
 from .code import read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome
-from .source_fields import SourceFields
+from .source_fields import LoopItem, SourceFields
 from .values import Values
 
 BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
 """What encloses a block that is by hand, so that nobody sends it unnoticed."""
 
-_LOOP = "This is a loop over a list. Write it in the language of the other ESP."
+_LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
@@ -161,7 +163,7 @@ class Reader:
             case Raw():
                 self._convert(node, self.text[node.text_start : node.text_end], ())
             case Loop():
-                raise ByHand(_LOOP)
+                self._loop(node)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
             case Opaque(branches=(first, *others)):
@@ -174,7 +176,7 @@ class Reader:
 
     def _output(self, node: Output | Opaque) -> None:
         system = _system_codes(self.profile).get(evolve(node, start=0, end=0))
-        if system is not None:
+        if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
             code, caveats = self._values.reference(self._resolve(node.value))
@@ -220,11 +222,13 @@ class Reader:
 
     def _substitute(self, value: Expression) -> Expression:
         match value:
-            case Path((str() as name,)) if name in self._variables:
+            case Path((str() as name, *members)) if name in self._variables:
                 found = self._variables[name]
-                if found is None:
-                    raise ByHand(_VARIABLE.format(name=name))
-                return found
+                if found is not None and not members:
+                    return found
+                if isinstance(found, Path):
+                    return Path((*found.parts, *members))
+                raise ByHand(_VARIABLE.format(name=name))
             case Filtered(inner, filters):
                 resolved = self._substitute(inner)
                 if isinstance(resolved, Filtered):
@@ -243,32 +247,70 @@ class Reader:
             raise ByHand(_TOO_MANY)
         tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
         read = [None if each is None else self._conditions.read(each) for each in tests]
+        if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
+            self._note(node.start, ())
+        words = chain(["#if "], repeat("else if "))
+        tags = [
+            ("else", ()) if found is None else (word + found[0], found[1])
+            for word, found in zip(words, read, strict=False)
+        ]
+        before = self._variables
+        self._variables = _merged(tests, before, self._branches(node, tags, "/if"))
+
+    def _loop(self, node: Loop) -> None:
+        """Convert a loop over a list of event data. Raises: ByHand."""
+        has_test = any(each.test is not None for each in node.branches)
+        if node.options or has_test or len(node.variables) > 1:
+            raise ByHand(_LOOP)
+        item = self.fields.find_item(self._resolve(node.items), node.variables)
+        # A round can read what the one before has set, and the code after it what the last one has.
+        before = {**self._variables, **dict.fromkeys(_assigned(node))}
+        self._variables = {
+            name: None if _mentions(value, node.variables) else value
+            for name, value in before.items()
+            if name not in node.variables
+        }
+        tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
+        tags += [("else", ())] * (len(node.branches) - 1)
+        self._branches(node, tags, "/each", item)
+        self._variables = before
+
+    def _branches(
+        self,
+        node: Condition | Loop,
+        tags: Sequence[tuple[str, Sequence[str]]],
+        closing: str,
+        item: LoopItem | None = None,
+    ) -> Sequence[_Variables]:
+        """Convert the tags and the nodes of a block. Return the variables after each branch.
+
+        The first branch can read the item of a loop.
+        """
         is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
             _is_blank(branch.nodes, self.text) for branch in node.branches
         )
-        if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
-            self._note(node.start, ())
-        before, after = self._variables, []
-        for index, (branch, found) in enumerate(zip(node.branches, read, strict=True)):
-            word = "#if " if index == 0 else "else if "
-            code, caveats = ("else", ()) if found is None else (word + found[0], found[1])
+        before = self._variables
+        after: list[_Variables] = []
+        for branch, (code, caveats) in zip(node.branches, tags, strict=True):
+            is_first = not after
             if is_blank:  # Ruby's Liquid shows nothing for a block of white space.
                 self._note(branch.start, caveats)
-                if index == 0:
+                if is_first:
                     self._add_trim(node.start, self._trims(branch.start, branch.end)[0], "")
             else:
                 self._convert_tag(node.start, branch.start, branch.end, code, caveats)
             self._variables = dict(before)
-            self.read(each for each in branch.nodes if not (is_blank and isinstance(each, Text)))
+            with self.fields.inside(item if is_first else None):
+                self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
-        self._variables = _merged(tests, before, after)
-        closing = node.branches[-1].nodes
-        last = closing[-1].end if closing else node.branches[-1].end
+        nodes = node.branches[-1].nodes
+        last = nodes[-1].end if nodes else node.branches[-1].end
         if is_blank:
             self._note(last, ())
             self._add_trim(node.start, "", self._trims(last, node.end)[1])
         else:
-            self._convert_tag(node.start, last, node.end, "/if", ())
+            self._convert_tag(node.start, last, node.end, closing, ())
+        return after
 
     def _convert_tag(
         self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
@@ -308,7 +350,7 @@ class Reader:
         if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
             line = self.lines.position(node.start).line
             code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
-        for name in _assigned([node]):
+        for name in _assigned(node):
             self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
@@ -329,18 +371,21 @@ def _is_blank(nodes: Sequence[Node], text: str) -> bool:
     )
 
 
-def _assigned(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield the names of the variables that are set in the nodes."""
-    for node in nodes:
-        match node:
-            case Assignment(name=name):
-                yield name
-            case Condition(branches=branches):
-                yield from _assigned(each for branch in branches for each in branch.nodes)
-            case Loop():
-                yield from _assigned((*node.nodes, *node.otherwise))
-            case Opaque(nodes=tuple() as inner):
-                yield from _assigned(inner)
+def _assigned(node: Node) -> Iterator[str]:
+    """Yield the names of the variables that are set in the node."""
+    return (each.name for each in walk([node]) if isinstance(each, Assignment))
+
+
+def _mentions(value: Expression | None, names: Collection[str]) -> bool:
+    """Return whether the value reads one of the names."""
+    match value:
+        case Path((str() as name, *_)):
+            return name in names
+        case Filtered(inner):
+            return _mentions(inner, names)
+        case Operation(_, operands) | Call(_, operands):
+            return any(_mentions(each, names) for each in operands)
+    return False
 
 
 def _exceeds(value: Expression, limit: int) -> bool:
