@@ -69,14 +69,17 @@ class Values:
 
     profile: Profile
     fields: SourceFields
-    _references: dict[Expression, tuple[str, tuple[str, ...]]] = field(init=False, factory=dict)
-    """What equal values have become."""
+    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]]] = field(
+        init=False, factory=dict
+    )
+    """What equal values in the same loops have become."""
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
-        if value not in self._references:
-            self._references[value] = self._reference(value)
-        return self._references[value]
+        key = self.fields.loops, value
+        if key not in self._references:
+            self._references[key] = self._reference(value)
+        return self._references[key]
 
     def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         reading = _Reading()
