@@ -131,8 +131,8 @@ def report_findings(
     known = len(found) - len(new)
     event = sorted(checker.event)
     if options["as_json"]:
-        findings = [*map(Finding.render, new)]
-        print_json({"files": len(files), "known": known, "findings": findings, "event": event})
+        counts = {"files": len(files), "known": known}
+        print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
         print_findings(new, for_github=options["output_format"] == "github")
     notes = counted(len(new) - errors, "note")
