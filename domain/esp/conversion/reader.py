@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
-from itertools import chain, repeat
+from itertools import chain, repeat, zip_longest
+from operator import itemgetter
 from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -39,7 +40,7 @@ from .code import read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome
 from .source_fields import LoopItem, SourceFields
-from .values import Values
+from .values import Values, quoted
 
 BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
 """What encloses a block that is by hand, so that nobody sends it unnoticed."""
@@ -52,6 +53,10 @@ _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag 
 
 MAX_PARTS = 500
 """The parts of an expression, with those of its variables. A condition has 200 comparisons."""
+MAX_CHOICE = 50
+"""The parts of a value that depends on conditions: each tag that shows it repeats them."""
+_CODE = re.compile(r"[{}%|*\[\]\\]")
+_TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
@@ -83,11 +88,14 @@ class Result:
     reasons: tuple[str, ...] = ()
 
 
+DROPPED = Result(Outcome.DROPPED)
+
+
 @define(kw_only=True)
 class Reader:
     """Reads one template. `refused` are the tags that are by hand, by their offsets, and why.
 
-    `kept_texts` are places outside of tags that must stay as they are, and why, in order.
+    `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
     `values` are the texts of links, the sender and the year that are given.
     """
@@ -100,7 +108,7 @@ class Reader:
     is_html: bool
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
-    kept_texts: Sequence[tuple[int, int, str]] = ()
+    texts: Sequence[tuple[int, int, Result]] = ()
     pieces: list[Piece] = field(init=False, factory=list)
     results: dict[int, Result] = field(init=False, factory=dict)
     """By the offset of the tag."""
@@ -138,14 +146,15 @@ class Reader:
         self.results[start] = Result(Outcome.CAVEAT, tuple(reasons))
 
     def _text(self, node: Text) -> None:
-        """Add the text. What the target would read as code is kept."""
+        """Add the text. What the target would read as code is kept, or dropped."""
         offset = node.start
-        index = bisect_left(self.kept_texts, (node.start,))
-        last = bisect_left(self.kept_texts, (node.end,))
-        for start, end, reason in self.kept_texts[index:last]:
+        index = bisect_left(self.texts, node.start, key=itemgetter(0))
+        last = bisect_left(self.texts, node.end, key=itemgetter(0))
+        for start, end, result in self.texts[index:last]:
             self._add(self.text[offset:start], offset)
-            self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
-            self.results[start] = Result(Outcome.BY_HAND, (reason,))
+            if result.outcome is Outcome.BY_HAND:
+                self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
+            self.results[start] = result
             offset = end
         self._add(self.text[offset : node.end], offset)
 
@@ -175,14 +184,55 @@ class Reader:
                 self._output(node)
 
     def _output(self, node: Output | Opaque) -> None:
+        if evolve(node, start=0, end=0) in _dropped(self.profile):
+            self._convert(node, "", ())
+            self.results[node.start] = DROPPED
+            return
         system = _system_codes(self.profile).get(evolve(node, start=0, end=0))
         if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
-            code, caveats = self._values.reference(self._resolve(node.value))
-            self._convert(node, code, caveats)
+            code, caveats = self._shown(self._resolve(node.value))
+            self._convert(node, code, tuple(dict.fromkeys(caveats)))
         else:
             self._opaque(node)
+
+    def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
+        """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
+        match value:
+            case Filtered(Operation("choice", operands), filters):
+                *tests, last = operands[::2]
+                values = [*operands[1::2], last]
+                return self._choice(tests, [Filtered(each, filters) for each in values])
+            case Operation("choice", operands):
+                *tests, last = operands[::2]
+                return self._choice(tests, [*operands[1::2], last])
+            case Literal(str() | int() as text) if not isinstance(text, bool):
+                if _CODE.search(str(text)) is not None:
+                    raise ByHand(_TEXT_OF_VARIABLE)
+                return str(text), ()
+        return self._values.reference(value)
+
+    def _choice(
+        self, tests: Sequence[Expression], values: Sequence[Expression]
+    ) -> tuple[str, Sequence[str]]:
+        """Return a default or a block that shows the first value whose test holds, or the last."""
+        self._tests += len(tests)
+        if self._tests > MAX_CONDITIONS:
+            raise ByHand(_TOO_MANY)
+        read = [self._conditions.read(each) for each in tests]
+        shown = [self._shown(each) for each in values]
+        caveats = [caveat for _, found in (*read, *shown) for caveat in found]
+        codes = [code for code, _ in shown]
+        default = _as_default(read[0][0], *codes) if len(read) == 1 else None
+        if default is not None:
+            return default, caveats
+        words = chain(["#if "], repeat("else if "))
+        parts = [
+            f"{{{{{word}{test}}}}}{code}"
+            for word, (test, _), code in zip(words, read, codes, strict=False)
+        ]
+        return f"{''.join(parts)}{{{{else}}}}{codes[-1]}{{{{/if}}}}", caveats
 
     def _system_code(self, system: SystemValue) -> str:
         given = self.given.get(system)
@@ -242,6 +292,11 @@ class Reader:
 
     def _condition(self, node: Condition) -> None:
         """Convert a block. Its tests are read first: without one of them, the block stays."""
+        if [each.test for each in node.branches] in _dropped_tests(self.profile):
+            (branch,) = node.branches
+            self.results[branch.start] = self.results[_closing(node)] = DROPPED
+            self.read(branch.nodes)
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
@@ -286,8 +341,9 @@ class Reader:
 
         The first branch can read the item of a loop.
         """
-        is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
-            _is_blank(branch.nodes, self.text) for branch in node.branches
+        is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
+        is_blank = (is_liquid or any(_assigned(node))) and all(
+            _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
         )
         before = self._variables
         after: list[_Variables] = []
@@ -303,8 +359,7 @@ class Reader:
             with self.fields.inside(item if is_first else None):
                 self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
-        nodes = node.branches[-1].nodes
-        last = nodes[-1].end if nodes else node.branches[-1].end
+        last = _closing(node)
         if is_blank:
             self._note(last, ())
             self._add_trim(node.start, "", self._trims(last, node.end)[1])
@@ -363,12 +418,31 @@ class Reader:
             self.pieces.append(Piece(text, start, owner))
 
 
-def _is_blank(nodes: Sequence[Node], text: str) -> bool:
+def _closing(node: Condition | Loop) -> int:
+    """Return the offset of the last tag of a block."""
+    nodes = node.branches[-1].nodes
+    return nodes[-1].end if nodes else node.branches[-1].end
+
+
+def _is_blank(nodes: Sequence[Node], text: str | None) -> bool:
+    """Return whether the nodes show nothing, or only white space in the text, if there is one."""
     return all(
         isinstance(each, Comment | Assignment)
-        or (isinstance(each, Text) and not text[each.start : each.end].strip())
+        or (isinstance(each, Text) and text is not None and text[each.start : each.end].isspace())
         for each in nodes
     )
+
+
+def _as_default(test: str, then: str, otherwise: str) -> str | None:
+    """Return a reference with a default that shows the same as both codes, or None."""
+    for reference, text, forms in (
+        (then, otherwise, ("{} is set",)),
+        (otherwise, then, ("{} is not set", "not {} is set")),
+    ):
+        is_test = test in [each.format(reference.strip("{}")) for each in forms]
+        if is_test and text and "{{" not in text:
+            return f"{reference.removesuffix('}}')} | default: {quoted(text)}}}}}"
+    return None
 
 
 def _assigned(node: Node) -> Iterator[str]:
@@ -407,8 +481,8 @@ def _merged(
 ) -> _Variables:
     """Return the variables after a block, with values that depend on its tests.
 
-    A variable that is true or false in each case is a condition itself. The value of any other one
-    that a branch sets is None: it is not known.
+    A variable that is true or false in each case is a condition itself. Any other one that has a
+    value in each case is a choice.
     """
     merged: _Variables = {}
     for name in dict.fromkeys(name for each in (before, *after) for name in each):
@@ -422,8 +496,24 @@ def _merged(
             condition = _as_condition(tests, values)
             merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
         else:
-            merged[name] = None
+            merged[name] = _as_choice(tests, values)
     return merged
+
+
+def _as_choice(
+    tests: Sequence[Expression | None], values: Sequence[Expression | None]
+) -> Expression | None:
+    """Return the choice of the value whose test holds, or None if one is not known.
+
+    Its operands are tests, each before its value, and the last value. A long one is not known.
+    """
+    operands: list[Expression] = []
+    for test, value in zip_longest((each for each in tests if each is not None), values):
+        if value is None:
+            return None
+        operands += [value] if test is None else [test, value]
+    choice = Operation("choice", tuple(operands))
+    return None if _exceeds(choice, MAX_CHOICE) else choice
 
 
 def _as_condition(
@@ -440,6 +530,22 @@ def _as_condition(
         else:
             found = negated if found == _TRUE else Operation("and", (negated, found))
     return found
+
+
+@cache
+def _dropped(profile: Profile) -> Collection[Node]:
+    """Return the tags that have no meaning at other ESPs."""
+    codes = () if profile.dropped is None else profile.dropped.tags
+    return [evolve(read_tree(profile, code)[0], start=0, end=0) for code in codes]
+
+
+@cache
+def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
+    """Return the tests of blocks without a meaning: whether a message is an email, for example."""
+    only = profile.email_only
+    nodes = () if only is None else read_tree(profile, f"{only.opening}x{only.closing}")
+    blocks = [[b.test for b in each.branches] for each in nodes if isinstance(each, Condition)]
+    return [*blocks, *([each.value] for each in _dropped(profile) if isinstance(each, Output))]
 
 
 @cache

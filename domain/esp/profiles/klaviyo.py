@@ -14,6 +14,7 @@ from ..languages.paths import write_with_lookup
 from . import django, shared
 from .profile import (
     Creation,
+    Dropped,
     Engine,
     Escaping,
     EventData,
@@ -184,6 +185,7 @@ PROFILE = Profile(
         "help.klaviyo.com/hc/en-us/articles/115006054267",
         Strength.VENDOR,
     ),
+    dropped=Dropped(attributes={"data-klaviyo-region": _DATA}),
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("person"),

@@ -222,6 +222,77 @@ def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
     assert [column for column, _ in by_hand(converted)] == [1, 52, 59, 91]
 
 
+CHOICES = {
+    "sfmc": {
+        '%%[ SET @n = AttributeValue("city") IF EMPTY(@n) THEN SET @n = "x" ENDIF ]%%%%=v(@n)=%%': (
+            '{{recipient.city | default: "x"}}'
+        ),
+        '%%[ IF NOT EMPTY([city]) THEN SET @t = [city] ELSE SET @t = "x" ENDIF ]%%%%=v(@t)=%%': (
+            '{{recipient.city | default: "x"}}'
+        ),
+        (
+            '%%[ IF [tier] == "gold" THEN SET @t = "a" ELSEIF [tier] == "x" THEN SET @t = "b"'
+            ' ELSE SET @t = "c" ENDIF ]%%%%=v(@t)=%%'
+        ): '{{#if recipient.tier = "gold"}}a{{else if recipient.tier = "x"}}b{{else}}c{{/if}}',
+    },
+    "braze": {
+        (
+            "{% assign g = 'Hi' %}{% if ${city} == 'Bern' %}{% assign g = ${first_name} %}"
+            "{% endif %}{{ g }}"
+        ): '{{#if recipient.city = "Bern"}}{{recipient.first_name}}{{else}}Hi{{/if}}'
+    },
+    "hubspot": {
+        "{% if contact.city == 'A' %}{% set g='a' %}{% else %}{% set g='b' %}{% endif %}{{g}}": (
+            '{{#if recipient.city = "A"}}a{{else}}b{{/if}}'
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [(esp, *each) for esp, templates in CHOICES.items() for each in templates.items()],
+)
+def test_a_variable_with_a_value_in_each_case_is_a_default_or_a_condition(esp, source, expected):
+    converted = convert(source, read=esp, write="portable")
+
+    assert converted.content == expected
+    assert converted.counts[Outcome.BY_HAND] == 0
+
+
+def test_a_variable_without_a_value_in_one_case_and_one_with_code_stay_by_hand():
+    without = "{% if ${city} == 'x' %}{% assign g = 'a' %}{% endif %}{{ g }}"
+    with_code = "{% assign g = '{{x}}' %}{{ g }}"
+
+    for source in (without, with_code):
+        converted = convert(source, read="braze", write="portable")
+        assert converted.counts[Outcome.BY_HAND] > 0
+
+
+def test_code_for_the_editor_and_the_campaigns_of_the_source_is_dropped():
+    source = (
+        '<td mc:edit="main" class="a" mc:hideable>*|IFNOT:ARCHIVE_PAGE|*<p>*|FNAME|*</p>*|END:IF|*'
+        "<!--*|IF:MC_PREVIEW_TEXT|*-->*|MC_PREVIEW_TEXT|*<!--*|END:IF|*--></td> mc:edit='x' "
+    )
+
+    converted = convert(source, read="mailchimp", write="braze")
+
+    assert converted.content == (
+        "<td class=\"a\"><p>{{${first_name} | escape}}</p><!----><!----></td> mc:edit='x' "
+    )
+    dropped = [each.text for each in converted.tags if each.outcome is Outcome.DROPPED]
+    assert dropped == [
+        *(' mc:edit="main"', " mc:hideable", "*|IFNOT:ARCHIVE_PAGE|*", "*|END:IF|*"),
+        *("*|IF:MC_PREVIEW_TEXT|*", "*|MC_PREVIEW_TEXT|*", "*|END:IF|*"),
+    ]
+
+
+def test_a_block_for_the_archive_stays_by_hand():
+    converted = convert("*|IF:ARCHIVE_PAGE|*a*|END:IF|*", read="mailchimp", write="braze")
+
+    assert len(by_hand(converted)) == 1
+
+
 def braze(source: str, **options: Any) -> Conversion:
     return convert(source, read="klaviyo", write="braze", options=ConversionOptions(**options))
 
