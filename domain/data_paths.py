@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 EVENT: Final = "event"
@@ -34,17 +35,15 @@ class DataPath(str):
 
     def __new__(cls, text: str) -> DataPath:
         """Return the path that matches `DATA_PATH`."""
-        root, parts = _split(text)
-        return super().__new__(cls, root + "".join(map(_written, parts)))
+        return _path(text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DataPath) and str(self) == str(other)
+        return isinstance(other, DataPath) and super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:
-        return super().__hash__()
+    __hash__ = str.__hash__
 
     @property
     def root(self) -> str:
@@ -62,6 +61,13 @@ class DataPath(str):
         return self.removeprefix(self.root).removeprefix(".")
 
 
+@lru_cache(maxsize=256)  # A content has few paths, often: equal ones are one object.
+def _path(text: str) -> DataPath:
+    root, parts = _split(text)
+    return str.__new__(DataPath, root + "".join(map(_written, parts)))
+
+
+@lru_cache(maxsize=256)
 def _split(text: str) -> tuple[str, tuple[str | int, ...]]:
     root, *_ = re.split(r"\W", text, maxsplit=1)
     return root, tuple(_parts(text[len(root) :]))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from html import unescape
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -112,11 +113,17 @@ def _format_inside(condition: Condition, *enclosed: type) -> str:
     return f"({text})" if isinstance(condition, enclosed) else text
 
 
-@frozen
-class _Token:
+class _Token(NamedTuple):
+    """A token. It is created faster than a class of attrs, and a condition can have thousands."""
+
     kind: str
     text: str
-    position: TextPosition
+    line: int
+    column: int
+
+    @property
+    def position(self) -> TextPosition:
+        return TextPosition(self.line, self.column)
 
 
 @frozen
@@ -183,11 +190,11 @@ def _tokenize(text: str, start: TextPosition) -> Iterator[_Token]:
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         if kind != "space":
-            yield _Token(kind, match[0], TextPosition(line, match.start() - line_start + 1))
+            yield _Token(kind, match[0], line, match.start() - line_start + 1)
         elif "\n" in match[0]:
             line += match[0].count("\n")
             line_start = match.start() + match[0].rindex("\n") + 1
-    yield _Token("end", "", TextPosition(line, len(text) - line_start + 1))
+    yield _Token("end", "", line, len(text) - line_start + 1)
 
 
 def _parse_text(quoted: str) -> str:

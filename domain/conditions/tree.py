@@ -100,21 +100,21 @@ class Comparison:
         return () if self.value is None else (self.value,)
 
 
-@frozen
+@frozen(cache_hash=True)
 class Not:
     """The negation of a condition."""
 
     condition: Condition
 
 
-@frozen
+@frozen(cache_hash=True)
 class AllOf:
     """The conjunction of two or more conditions."""
 
     conditions: tuple[Condition, ...]
 
 
-@frozen
+@frozen(cache_hash=True)
 class AnyOf:
     """The disjunction of two or more conditions."""
 
@@ -152,11 +152,12 @@ def replace_comparisons(
 
 def comparisons(condition: Condition) -> Iterator[Comparison]:
     """Yield the comparisons of the condition, in order."""
-    match condition:
-        case Comparison():
-            yield condition
-        case Not(negated):
-            yield from comparisons(negated)
-        case AllOf(conditions) | AnyOf(conditions):
-            for each in conditions:
-                yield from comparisons(each)
+    pending = [condition]
+    while pending:
+        match pending.pop():
+            case Comparison() as comparison:
+                yield comparison
+            case Not(negated):
+                pending.append(negated)
+            case AllOf(conditions) | AnyOf(conditions):
+                pending += reversed(conditions)

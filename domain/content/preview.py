@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from html import escape
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import Factory, define, frozen
 
@@ -18,12 +18,21 @@ from ..conditions.tree import comparisons
 from ..data_paths import EVENT, LOOP, NUMBER, DataPath
 from ..errors import Rule, Violation
 from ..fields.protocol import Field
+from ..fields.values import DataType
 from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
-from .event_data import UnfitData, find_value, is_set, read_list, read_value, show_value
-from .filters import Filter, apply_filters, input_types
+from .event_data import (
+    UnfitData,
+    find_value,
+    is_set,
+    read_list,
+    read_texts,
+    read_value,
+    show_value,
+)
+from .filters import Filter, apply_filters, input_types, reads_list
 from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver, data_types
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
@@ -41,6 +50,8 @@ _MAX_FILTERED = MAX_PREVIEW_LENGTH
 """The number of characters that all filters of a preview return."""
 MAX_ROUNDS = 1_000
 """The number of rounds of all loops of a preview, inner ones included."""
+_MAX_READ_IN_LOOPS = 100_000
+"""The number of texts, tags and comparisons that a preview reads in the rounds of all loops."""
 _MAX_SEARCHED = 20_000_000
 """The number of characters in which all conditions of a preview search, with `contains`."""
 
@@ -154,13 +165,17 @@ class _Reader:
     escapes: bool
     _shown: dict[tuple[str, tuple[Filter, ...]], str | None] = Factory(dict)
     """What the recipient reads for each key with its filters."""
+    _conditions: dict[int, tuple[Condition, Mapping[DataPath, DataType | None]]] = Factory(dict)
+    """The conditions with the types of their data, by the offsets of their branches."""
     _filtered: int = 0
     _count: int = 0
+    _read_in_loops: int = 0
     _searched: int = 0
 
     def read(self, nodes: Iterable[Node]) -> Iterator[str]:
         """Yield the parts of the content that the recipient reads."""
         for node in nodes:
+            self._count_in_loops(node.start)
             match node:
                 case Text():
                     yield node.text
@@ -199,8 +214,10 @@ class _Reader:
         return ()
 
     def _holds(self, condition: Condition, start: int) -> bool:
-        resolved = self.resolver.resolve(condition)
-        types = data_types(resolved)
+        if start not in self._conditions:
+            resolved = self.resolver.resolve(condition)
+            self._conditions[start] = resolved, data_types(resolved)
+        resolved, types = self._conditions[start]
 
         def get(key: str) -> Value | None:
             if not isinstance(key, DataPath):
@@ -210,12 +227,20 @@ class _Reader:
             return self._find(key, read, start)
 
         for each in comparisons(resolved):
+            self._count_in_loops(start)
             value = get(each.key) if each.operator is Operator.CONTAINS else None
             self._searched += len(value) if isinstance(value, str) else 0
         if self._searched > _MAX_SEARCHED:
             message = f"The conditions up to here search in more than {_MAX_SEARCHED:,} characters."
             raise self._refuse(start, f"{message} Preview shorter values.")
         return holds(resolved, get)
+
+    def _count_in_loops(self, start: int) -> None:
+        """Count what is read in a round. Raises: InvalidContent if it is too much."""
+        self._read_in_loops += LOOP in self.data
+        if self._read_in_loops > _MAX_READ_IN_LOOPS:
+            message = f"The loops up to here read more than {_MAX_READ_IN_LOOPS:,} tags and texts."
+            raise self._refuse(start, f"{message} Preview shorter lists.")
 
     def _find(self, path: DataPath, read: Callable[[object, DataPath], T], start: int) -> T | None:
         """Return the value of the data, or None if it is not set."""
@@ -243,9 +268,7 @@ class _Reader:
     def _show(self, reference: Reference) -> str | None:
         """Return what the recipient reads, or None without a value."""
         if isinstance(reference.key, DataPath):
-            is_shown = not reference.filters
-            read = show_value if is_shown else partial(read_value, input_types(reference.filters))
-            value = self._find(reference.key, read, reference.start)
+            value = self._find(reference.key, _reader(reference.filters), reference.start)
         else:
             value = self.recipient.get(self.resolver.get(reference.key).key)
         if value is None:
@@ -261,6 +284,13 @@ class _Reader:
 
     def _refuse(self, start: int, message: str) -> InvalidContent:
         return InvalidContent([self.content.lines.violation(start, Rule.TOO_LONG, message)])
+
+
+def _reader(filters: Sequence[Filter]) -> Callable[[object, DataPath], Any]:
+    """Return what reads data for these filters."""
+    if not filters:
+        return show_value
+    return read_texts if reads_list(filters) else partial(read_value, input_types(filters))
 
 
 def format_value(value: Value) -> str:

@@ -74,11 +74,11 @@ def data_types(condition: Condition) -> Mapping[DataPath, DataType | None]:
     """
     found: dict[DataPath, DataType | None] = {}
     for each in comparisons(condition):
-        if isinstance(each.key, DataPath):
-            data_type = next(map(_type_of, each.values), None)
-            if each.operator is Operator.IS_TRUE:
-                data_type = DataType.BOOLEAN
-            found[each.key] = found.get(each.key) or data_type
+        if isinstance(each.key, DataPath) and found.get(each.key) is None:
+            is_true = each.operator is Operator.IS_TRUE
+            found[each.key] = (
+                DataType.BOOLEAN if is_true else next(map(_type_of, each.values), None)
+            )
     return found
 
 

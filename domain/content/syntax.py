@@ -13,13 +13,13 @@ from attrs import Factory, define, evolve
 from ..arguments import require_type
 from ..conditions import Condition, InvalidCondition, LocatedViolation, TextPosition
 from ..conditions.syntax import parse_condition_on_data
-from ..conditions.tree import Comparison, comparisons, replace_comparisons
+from ..conditions.tree import Comparison, comparisons, condition_keys, replace_comparisons
 from ..data_paths import DATA_PATH, EVENT, LOOP, MAX_PARTS, NUMBER, DataPath
 from ..errors import Rule, Violation
 from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
-from .filters import Filter, parse_filter
+from .filters import Filter, parse_filter, shows_text
 from .lookalikes import (
     MESSAGES,
     describe_system_path,
@@ -131,7 +131,7 @@ _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 """The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
-    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+))\s*+)?)"
+    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+(?:\.[0-9]{{1,4}}+)?))\s*+)?)"
     r"(?P<end>\||~?\}\})",
     re.DOTALL,
 )
@@ -171,6 +171,8 @@ _LOOP_TEST = re.compile(
     rf"{_TEXT}|(?<![\w.])loop\s++is\s++(?>(?P<not>not\s++)?)(?P<test>first|last)\b", re.DOTALL
 )
 _NO_VARIABLES = {EVENT, LOOP, "recipient", "link", "sender", "today", "this"}
+MAX_PATHS = 1_000
+"""The number of different paths to data in content. Each one has its own code."""
 MAX_LOOP_DEPTH = 2
 """The number of loops inside each other."""
 _OPERATOR = re.compile(r"[=<>]|\bis\s|\bcontains\s")
@@ -241,6 +243,7 @@ class _Parser:
         self.raw_parts: list[tuple[int, int]] = []
         self._misspelled: set[int] = set()
         self._raw_end = self._end = self._conditions = 0
+        self._paths: set[DataPath] = set()
         self._unended: set[tuple[str, int]] = set()
         """The tags whose end was not found, with the offset at which the search ended."""
 
@@ -312,7 +315,8 @@ class _Parser:
                 return end
             found = len(self.violations)
             reference, end = self._with_filters(reference, filters), filters[-1].end()
-            if len(self.violations) > found:  # These are filters of an ESP.
+            is_portable = not reference.filters or shows_text(reference.filters)
+            if len(self.violations) > found or not is_portable:  # These are filters of an ESP.
                 del self.violations[found:]
                 return end
         else:
@@ -351,6 +355,10 @@ class _Parser:
         if len(path.parts) > MAX_PARTS:
             message = f"A path has at most {MAX_PARTS} parts after `{path.root}`."
             return Violation(Rule.TOO_MANY_ITEMS, message)
+        self._paths.add(path)
+        if len(self._paths) > MAX_PATHS:
+            message = f"Content has at most {MAX_PATHS:,} different paths to data."
+            return Violation(Rule.TOO_MANY_ITEMS, message)
         return None
 
     def _note_outer_braces(self, start: int, end: int) -> None:
@@ -377,7 +385,8 @@ class _Parser:
         parsed: list[Filter] = []
         for found in filters:
             name, text, is_only = found["name"], self._text(found), len(filters) == 1
-            argument = text if found["number"] is None else int(found["number"])
+            number = found["number"]
+            argument = text if number is None else (float if "." in number else int)(number)
             if name == "default" and text is not None:
                 reference = evolve(reference, default=text)
                 if found is not filters[-1]:
@@ -484,10 +493,10 @@ class _Parser:
 
     def _is_portable(self, condition: str) -> bool:
         """Return whether this is a condition on a field or data, and not one of an ESP."""
-        found = [*_PREFIX.finditer(condition)]
-        if any(match[0] == _PREFIX_TEXT for match in found):
+        found = {match[0] for match in _PREFIX.finditer(condition)}
+        if _PREFIX_TEXT in found:
             return True
-        paths = (match["path"] for match in found if match["path"])
+        paths = (each for each in found if each[0] not in "\"'")
         if not any(path == LOOP or self._is_data(DataPath(path)) for path in paths):
             return False
         if _OPERATOR.search(_TEXTS.sub("", condition)) is not None:
@@ -601,7 +610,9 @@ class _Parser:
         position = self.lines.position(found.start())
         try:
             source = _LOOP_TEST.sub(_write_test, _PREFIX.sub(_blank, found["condition"]))
-            condition = replace_comparisons(parse_condition_on_data(source, position), self._data)
+            condition = parse_condition_on_data(source, position)
+            if self._variables():
+                condition = replace_comparisons(condition, self._data)
         except InvalidCondition as invalid:
             text = next(
                 (each for each in _TEXTS.finditer(found["condition"]) if "}}" in each[0]), None
@@ -616,12 +627,14 @@ class _Parser:
                 self.violations += located_violations(invalid)
             self._read_keys(found)
             return None
+        paths = {each for each in condition_keys(condition) if isinstance(each, DataPath)}
+        violations = {each: self._path_violation(each) for each in paths}
         for comparison in comparisons(condition):
             offset, key = self.lines.offset(comparison), comparison.key
             if isinstance(key, DataPath):
+                violation = violations[key]
                 is_test = key.root == LOOP and not self.source.startswith(key, offset)
-                violation = None if is_test else self._path_violation(key)
-                if violation is not None:
+                if violation is not None and not is_test:
                     self._refuse(offset, violation.rule, violation.message)
             elif not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{key}`.")
@@ -629,11 +642,11 @@ class _Parser:
 
     def _data(self, comparison: Comparison) -> Comparison:
         """Return the comparison with the variable of a loop as a path."""
-        key, offset = comparison.key, self.lines.offset(comparison)
-        has_prefix = self.source.endswith(_PREFIX_TEXT, 0, offset)
-        if has_prefix or isinstance(key, DataPath) or key not in self._variables():
+        key = comparison.key
+        if isinstance(key, DataPath) or key not in self._variables():
             return comparison
-        return evolve(comparison, key=DataPath(key))
+        has_prefix = self.source.endswith(_PREFIX_TEXT, 0, self.lines.offset(comparison))
+        return comparison if has_prefix else evolve(comparison, key=DataPath(key))
 
     def _read_keys(self, found: re.Match[str]) -> None:
         """Add the keys of an invalid condition as references, so that unknown ones are reported."""

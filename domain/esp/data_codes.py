@@ -167,8 +167,8 @@ def find_loop(profile: Profile, scope: Scope) -> LoopForm:
 def rename(profile: Profile, variable: str) -> str:
     """Return the variable, or another name if the ESP or its code reads this one as its own."""
     words = profile.vocabulary
-    reserved = words.roots | words.local | words.system | words.common | profile.names.reserved
-    is_taken = variable in reserved or variable.startswith(_VARIABLES)
+    reserved = (words.roots, words.local, words.system, words.common, profile.names.reserved)
+    is_taken = variable.startswith(_VARIABLES) or any(variable in each for each in reserved)
     return f"{variable}_item" if is_taken else variable
 
 

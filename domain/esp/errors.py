@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from ..conditions import TextPosition
 from ..errors import InvalidInput, RecipientFieldsError
 from ..fields.values import FieldKey
 from ..identity import IntegrationId
@@ -38,12 +39,18 @@ class NotExpressible(RecipientFieldsError):
     """The language of the ESP can't express a condition. The message is the reason.
 
     `member` is the input that it can't express: the `condition`, or the text for `then` or `else`.
-    `proposal` is a name to set, if a field of the condition has none at the integration.
+    `proposal` is a name to set, if a field of the condition has none at the integration. `position`
+    is the place of the comparison that it can't express, if the condition was text.
     """
 
     def __init__(
-        self, message: str, member: str = "condition", proposal: NameProposal | None = None
+        self,
+        message: str,
+        member: str = "condition",
+        proposal: NameProposal | None = None,
+        position: TextPosition | None = None,
     ) -> None:
+        self.position: TextPosition | None = position
         self.member: str = member
         self.proposal: NameProposal | None = proposal
         super().__init__(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from ..conditions.tree import condition_keys
 from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
 from ..content.checks import find_violations
 from ..content.errors import MAX_VIOLATIONS
-from ..content.html import Html
+from ..content.html import Html, Kind
 from ..content.resolution import EMAIL_KEY, FieldResolver
 from ..content.system_values import SYSTEM_VALUES, SystemValue
 from ..content.tree import Lines
@@ -27,8 +28,8 @@ from ..esp.content import ContentExporter, ExportOptions
 from ..esp.conversion.code import read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
-from ..esp.conversion.reader import Reader
-from ..esp.conversion.source_fields import SourceFields
+from ..esp.conversion.reader import DROPPED, Reader, Result
+from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
@@ -54,6 +55,9 @@ _RECOGNIZED = 50_000
 """The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
+
+_VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
+"""The value of an attribute, without code."""
 
 _IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
@@ -192,7 +196,7 @@ class _Conversion:
         self._options = options
         self._names = {**_names_at(source, codes), **options.names}
         self._refused: dict[int, str] = {}
-        self._kept_texts: set[tuple[int, int, str]] = set()
+        self._texts: dict[tuple[int, int], Result] = dict.fromkeys(self._find_dropped(), DROPPED)
         violation = character_violation(text)
         if violation is not None:
             raise InvalidContent([self._lines.position(0).locate(violation)])
@@ -208,6 +212,7 @@ class _Conversion:
             self._codes.names.by_key,
             self._options.bare,
             self._options.sent_by_source,
+            frozenset(list_names(nodes, self._source.vocabulary)),
         )
         self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):
@@ -218,9 +223,9 @@ class _Conversion:
                 continue
             document = Document.of(reader.pieces)
             content = read_content(document.text)
-            kept = {*self._find_kept_texts(content, document)} - self._kept_texts
-            if kept:
-                self._kept_texts |= kept
+            kept = dict(self._find_kept_texts(content, document))
+            if not kept.keys() <= self._texts.keys():
+                self._texts.update(kept)
                 continue
             try:
                 written, warnings = self._write(content, fields)
@@ -264,7 +269,7 @@ class _Conversion:
             is_html=self._is_html,
             given=self._given,
             refused=self._refused,
-            kept_texts=tuple(sorted(self._kept_texts)),
+            texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
         )
         reader.read(nodes)
         return reader
@@ -301,22 +306,35 @@ class _Conversion:
             if target is not None and isinstance(target.find_system_code(SYSTEM_VALUES[name]), str)
         }
 
+    def _find_dropped(self) -> Iterator[tuple[int, int]]:
+        """Yield the places of attributes that only the editor of the source reads."""
+        dropped = self._source.dropped
+        if dropped is not None and dropped.attributes:
+            html = Html(self._text)
+            names = "|".join(map(re.escape, dropped.attributes))
+            for found in re.finditer(rf"\s(?:{names})(?:={_VALUE})?(?=[\s/>])", self._text):
+                if html.at(found.start() + 1).kind in {Kind.TAG, Kind.ATTRIBUTE}:
+                    yield found.span()
+
     def _find_kept_texts(
         self, content: Content, document: Document
-    ) -> Iterator[tuple[int, int, str]]:
+    ) -> Iterator[tuple[tuple[int, int], Result]]:
         """Yield the places in the source at which text outside of tags would be read as code."""
         references = (each.start for each in content.references())
         system_references = (each.start for each in content.system_references())
         for start in chain(references, system_references):
             if not document.is_code(start):
                 end = content.source.index("}}", start) + 2
-                yield document.find_start(start), document.find_start(end), _IS_CONTENT
+                place = document.find_start(start), document.find_start(end)
+                yield place, Result(Outcome.BY_HAND, (_IS_CONTENT,))
         if self._target is not None:
             keeping = self._target.keeping or _REMOVE
             reason = _READ_AS_CODE.format(title=self._target.title, keeping=keeping)
+            result = Result(Outcome.BY_HAND, (reason,))
             for tag in self._target.find_tags(content.masked):
                 if tag.certainty is not Certainty.POSSIBLE and not document.is_code(tag.start):
-                    yield document.find_start(tag.start), document.find_start(tag.end), reason
+                    place = document.find_start(tag.start), document.find_start(tag.end)
+                    yield place, result
 
     def _write(
         self, content: Content, fields: SourceFields
@@ -390,7 +408,7 @@ class _Conversion:
         places = sorted(
             [
                 *((tag.start, tag.end, [each.start for each in tag.parts[1:]]) for tag in tags),
-                *((start, end, []) for start, end, _ in self._kept_texts),
+                *((start, end, []) for start, end in self._texts),
             ]
         )
         for start, end, others in places:

@@ -107,7 +107,8 @@ _REFERENCES = """
     {{#if␣recipient.tier␣is␣set}}a {{#if␣recipient.tier="№"}}a{{/if}} {{else␣if␣recipient.tier="№"}}
     {{#if␣recipient.tier␣contains␣"№"}}a{{else}}b{{/if}} {{else␣if␣recipient.visits␣is␣set}} {{/if}}
     recipient.tier="№"␣or␣ recipient.tier␣is␣set␣and␣ recipient.tier␣in␣( not␣recipient.tier␣and␣
-    (recipient.visits␣>␣№␣or␣ {{!␣a␣}}
+    (recipient.visits␣>␣№␣or␣ {{!␣a␣}} {{event.a№.b[0]}} {{event.a["b"]|upper}} {{loop.number}}
+    {{#each␣event.a№␣as␣b№}} {{#each␣event.a␣as␣b}}{{b.c}}{{/each}} event.a№.b␣=␣1␣or␣
     """
 _HTML = """
     < <a␣ <a␣href=" href= href␣ <style> <script> <!-- --> <table> <td> </td> <p>a</p> ? ?a= ¶ ␣

@@ -60,6 +60,12 @@ SHAPES = (
     Shape("", "{{recipient.tier" + "|upper|lower" * 3 + "|truncate: 1|url}}"),
     Shape("", "{{#if " + 'recipient.tier = "№" or ' * 199 + "recipient.tier is set}}a{{/if}}"),
     Shape('{{#if recipient.tier = "a"}}', BRANCH * 2, "{{/if}}"),
+    Shape("", "{{event.a№.b}}"),
+    Shape("", "{{event.a.b}}"),
+    Shape("{{#each event.a as b}}{{#each b.c as d}}", "{{d.e | upper}}", "{{/each}}{{/each}}"),
+    Shape("", "{{#each event.a№ as b}}{{b}}{{/each}}"),
+    Shape("", "{{#if " + 'event.a = "№" or ' * 98 + "event.a is set}}a{{/if}}"),
+    Shape("{{#each event.a as b}}", "{{#if loop is first or b.c = №}}a{{/if}}", "{{/each}}"),
 )
 """Content that needs much time or memory."""
 
@@ -156,6 +162,31 @@ def test_previewed_values_have_a_bound(surfaces: Surfaces):
         "long": ("{{recipient.tier}}<b>" * 900, "\U0001f680" * 4_000),
     }
     require_bounds((name, partial(surfaces.preview, *each)) for name, each in previews.items())
+
+
+LOOPS = "{{#each event.a as b}}{{#each b as c}}", "{{/each}}{{/each}}"
+
+
+@pytest.mark.parametrize(
+    ("content", "lists", "message"),
+    [
+        (LOOPS[0] + "{{c}}" + LOOPS[1], [[1] * 90] * 100, "more than 1,000 rounds"),
+        (LOOPS[0] + LOOPS[1], [[1] * 40] * 200, "more than 1,000 rounds"),
+        (LOOPS[0] + "{{c.d}}" * 100_000 + LOOPS[1], [[{}] * 30] * 30, "100,000 tags and texts"),
+        (
+            LOOPS[0] + ("{{#if " + "c.d = 1 or " * 98 + "c.e}}{{/if}}") * 600 + LOOPS[1],
+            [[{}] * 30] * 30,
+            "100,000 tags and texts",
+        ),
+    ],
+    ids=("rounds", "empty rounds", "tags", "comparisons"),
+)
+def test_the_preview_of_loops_has_a_bound_and_ends_with_an_error(
+    surfaces: Surfaces, content: str, lists: list[list[object]], message: str
+):
+    request = partial(surfaces.preview, content, a=lists)
+    require_bounds(iter([("loops", request)]))
+    assert message in request().text
 
 
 def test_other_documents_have_a_bound(surfaces: Surfaces):

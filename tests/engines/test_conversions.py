@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from html import unescape
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from attrs import frozen
 
 from recipient_fields.domain import DataType, FieldDraft, define_fields
 from recipient_fields.domain.content import parse_content, preview_content
-from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
 from recipient_fields.domain.integrations import Conversion, Outcome, UsedField, convert
 
 from .conversions import (
@@ -26,6 +27,7 @@ from .conversions import (
     generate_recipient,
 )
 from .errors import NotRendered
+from .event import Sent
 from .generation import Form, stored
 from .rendering import ENGINES, render_all
 from .system_values import TODAY
@@ -148,6 +150,48 @@ def test_a_converted_template_renders_the_same_text(source, target, engine):
     )
     wrong = find_wrong(cases, expected, rendered)
     assert not wrong, f"{len(wrong)} of {len(cases)} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+ORDER = Path(__file__).parents[2] / "docs/examples/emails/order-confirmation.html"
+LINES: tuple[Mapping[str, object], ...] = (
+    {"Quantity": 2, "Product Name": "Lamp <b> & co", "Price": 19.5, "Gift": True, "Note": "For A"},
+    {"Quantity": 1, "Product Name": "Cup", "Price": "4.90", "Gift": True, "Note": ""},
+    {"Quantity": 3, "Product Name": "Tray", "Price": 7, "Note": "x"},
+)
+ORDERS: tuple[Mapping[str, object], ...] = (
+    {"OrderId": "A-17", "Lines": LINES, "Total": 61.5},
+    {"OrderId": 18, "Lines": LINES[2:], "Total": 50},
+    {"OrderId": "A-19", "Lines": [], "Total": 0},
+    {},
+)
+"""The data of orders. The names are such that no method of Python hides them in Django."""
+
+
+@pytest.mark.parametrize(
+    ("target", "engine"),
+    [
+        (Esp(target), engine)
+        for target in ("braze", "iterable", "sendgrid")
+        for engine in ENGINES[Esp(target)]
+    ],
+)
+def test_an_order_confirmation_of_klaviyo_renders_the_same_text(target, engine):
+    source, klaviyo = ORDER.read_text(), Esp("klaviyo")
+    converted = convert(source, read=klaviyo, write=target)
+    recipients = [{"first_name": "Ada"}, {}]
+    sent = [(recipient, order) for recipient in recipients for order in ORDERS]
+
+    expected = render_all(klaviyo, [(source, Sent(*each)) for each in sent], Engine.DJANGO)
+    rendered = render_all(
+        target,
+        [(converted.content, Sent(names(target, recipient), event)) for recipient, event in sent],
+        engine,
+    )
+
+    assert converted.counts[Outcome.BY_HAND] == 0
+    assert [" ".join(unescape(str(each)).split()) for each in rendered] == [
+        " ".join(unescape(str(each)).split()) for each in expected
+    ]
 
 
 @pytest.mark.parametrize("source", DIALECTS)

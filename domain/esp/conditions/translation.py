@@ -12,7 +12,7 @@ from decimal import Decimal
 from operator import ge, gt, le, lt
 from typing import assert_never
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, define, evolve, frozen
 
 from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
 from ...fields.values import DataType
@@ -69,7 +69,7 @@ class _DateCode:
     forms: Mapping[str, str]
 
 
-@frozen
+@define
 class Translation:
     """The translation of one condition.
 
@@ -95,7 +95,8 @@ class Translation:
             case AnyOf():
                 return disjunction(map(self.formula, condition.conditions))
             case Comparison():
-                return evolve(self, position=condition.position)._comparison(condition)
+                self._position = condition.position
+                return self._comparison(condition)
             case _:
                 assert_never(condition)
 
@@ -123,7 +124,9 @@ class Translation:
             return self._tests(operand, comparison.operator, value)
         except NotExpressible as refusal:
             message = f"{comparison.key}: {refusal}"
-            raise NotExpressible(message, proposal=refusal.proposal) from None
+            raise NotExpressible(
+                message, proposal=refusal.proposal, position=comparison.position
+            ) from None
 
     def _read_dates(self, operand: Operand, value: object) -> object:
         """Return the value with the numbers or the code with which dates are compared."""
@@ -274,7 +277,7 @@ class Translation:
         slots = {"operand": term.code, "value": literal}
         opposite = template.opposite and template.opposite.format_map(slots)
         code = template.code.format_map(slots)
-        return evolve(template, code=code, opposite=opposite, assignment=term.assignment)
+        return Atom(code, opposite, template.negated, term.assignment, template.implied)
 
     def _reading(self, operand: Operand, date: _DateCode | None = None) -> _Term:
         """Return the value as the language reads it before a comparison, perhaps with a date."""

@@ -307,13 +307,13 @@ class Rendering:
         is_raw: bool = False,
     ) -> _Code:
         """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true."""
-        for key in condition_keys(condition):
+        for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
             compiled = self._conditions.get(condition, has_otherwise=otherwise.length > 0)
         except NotExpressible as error:
-            refused = self._conditions.find_refused(condition)
-            offset = start if refused is None else self._content.lines.offset(refused)
+            place = error.position
+            offset = start if place is None else self._content.lines.offset_of(place)
             self._report.refuse(offset, str(error), error.proposal)
             return _Code("")
         for data_type in data_types(condition).values():

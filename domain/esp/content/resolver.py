@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...conditions import Comparison, Condition
-from ...conditions.tree import comparisons, condition_keys
+from ...conditions import Condition
+from ...conditions.tree import condition_keys
 from ...content.resolution import EMAIL_KEY, DataValue, FieldResolver, compared_data
 from ...data_paths import DataPath
 from ...fields.errors import FieldNotFound
@@ -14,7 +14,6 @@ from ..conditions import ConditionCode
 from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
 from ..data_codes import DataCode, Scope, find_data_code, reach
-from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
 from ..profiles import Profiles
@@ -34,6 +33,7 @@ class CodeResolver(FieldResolver):
         self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
+        self._data: dict[tuple[DataValue, Scope], DataCode] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
 
     def find(self, key: str) -> Field | None:
@@ -54,7 +54,10 @@ class CodeResolver(FieldResolver):
 
     def get_data_code(self, value: DataValue) -> DataCode:
         """Return the code of data in the current scope."""
-        return find_data_code(self._profile, value, self.scope)
+        key = value, self.scope
+        if key not in self._data:
+            self._data[key] = find_data_code(self._profile, *key)
+        return self._data[key]
 
     def get_code(self, key: str) -> FieldCode:
         """Return the code of the field that a reference with this key means.
@@ -82,7 +85,7 @@ class CodeResolver(FieldResolver):
                 key: self.get_data_code(data[key])
                 if key in data
                 else reach(self.get_code(key), self.scope)
-                for key in condition_keys(condition)
+                for key in dict.fromkeys(condition_keys(condition))
             }
             self._readings[key] = find_readings(condition, codes)
         return self._readings[key]
@@ -97,32 +100,17 @@ class CompiledConditions:
 
     def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
         self._profile, self._resolver = profile, resolver
-        self._found: dict[object, ConditionCode | NotExpressible] = {}
+        self._found: dict[object, ConditionCode] = {}
 
     def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
         key = condition, has_otherwise, self._resolver.scope
         if key not in self._found:
-            try:
-                self._found[key] = compile_readings(
-                    condition,
-                    self._resolver.read(condition),
-                    self._profile,
-                    then=THEN,
-                    otherwise=OTHERWISE if has_otherwise else "",
-                )
-            except NotExpressible as error:
-                self._found[key] = error
-        found = self._found[key]
-        if isinstance(found, NotExpressible):
-            raise found
-        return found
-
-    def find_refused(self, condition: Condition) -> Comparison | None:
-        """Return the first comparison of the condition that is refused by itself, or None."""
-        for comparison in comparisons(condition):
-            try:
-                self.get(comparison, has_otherwise=False)
-            except NotExpressible:
-                return comparison
-        return None
+            self._found[key] = compile_readings(
+                condition,
+                self._resolver.read(condition),
+                self._profile,
+                then=THEN,
+                otherwise=OTHERWISE if has_otherwise else "",
+            )
+        return self._found[key]

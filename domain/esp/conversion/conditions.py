@@ -10,7 +10,7 @@ from datetime import date
 from functools import cache
 from typing import TypeVar
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from ...conditions import (
     AllOf,
@@ -24,6 +24,7 @@ from ...conditions import (
 )
 from ...conditions.literals import date_literal, number_literal, text_literal
 from ...conditions.syntax import format_condition
+from ...data_paths import LOOP, DataPath
 from ...fields.values import DataType
 from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
 from ..profiles.profile import Profile, Syntax
@@ -113,6 +114,8 @@ class Conditions:
                 negated = self._condition(operand)
                 if isinstance(negated, Comparison) and negated.operator is Operator.CONTAINS:
                     self._caveats[negated.key.removeprefix(_PREFIX), _NOT_IN] = None
+                if isinstance(negated, Comparison) and negated.key.startswith(_LOOP_TEST):
+                    return evolve(negated, key=negated.key.replace(" is ", " is not "))
                 return Not(negated)
             case Operation("contains", (whole, Literal(str() as part))):
                 return self._contains(whole, part)
@@ -162,6 +165,8 @@ class Conditions:
 
     def _truth(self, source: SourceField) -> Condition:
         """Return the condition of a value that is a test by itself."""
+        if isinstance(source.key, DataPath) and source.key.root == LOOP:
+            return Comparison(f"{_LOOP_TEST}{source.key.without_root}", Operator.IS_TRUE)
         data_type = self._type(source)
         if data_type is DataType.BOOLEAN:
             return _comparison(source, Operator.IS_TRUE)
@@ -254,6 +259,7 @@ class Conditions:
 
 
 _PREFIX = "recipient."
+_LOOP_TEST = f"{LOOP} is "
 
 
 @frozen

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
+from itertools import chain, repeat, zip_longest
+from operator import itemgetter
 from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -31,18 +33,19 @@ from ..languages.tree import (
     Raw,
     Text,
     Unread,
+    walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
 from .code import read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome
-from .source_fields import SourceFields
-from .values import Values
+from .source_fields import LoopItem, SourceFields
+from .values import Values, quoted
 
 BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
 """What encloses a block that is by hand, so that nobody sends it unnoticed."""
 
-_LOOP = "This is a loop over a list. Write it in the language of the other ESP."
+_LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
@@ -50,6 +53,10 @@ _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag 
 
 MAX_PARTS = 500
 """The parts of an expression, with those of its variables. A condition has 200 comparisons."""
+MAX_CHOICE = 50
+"""The parts of a value that depends on conditions: each tag that shows it repeats them."""
+_CODE = re.compile(r"[{}%|*\[\]\\]")
+_TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
@@ -81,11 +88,14 @@ class Result:
     reasons: tuple[str, ...] = ()
 
 
+DROPPED = Result(Outcome.DROPPED)
+
+
 @define(kw_only=True)
 class Reader:
     """Reads one template. `refused` are the tags that are by hand, by their offsets, and why.
 
-    `kept_texts` are places outside of tags that must stay as they are, and why, in order.
+    `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
     `values` are the texts of links, the sender and the year that are given.
     """
@@ -98,7 +108,7 @@ class Reader:
     is_html: bool
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
-    kept_texts: Sequence[tuple[int, int, str]] = ()
+    texts: Sequence[tuple[int, int, Result]] = ()
     pieces: list[Piece] = field(init=False, factory=list)
     results: dict[int, Result] = field(init=False, factory=dict)
     """By the offset of the tag."""
@@ -136,14 +146,15 @@ class Reader:
         self.results[start] = Result(Outcome.CAVEAT, tuple(reasons))
 
     def _text(self, node: Text) -> None:
-        """Add the text. What the target would read as code is kept."""
+        """Add the text. What the target would read as code is kept, or dropped."""
         offset = node.start
-        index = bisect_left(self.kept_texts, (node.start,))
-        last = bisect_left(self.kept_texts, (node.end,))
-        for start, end, reason in self.kept_texts[index:last]:
+        index = bisect_left(self.texts, node.start, key=itemgetter(0))
+        last = bisect_left(self.texts, node.end, key=itemgetter(0))
+        for start, end, result in self.texts[index:last]:
             self._add(self.text[offset:start], offset)
-            self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
-            self.results[start] = Result(Outcome.BY_HAND, (reason,))
+            if result.outcome is Outcome.BY_HAND:
+                self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
+            self.results[start] = result
             offset = end
         self._add(self.text[offset : node.end], offset)
 
@@ -161,7 +172,7 @@ class Reader:
             case Raw():
                 self._convert(node, self.text[node.text_start : node.text_end], ())
             case Loop():
-                raise ByHand(_LOOP)
+                self._loop(node)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
             case Opaque(branches=(first, *others)):
@@ -173,14 +184,55 @@ class Reader:
                 self._output(node)
 
     def _output(self, node: Output | Opaque) -> None:
+        if evolve(node, start=0, end=0) in _dropped(self.profile):
+            self._convert(node, "", ())
+            self.results[node.start] = DROPPED
+            return
         system = _system_codes(self.profile).get(evolve(node, start=0, end=0))
-        if system is not None:
+        if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
-            code, caveats = self._values.reference(self._resolve(node.value))
-            self._convert(node, code, caveats)
+            code, caveats = self._shown(self._resolve(node.value))
+            self._convert(node, code, tuple(dict.fromkeys(caveats)))
         else:
             self._opaque(node)
+
+    def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
+        """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
+        match value:
+            case Filtered(Operation("choice", operands), filters):
+                *tests, last = operands[::2]
+                values = [*operands[1::2], last]
+                return self._choice(tests, [Filtered(each, filters) for each in values])
+            case Operation("choice", operands):
+                *tests, last = operands[::2]
+                return self._choice(tests, [*operands[1::2], last])
+            case Literal(str() | int() as text) if not isinstance(text, bool):
+                if _CODE.search(str(text)) is not None:
+                    raise ByHand(_TEXT_OF_VARIABLE)
+                return str(text), ()
+        return self._values.reference(value)
+
+    def _choice(
+        self, tests: Sequence[Expression], values: Sequence[Expression]
+    ) -> tuple[str, Sequence[str]]:
+        """Return a default or a block that shows the first value whose test holds, or the last."""
+        self._tests += len(tests)
+        if self._tests > MAX_CONDITIONS:
+            raise ByHand(_TOO_MANY)
+        read = [self._conditions.read(each) for each in tests]
+        shown = [self._shown(each) for each in values]
+        caveats = [caveat for _, found in (*read, *shown) for caveat in found]
+        codes = [code for code, _ in shown]
+        default = _as_default(read[0][0], *codes) if len(read) == 1 else None
+        if default is not None:
+            return default, caveats
+        words = chain(["#if "], repeat("else if "))
+        parts = [
+            f"{{{{{word}{test}}}}}{code}"
+            for word, (test, _), code in zip(words, read, codes, strict=False)
+        ]
+        return f"{''.join(parts)}{{{{else}}}}{codes[-1]}{{{{/if}}}}", caveats
 
     def _system_code(self, system: SystemValue) -> str:
         given = self.given.get(system)
@@ -220,11 +272,13 @@ class Reader:
 
     def _substitute(self, value: Expression) -> Expression:
         match value:
-            case Path((str() as name,)) if name in self._variables:
+            case Path((str() as name, *members)) if name in self._variables:
                 found = self._variables[name]
-                if found is None:
-                    raise ByHand(_VARIABLE.format(name=name))
-                return found
+                if found is not None and not members:
+                    return found
+                if isinstance(found, Path):
+                    return Path((*found.parts, *members))
+                raise ByHand(_VARIABLE.format(name=name))
             case Filtered(inner, filters):
                 resolved = self._substitute(inner)
                 if isinstance(resolved, Filtered):
@@ -238,37 +292,80 @@ class Reader:
 
     def _condition(self, node: Condition) -> None:
         """Convert a block. Its tests are read first: without one of them, the block stays."""
+        if [each.test for each in node.branches] in _dropped_tests(self.profile):
+            (branch,) = node.branches
+            self.results[branch.start] = self.results[_closing(node)] = DROPPED
+            self.read(branch.nodes)
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
         tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
         read = [None if each is None else self._conditions.read(each) for each in tests]
-        is_blank = self.profile.vocabulary.syntax is Syntax.LIQUID and all(
-            _is_blank(branch.nodes, self.text) for branch in node.branches
-        )
         if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
             self._note(node.start, ())
-        before, after = self._variables, []
-        for index, (branch, found) in enumerate(zip(node.branches, read, strict=True)):
-            word = "#if " if index == 0 else "else if "
-            code, caveats = ("else", ()) if found is None else (word + found[0], found[1])
+        words = chain(["#if "], repeat("else if "))
+        tags = [
+            ("else", ()) if found is None else (word + found[0], found[1])
+            for word, found in zip(words, read, strict=False)
+        ]
+        before = self._variables
+        self._variables = _merged(tests, before, self._branches(node, tags, "/if"))
+
+    def _loop(self, node: Loop) -> None:
+        """Convert a loop over a list of event data. Raises: ByHand."""
+        has_test = any(each.test is not None for each in node.branches)
+        if node.options or has_test or len(node.variables) > 1:
+            raise ByHand(_LOOP)
+        item = self.fields.find_item(self._resolve(node.items), node.variables)
+        # A round can read what the one before has set, and the code after it what the last one has.
+        before = {**self._variables, **dict.fromkeys(_assigned(node))}
+        self._variables = {
+            name: None if _mentions(value, node.variables) else value
+            for name, value in before.items()
+            if name not in node.variables
+        }
+        tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
+        tags += [("else", ())] * (len(node.branches) - 1)
+        self._branches(node, tags, "/each", item)
+        self._variables = before
+
+    def _branches(
+        self,
+        node: Condition | Loop,
+        tags: Sequence[tuple[str, Sequence[str]]],
+        closing: str,
+        item: LoopItem | None = None,
+    ) -> Sequence[_Variables]:
+        """Convert the tags and the nodes of a block. Return the variables after each branch.
+
+        The first branch can read the item of a loop.
+        """
+        is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
+        is_blank = (is_liquid or any(_assigned(node))) and all(
+            _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
+        )
+        before = self._variables
+        after: list[_Variables] = []
+        for branch, (code, caveats) in zip(node.branches, tags, strict=True):
+            is_first = not after
             if is_blank:  # Ruby's Liquid shows nothing for a block of white space.
                 self._note(branch.start, caveats)
-                if index == 0:
+                if is_first:
                     self._add_trim(node.start, self._trims(branch.start, branch.end)[0], "")
             else:
                 self._convert_tag(node.start, branch.start, branch.end, code, caveats)
             self._variables = dict(before)
-            self.read(each for each in branch.nodes if not (is_blank and isinstance(each, Text)))
+            with self.fields.inside(item if is_first else None):
+                self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
-        self._variables = _merged(tests, before, after)
-        closing = node.branches[-1].nodes
-        last = closing[-1].end if closing else node.branches[-1].end
+        last = _closing(node)
         if is_blank:
             self._note(last, ())
             self._add_trim(node.start, "", self._trims(last, node.end)[1])
         else:
-            self._convert_tag(node.start, last, node.end, "/if", ())
+            self._convert_tag(node.start, last, node.end, closing, ())
+        return after
 
     def _convert_tag(
         self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
@@ -308,7 +405,7 @@ class Reader:
         if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
             line = self.lines.position(node.start).line
             code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
-        for name in _assigned([node]):
+        for name in _assigned(node):
             self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
@@ -321,26 +418,48 @@ class Reader:
             self.pieces.append(Piece(text, start, owner))
 
 
-def _is_blank(nodes: Sequence[Node], text: str) -> bool:
+def _closing(node: Condition | Loop) -> int:
+    """Return the offset of the last tag of a block."""
+    nodes = node.branches[-1].nodes
+    return nodes[-1].end if nodes else node.branches[-1].end
+
+
+def _is_blank(nodes: Sequence[Node], text: str | None) -> bool:
+    """Return whether the nodes show nothing, or only white space in the text, if there is one."""
     return all(
         isinstance(each, Comment | Assignment)
-        or (isinstance(each, Text) and not text[each.start : each.end].strip())
+        or (isinstance(each, Text) and text is not None and text[each.start : each.end].isspace())
         for each in nodes
     )
 
 
-def _assigned(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield the names of the variables that are set in the nodes."""
-    for node in nodes:
-        match node:
-            case Assignment(name=name):
-                yield name
-            case Condition(branches=branches):
-                yield from _assigned(each for branch in branches for each in branch.nodes)
-            case Loop():
-                yield from _assigned((*node.nodes, *node.otherwise))
-            case Opaque(nodes=tuple() as inner):
-                yield from _assigned(inner)
+def _as_default(test: str, then: str, otherwise: str) -> str | None:
+    """Return a reference with a default that shows the same as both codes, or None."""
+    for reference, text, forms in (
+        (then, otherwise, ("{} is set",)),
+        (otherwise, then, ("{} is not set", "not {} is set")),
+    ):
+        is_test = test in [each.format(reference.strip("{}")) for each in forms]
+        if is_test and text and "{{" not in text:
+            return f"{reference.removesuffix('}}')} | default: {quoted(text)}}}}}"
+    return None
+
+
+def _assigned(node: Node) -> Iterator[str]:
+    """Yield the names of the variables that are set in the node."""
+    return (each.name for each in walk([node]) if isinstance(each, Assignment))
+
+
+def _mentions(value: Expression | None, names: Collection[str]) -> bool:
+    """Return whether the value reads one of the names."""
+    match value:
+        case Path((str() as name, *_)):
+            return name in names
+        case Filtered(inner):
+            return _mentions(inner, names)
+        case Operation(_, operands) | Call(_, operands):
+            return any(_mentions(each, names) for each in operands)
+    return False
 
 
 def _exceeds(value: Expression, limit: int) -> bool:
@@ -362,8 +481,8 @@ def _merged(
 ) -> _Variables:
     """Return the variables after a block, with values that depend on its tests.
 
-    A variable that is true or false in each case is a condition itself. The value of any other one
-    that a branch sets is None: it is not known.
+    A variable that is true or false in each case is a condition itself. Any other one that has a
+    value in each case is a choice.
     """
     merged: _Variables = {}
     for name in dict.fromkeys(name for each in (before, *after) for name in each):
@@ -377,8 +496,24 @@ def _merged(
             condition = _as_condition(tests, values)
             merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
         else:
-            merged[name] = None
+            merged[name] = _as_choice(tests, values)
     return merged
+
+
+def _as_choice(
+    tests: Sequence[Expression | None], values: Sequence[Expression | None]
+) -> Expression | None:
+    """Return the choice of the value whose test holds, or None if one is not known.
+
+    Its operands are tests, each before its value, and the last value. A long one is not known.
+    """
+    operands: list[Expression] = []
+    for test, value in zip_longest((each for each in tests if each is not None), values):
+        if value is None:
+            return None
+        operands += [value] if test is None else [test, value]
+    choice = Operation("choice", tuple(operands))
+    return None if _exceeds(choice, MAX_CHOICE) else choice
 
 
 def _as_condition(
@@ -395,6 +530,22 @@ def _as_condition(
         else:
             found = negated if found == _TRUE else Operation("and", (negated, found))
     return found
+
+
+@cache
+def _dropped(profile: Profile) -> Collection[Node]:
+    """Return the tags that have no meaning at other ESPs."""
+    codes = () if profile.dropped is None else profile.dropped.tags
+    return [evolve(read_tree(profile, code)[0], start=0, end=0) for code in codes]
+
+
+@cache
+def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
+    """Return the tests of blocks without a meaning: whether a message is an email, for example."""
+    only = profile.email_only
+    nodes = () if only is None else read_tree(profile, f"{only.opening}x{only.closing}")
+    blocks = [[b.test for b in each.branches] for each in nodes if isinstance(each, Condition)]
+    return [*blocks, *([each.value] for each in _dropped(profile) if isinstance(each, Output))]
 
 
 @cache

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TypeAlias
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from ...conditions import Value
-from ...data_paths import DATA_PATH, EVENT, LONG_PATH, DataPath
+from ...data_paths import DATA_PATH, EVENT, LONG_PATH, LOOP, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
 from ...fields.values import DataType, FieldKey, derive_key
 from ..derived_codes import derive
 from ..errors import NoSafeForm
-from ..languages.tree import Call, Expression, Filtered, Literal, Path
+from ..languages.tree import Call, Expression, Filtered, Literal, Loop, Node, Path, walk
 from ..names import Bare
-from ..profiles.profile import Profile, Vocabulary
+from ..profiles.profile import Profile, Syntax, Vocabulary
 from ..recognition.words import TagRole, role_of
 from .code import read_output
 from .outcomes import ByHand
@@ -40,6 +41,8 @@ _OTHER_TYPE = (
     "This reads the field {key} as a {wanted}, but other tags read it as a {found}. Use one type."
 )
 
+_NO_LIST = "Content has loops over lists of event data only. Write this loop for the other ESP."
+_HIDDEN = "A loop of Handlebars reads this name in its item. Write `@root.` before it."
 _AMBIGUOUS = (
     "`{name}` can be a field or event data. Say which with a file of names, or for all such names"
     " with the option `bare`."
@@ -80,6 +83,19 @@ class SourceField:
         return next(iter(self.types), assumed)
 
 
+@frozen
+class LoopItem:
+    """The item of a loop over `items`: its names in the source, and its variable in content.
+
+    `list` is the list in the source.
+    """
+
+    items: DataPath
+    names: tuple[str, ...]
+    variable: str
+    list: _Parts
+
+
 @define
 class SourceFields:
     """The fields of one template. `keys` are those of names at the source that are known.
@@ -94,10 +110,11 @@ class SourceFields:
     _bare: Bare | None = None
     _way: str | None = None
     """How the ESP calls the event data that is converted: by default, the first a tag reads."""
+    _lists: Collection[str] = ()
+    """The bare names whose values are lists, which only event data has."""
     _found: dict[_Parts, SourceField] = Factory(dict)
     _taken: dict[str, _Parts] = Factory(dict)
-    _lists: set[str] = Factory(set)
-    """The bare names whose values are lists, which only event data has."""
+    _loops: list[LoopItem] = Factory(list)
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -113,11 +130,72 @@ class SourceFields:
         parts = find_path(value, vocabulary)
         if parts is None:
             return None
+        key, parts = self._find_in_loops(parts)
+        if key is not None:
+            return self._found.setdefault((key, *parts), SourceField(key, key, is_standard=False))
         if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
             parts = parts[1:]  # Both forms read the same field.
         if parts not in self._found:
             self._found[parts] = self._read(parts)
         return self._found[parts]
+
+    def find_item(self, items: Expression, names: Sequence[str]) -> LoopItem:
+        """Return the item of a loop over the list, with these names. Raises: ByHand."""
+        source = self.find(items)
+        path = find_path(items, self._profile.vocabulary)
+        if source is None or path is None or not isinstance(source.key, DataPath):
+            raise ByHand(_NO_LIST)
+        name = names[0] if names else "item"
+        if any(name == each.variable for each in self._loops):
+            name += str(len(self._loops) + 1)
+        outer = self._loops[-1].list if self._loops else ()
+        return LoopItem(source.key, tuple(names), name, (*outer, *path, "[]"))
+
+    @contextmanager
+    def inside(self, item: LoopItem | None) -> Iterator[None]:
+        """Read names as in a loop with this item, if there is one."""
+        self._loops += [] if item is None else [item]
+        yield
+        if item is not None:
+            self._loops.pop()
+
+    @property
+    def loops(self) -> tuple[LoopItem, ...]:
+        """The loops around the current tag, from the outermost one."""
+        return tuple(self._loops)
+
+    @property
+    def hides_names(self) -> bool:
+        """Whether names are read in the item of a loop."""
+        return bool(self._loops) and self._profile.vocabulary.syntax is Syntax.HANDLEBARS
+
+    def _find_in_loops(self, parts: _Parts) -> tuple[DataPath | None, _Parts]:
+        """Return the path in the item of a loop, or None and the parts outside of loops.
+
+        Raises: ByHand if it is the state of a loop that content does not have.
+        """
+        loops, vocabulary = self._loops, self._profile.vocabulary
+        if loops and parts in _loop_members(self._profile):
+            return DataPath(f"{LOOP}.{_loop_members(self._profile)[parts]}"), ()
+        for item in reversed(loops):
+            if parts[0] in item.names:
+                return member_path(item.variable, parts[1:]), item.list
+        if vocabulary.syntax is not Syntax.HANDLEBARS or parts[0] == "[[]]":
+            return None, parts
+        level = len(loops)
+        if parts[:2] == ("@", "root"):
+            level, parts = 0, parts[2:]
+        while level > 0 and parts[:1] == ("..",):
+            level, parts = level - 1, parts[1:]
+        if parts[:1] == ("this",):
+            parts = parts[1:]
+        if parts[:1] in {("@",), ("..",)} or (level == 0 and not parts):
+            raise ByHand(_OTHER_ROLES[TagRole.LOOP])
+        if level == 0:
+            return None, parts
+        if parts and (parts[0] in vocabulary.fields or vocabulary.is_system(".".join(parts))):
+            raise ByHand(_HIDDEN)
+        return member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""
@@ -198,6 +276,28 @@ def member_path(root: str, members: Iterable[str]) -> DataPath:
     if re.fullmatch(DATA_PATH, path) is None:
         raise ByHand(_OTHER_ROLES[TagRole.EVENT])
     return DataPath(path)
+
+
+def list_names(nodes: Iterable[Node], vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the first names of the lists that the nodes have loops over."""
+    for node in walk(nodes):
+        path = find_path(node.items, vocabulary) if isinstance(node, Loop) else None
+        if path is not None:
+            yield path[0]
+
+
+@cache
+def _loop_members(profile: Profile) -> Mapping[_Parts, str]:
+    """Return the members of `loop` by their paths at the ESP."""
+    events = profile.events
+    form = None if isinstance(events, str) else events.loop
+    members = {} if form is None else form.members
+    codes = {name: profile.filters.output.replace("VALUE", code) for name, code in members.items()}
+    paths = {
+        name: find_path(read_output(profile, code), profile.vocabulary)
+        for name, code in codes.items()
+    }
+    return {path: name for name, path in paths.items() if path is not None}
 
 
 def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:

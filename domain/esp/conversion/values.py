@@ -29,6 +29,9 @@ _ARGUMENTS: Mapping[FilterName, Sequence[int | DateStyle | None]] = {
     FilterName.TRUNCATE: (int(LENGTH),),
     FilterName.NUMBER: range(5),
     FilterName.DATE: tuple(DateStyle),
+    # Whether a value is a number or a list is not known, so these filters stay by hand.
+    **dict.fromkeys((FilterName.PLUS, FilterName.MINUS, FilterName.TIMES), ()),
+    **dict.fromkeys((FilterName.FIRST, FilterName.JOIN), ()),
 }
 _TYPES = {FilterName.NUMBER: DataType.NUMBER, FilterName.DATE: DataType.DATE}
 _UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "safe"})
@@ -66,14 +69,17 @@ class Values:
 
     profile: Profile
     fields: SourceFields
-    _references: dict[Expression, tuple[str, tuple[str, ...]]] = field(init=False, factory=dict)
-    """What equal values have become."""
+    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]]] = field(
+        init=False, factory=dict
+    )
+    """What equal values in the same loops have become."""
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
-        if value not in self._references:
-            self._references[value] = self._reference(value)
-        return self._references[value]
+        key = self.fields.loops, value
+        if key not in self._references:
+            self._references[key] = self._reference(value)
+        return self._references[key]
 
     def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         reading = _Reading()

@@ -265,8 +265,7 @@ def loop_builder(
             items=items,
             variables=variables,
             options=options,
-            nodes=branches[0].nodes,
-            otherwise=branches[-1].nodes if len(branches) > 1 else (),
+            branches=tuple(branches),
         )
 
     return build

@@ -114,9 +114,10 @@ class Condition:
 
 @frozen(kw_only=True)
 class Loop:
-    """A block that is shown for each item, with its own variables, or `otherwise` without items.
+    """A block whose first branch is shown for each item, with the variables of the loop.
 
-    In Handlebars, a loop without a variable reads names in the item.
+    The last one of several branches is shown without items. In Handlebars, a loop reads names in
+    the item.
     """
 
     start: int
@@ -124,8 +125,17 @@ class Loop:
     items: Expression
     variables: tuple[str, ...] = ()
     options: tuple[tuple[str, Expression], ...] = ()
-    nodes: tuple[Node, ...] = ()
-    otherwise: tuple[Node, ...] = ()
+    branches: tuple[Branch, ...]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """What is shown for each item."""
+        return self.branches[0].nodes
+
+    @property
+    def otherwise(self) -> tuple[Node, ...]:
+        """What is shown without items."""
+        return self.branches[-1].nodes if len(self.branches) > 1 else ()
 
 
 @frozen
@@ -192,14 +202,16 @@ Node: TypeAlias = Text | Output | Condition | Loop | Assignment | Comment | Raw 
 
 def find_unread(nodes: Iterable[Node]) -> Iterator[Unread]:
     """Yield the code that the language does not read, in the order of the text."""
+    return (node for node in walk(nodes) if isinstance(node, Unread))
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the nodes, and those in them, in the order of the text."""
     for node in nodes:
+        yield node
         match node:
-            case Unread():
-                yield node
-            case Condition(branches=branches):
+            case Condition(branches=branches) | Loop(branches=branches):
                 for branch in branches:
-                    yield from find_unread(branch.nodes)
-            case Loop():
-                yield from find_unread((*node.nodes, *node.otherwise))
+                    yield from walk(branch.nodes)
             case Assignment(value=tuple() as inner) | Opaque(nodes=tuple() as inner):
-                yield from find_unread(inner)
+                yield from walk(inner)

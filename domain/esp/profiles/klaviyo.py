@@ -14,6 +14,7 @@ from ..languages.paths import write_with_lookup
 from . import django, shared
 from .profile import (
     Creation,
+    Dropped,
     Engine,
     Escaping,
     EventData,
@@ -123,6 +124,12 @@ PROFILE = Profile(
             ),
             FilterName.URL: FilterForm(code="VALUE|urlencode:''", source=_FILTERS),
             FilterName.NUMBER: FilterForm(code="VALUE|floatformat:ARGUMENT", source=_FILTERS),
+            FilterName.FIRST: FilterForm(code="VALUE|first", source=_FILTERS),
+            FilterName.JOIN: FilterForm(
+                code="VALUE|join:'ARGUMENT'",
+                source=_FILTERS,
+                differences=("In text, {title} can show & in an item as &amp;.",),
+            ),
             FilterName.DATE: FilterForm(
                 code="VALUE|format_date_string|date:'ARGUMENT'",
                 needs_value=True,
@@ -184,6 +191,7 @@ PROFILE = Profile(
         "help.klaviyo.com/hc/en-us/articles/115006054267",
         Strength.VENDOR,
     ),
+    dropped=Dropped(attributes={"data-klaviyo-region": _DATA}),
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("person"),

@@ -16,6 +16,7 @@ from . import shared
 from .profile import (
     AdjacentText,
     Creation,
+    Dropped,
     EmailOnly,
     Evidence,
     FilterForm,
@@ -219,6 +220,16 @@ PROFILE = Profile(
     ),
     email_only=EmailOnly(
         name="ARCHIVE_PAGE", opening="*|IFNOT:ARCHIVE_PAGE|*", closing="*|END:IF|*"
+    ),
+    dropped=Dropped(
+        tags={"*|MC_PREVIEW_TEXT|*": "the code of templates that Mailchimp exports"},
+        attributes=dict.fromkeys(
+            (
+                *("mc:allowdesigner", "mc:allowtext", "mc:edit", "mc:hideable", "mc:label"),
+                *("mc:repeatable", "mc:variant"),
+            ),
+            "github.com/mailchimp/email-blueprints/blob/master/templates",
+        ),
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.MERGE_TAGS,

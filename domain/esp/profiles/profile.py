@@ -41,7 +41,7 @@ class Profile:
     `system_codes` contains the codes of system values, or the reasons why there are none; no source
     establishes the others. `events` is how it reads event data, or the reason why it does not.
     `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
-    is the block that only the email shows.
+    is the block that only the email shows. `dropped` has no meaning at other ESPs.
 
     `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
@@ -63,6 +63,7 @@ class Profile:
     events: EventData | str = "No source establishes how {title} reads event data."
     link_rule: LinkRule | None = None
     email_only: EmailOnly | None = None
+    dropped: Dropped | None = None
     vocabulary: Vocabulary
     adjacent_text: AdjacentText
     keeping: str | None = None
@@ -439,6 +440,17 @@ class SystemCode:
     strength: Strength = Strength.SECONDARY
     caveat: str | None = None
     also: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class Dropped:
+    """Code with a meaning only in the editor or the campaigns of the ESP, and its sources.
+
+    `tags` are complete tags, and `attributes` those of HTML, by their names.
+    """
+
+    tags: Mapping[str, str] = {}
+    attributes: Mapping[str, str] = {}
 
 
 @frozen(kw_only=True)

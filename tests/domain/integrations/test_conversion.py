@@ -118,6 +118,181 @@ def test_a_template_becomes_content(esp, source, expected):
     assert {each.outcome for each in converted.tags} <= {Outcome.CONVERTED}
 
 
+LOOPS = {
+    "klaviyo": {
+        "{% for x in event.items %}{{ x.a }}{% if not forloop.last %},{% endif %}{% endfor %}": (
+            "{{#each event.items as x}}{{x.a}}{{#if loop is not last}},{{/if}}{{/each}}"
+        ),
+        "{% for x in event|lookup:'Order Items' %}{{ x|lookup:'A b' }}{% empty %}-{% endfor %}": (
+            '{{#each event["Order Items"] as x}}{{x["A b"]}}{{else}}-{{/each}}'
+        ),
+        "{% for x in event.a %}{{forloop.counter}}{% for y in x.b %}{{y}}{% endfor%}{%endfor%}": (
+            "{{#each event.a as x}}{{loop.number}}{{#each x.b as y}}{{y}}{{/each}}{{/each}}"
+        ),
+    },
+    "braze": {
+        "{% assign l = event_properties.${a} %}{% for x in l %}{{ x.b | upcase }}{% endfor %}": (
+            "{{#each event.a as x}}{{x.b | upper}}{{/each}}"
+        ),
+        "{% for x in context.${a} %}{% assign y = x.b %}{{ y.c }}{% else %}-{% endfor %}": (
+            "{{#each event.a as x}}{{x.b.c}}{{else}}-{{/each}}"
+        ),
+        "{% for x in context.${a} %}{{ x.b }}{% for x in x.c %}{{ x.d }}{% endfor %}{% endfor %}": (
+            "{{#each event.a as x}}{{x.b}}{{#each x.c as x2}}{{x2.d}}{{/each}}{{/each}}"
+        ),
+        "a {%- for x in context.${a} -%} b {%- endfor -%} c": (
+            "a {{~#each event.a as x~}} b {{~/each~}} c"
+        ),
+        "{% for x in context.${a} %} {% endfor %}b": "b",
+    },
+    "customerio": {
+        "{% for x in event.a %}{{ x.b }}{% endfor %}": "{{#each event.a as x}}{{x.b}}{{/each}}"
+    },
+    "onesignal": {
+        "{% for x in message.custom_data.a %}{{ x.b }}{% endfor %}": (
+            "{{#each event.a as x}}{{x.b}}{{/each}}"
+        )
+    },
+    "hubspot": {
+        "{% for x in custom.a %}{{ x.b }}{{ loop.index }}{% endfor %}": (
+            "{{#each event.a as x}}{{x.b}}{{loop.number}}{{/each}}"
+        )
+    },
+    "brevo": {
+        "{% for x in params.a %}{{ x.b }}{% empty %}-{% endfor %}": (
+            "{{#each event.a as x}}{{x.b}}{{else}}-{{/each}}"
+        )
+    },
+    "sendgrid": {
+        "{{#each a}}{{this.b}}{{c}}{{../d}}{{@root.e}}{{#if @first}}!{{/if}}{{else}}-{{/each}}": (
+            "{{#each event.a as item}}{{item.b}}{{item.c}}{{event.d}}{{event.e}}"
+            "{{#if loop is first}}!{{/if}}{{else}}-{{/each}}"
+        ),
+        "{{#each a}}{{#each this.b}}{{this}}{{../c}}{{../../d}}{{/each}}{{/each}}{{a.[0].c}}": (
+            "{{#each event.a as item}}{{#each item.b as item2}}{{item2}}{{item.c}}{{event.d}}"
+            "{{/each}}{{/each}}{{event.a[0].c}}"
+        ),
+    },
+    "iterable": {
+        "{{#each a as |x|}}{{x.b}}{{c}}{{/each}}": "{{#each event.a as x}}{{x.b}}{{x.c}}{{/each}}"
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [(esp, *each) for esp, templates in LOOPS.items() for each in templates.items()],
+)
+def test_a_loop_becomes_content(esp, source, expected):
+    options = ConversionOptions(names={"d": "event.d", "e": "event.e"}, surface="text")
+
+    converted = convert(source, read=esp, write="portable", options=options)
+
+    assert converted.content == expected
+    assert converted.counts[Outcome.CONVERTED] == len(converted.tags)
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        ("braze", "{% for x in context.${a} limit: 3 %}x{% endfor %}", "loops over whole lists"),
+        ("braze", "{% for x in (1..3) %}x{% endfor %}", "lists of event data only"),
+        ("klaviyo", "{% for x in person.list %}x{% endfor %}", "lists of event data only"),
+        ("klaviyo", "{% for a, b in event.x %}x{% endfor %}", "loops over whole lists"),
+        ("sendgrid", "{{#each a}}x{{else if b}}y{{/each}}", "loops over whole lists"),
+        ("sendgrid", "{{#each a}}{{@index}}{{/each}}", "the state of a loop"),
+        ("iterable", "{{#each a}}{{profile.b}}{{/each}}", "reads this name in its item"),
+        ("iterable", "{{#each a}}{{unsubscribeUrl}}{{/each}}", "reads this name in its item"),
+    ],
+)
+def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
+    ((_, found),) = by_hand(convert(source, read=esp, write="portable"))
+
+    assert reason in found
+
+
+def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
+    source = (
+        "{% assign t = ${city} %}{% for x in context.${a} %}{{ t }}{% assign t = x.b %}{% endfor %}"
+        "{{ t }}"
+    )
+
+    converted = convert(source, read="braze", write="portable")
+
+    assert [column for column, _ in by_hand(converted)] == [1, 52, 59, 91]
+
+
+CHOICES = {
+    "sfmc": {
+        '%%[ SET @n = AttributeValue("city") IF EMPTY(@n) THEN SET @n = "x" ENDIF ]%%%%=v(@n)=%%': (
+            '{{recipient.city | default: "x"}}'
+        ),
+        '%%[ IF NOT EMPTY([city]) THEN SET @t = [city] ELSE SET @t = "x" ENDIF ]%%%%=v(@t)=%%': (
+            '{{recipient.city | default: "x"}}'
+        ),
+        (
+            '%%[ IF [tier] == "gold" THEN SET @t = "a" ELSEIF [tier] == "x" THEN SET @t = "b"'
+            ' ELSE SET @t = "c" ENDIF ]%%%%=v(@t)=%%'
+        ): '{{#if recipient.tier = "gold"}}a{{else if recipient.tier = "x"}}b{{else}}c{{/if}}',
+    },
+    "braze": {
+        (
+            "{% assign g = 'Hi' %}{% if ${city} == 'Bern' %}{% assign g = ${first_name} %}"
+            "{% endif %}{{ g }}"
+        ): '{{#if recipient.city = "Bern"}}{{recipient.first_name}}{{else}}Hi{{/if}}'
+    },
+    "hubspot": {
+        "{% if contact.city == 'A' %}{% set g='a' %}{% else %}{% set g='b' %}{% endif %}{{g}}": (
+            '{{#if recipient.city = "A"}}a{{else}}b{{/if}}'
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [(esp, *each) for esp, templates in CHOICES.items() for each in templates.items()],
+)
+def test_a_variable_with_a_value_in_each_case_is_a_default_or_a_condition(esp, source, expected):
+    converted = convert(source, read=esp, write="portable")
+
+    assert converted.content == expected
+    assert converted.counts[Outcome.BY_HAND] == 0
+
+
+def test_a_variable_without_a_value_in_one_case_and_one_with_code_stay_by_hand():
+    without = "{% if ${city} == 'x' %}{% assign g = 'a' %}{% endif %}{{ g }}"
+    with_code = "{% assign g = '{{x}}' %}{{ g }}"
+
+    for source in (without, with_code):
+        converted = convert(source, read="braze", write="portable")
+        assert converted.counts[Outcome.BY_HAND] > 0
+
+
+def test_code_for_the_editor_and_the_campaigns_of_the_source_is_dropped():
+    source = (
+        '<td mc:edit="main" class="a" mc:hideable>*|IFNOT:ARCHIVE_PAGE|*<p>*|FNAME|*</p>*|END:IF|*'
+        "<!--*|IF:MC_PREVIEW_TEXT|*-->*|MC_PREVIEW_TEXT|*<!--*|END:IF|*--></td> mc:edit='x' "
+    )
+
+    converted = convert(source, read="mailchimp", write="braze")
+
+    assert converted.content == (
+        "<td class=\"a\"><p>{{${first_name} | escape}}</p><!----><!----></td> mc:edit='x' "
+    )
+    dropped = [each.text for each in converted.tags if each.outcome is Outcome.DROPPED]
+    assert dropped == [
+        *(' mc:edit="main"', " mc:hideable", "*|IFNOT:ARCHIVE_PAGE|*", "*|END:IF|*"),
+        *("*|IF:MC_PREVIEW_TEXT|*", "*|MC_PREVIEW_TEXT|*", "*|END:IF|*"),
+    ]
+
+
+def test_a_block_for_the_archive_stays_by_hand():
+    converted = convert("*|IF:ARCHIVE_PAGE|*a*|END:IF|*", read="mailchimp", write="braze")
+
+    assert len(by_hand(converted)) == 1
+
+
 def braze(source: str, **options: Any) -> Conversion:
     return convert(source, read="klaviyo", write="braze", options=ConversionOptions(**options))
 
