@@ -142,7 +142,7 @@ def test_a_successful_call_sends_one_request(call):
     assert ("content-type" in request.headers) is bool(request.body)
 
 
-FAILURES = {
+FAILURES: dict[str, Any] = {
     "unavailable": unavailable(),
     "overloaded": unavailable("overloaded"),
     "keys can't be checked": unavailable("api_key_validation_unavailable"),
