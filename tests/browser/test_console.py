@@ -1041,7 +1041,7 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     assert "The server reads the fields with the credentials" in window.text
     window.audit()
     window.press("Integrations")
-    assert "Needs a report" not in window.text
+    assert "Not connected" not in window.text
 
     if window.runs_scripts:
         _audit_progress(window)
@@ -1055,6 +1055,23 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     window.press("Sync 7 changes")
     assert "Newsletter was synced: 7 fields changed, 4 fields rejected." in window.text
     assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 7
+
+
+def test_the_names_of_an_integration_are_chosen_among_proposals(acme: Acme, window: Window) -> None:
+    for name in ("Tier", "Shop size", "Points"):
+        acme.add_field(name)
+    organization_id, integrations = acme.organization.id, acme.core.integrations
+    created = integrations.create_integration(organization_id, esp=Esp("braze"), name="App")
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("tier", "ShopSize")]
+    integrations.sync_fields(organization_id, created.id, reported)
+    window.open(f"{acme.path}/settings/integrations/{created.id}")
+    window.audit()
+    window.choose("Shop size shop_size")
+    window.press("Set the chosen names")
+    assert "2 names at App were set." in window.text
+    window.audit()
+    names = integrations.get_integration(organization_id, created.id).names
+    assert {each.name for each in names.values()} == {"tier", "ShopSize"}
 
 
 def test_an_account_is_connected_and_synced_with_six_clicks(
@@ -1087,7 +1104,7 @@ def test_an_account_is_connected_and_synced_with_six_clicks(
     assert "Nothing was stored" in window.text
     window.audit()
     window.press("Cancel")
-    window.choose("Daily", of="Sync")
+    window.choose("Daily", of="Interval")
     window.press("Set interval")
     assert "has another schedule" in window.text
     window.press("Disconnect")
