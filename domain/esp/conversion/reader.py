@@ -353,10 +353,10 @@ class Reader:
         """
         (first, *others), is_liquid = node.branches, self.profile.vocabulary.syntax is Syntax.LIQUID
         match first.nodes:
-            case (Loop(items=first.test, branches=(body,)) as loop,) if not (others and is_liquid):
+            case (Loop(items=first.test, branches=(inner,)) as loop,) if not (others and is_liquid):
                 if all(each.test is None for each in others):
                     end = node.end if others else loop.end
-                    return evolve(loop, start=node.start, end=end, branches=(body, *others))
+                    return evolve(loop, start=node.start, end=end, branches=(inner, *others))
         return None
 
     def _loop(self, node: Loop) -> None:
