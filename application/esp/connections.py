@@ -50,7 +50,6 @@ from ..ports.integrations import (
     NamedAccount,
     SecretCipher,
 )
-from ..wording import counted
 from .integrations import IntegrationService
 
 __all__ = [
@@ -494,6 +493,11 @@ def _claimed(lease: str, at: datetime, until: datetime, connection: EspConnectio
 
 
 def _result(plan: SyncPlan) -> str:
-    counts = {"created": plan.created, "updated": plan.updated, "removed": plan.removed}
-    done = ", ".join(f"{len(fields):,} {act}" for act, fields in counts.items())
-    return f"{done}, {counted(len(plan.refused), 'field')} refused"
+    counts = {
+        "created": plan.created,
+        "updated": plan.updated,
+        "removed": plan.removed,
+        "refused": plan.refused,
+    }
+    done = ", ".join(f"{len(fields):,} {act}" for act, fields in counts.items() if fields)
+    return done or "nothing changed"

@@ -1041,7 +1041,7 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     assert "The server reads the fields with the credentials" in window.text
     window.audit()
     window.press("Integrations")
-    assert "Needs a report" not in window.text
+    assert "Not connected" not in window.text
 
     if window.runs_scripts:
         _audit_progress(window)
@@ -1087,7 +1087,7 @@ def test_an_account_is_connected_and_synced_with_six_clicks(
     assert "Nothing was stored" in window.text
     window.audit()
     window.press("Cancel")
-    window.choose("Daily", of="Sync")
+    window.choose("Daily", of="Interval")
     window.press("Set interval")
     assert "has another schedule" in window.text
     window.press("Disconnect")

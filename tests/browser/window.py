@@ -107,6 +107,7 @@ class Window:
     def fill(self, label: str, text: str) -> None:
         """Replace the text of an input, or the path of its file."""
         element = self._find(_INPUT, label)
+        assert element.is_displayed(), label
         self.clicks += element != self.browser.switch_to.active_element
         if element.get_attribute("type") != "file":
             element.clear()

@@ -13,6 +13,7 @@ examples in `docs/embedding.md`, the methods and the cases of each group of port
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +62,7 @@ from recipient_fields.domain.esp import (
     compile_condition,
     derive_codes,
 )
-from recipient_fields.domain.esp.filtered_codes import filter_code
+from recipient_fields.domain.esp.filtered_codes import UNKNOWN, filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
 from recipient_fields.entrypoints.cli import main
@@ -333,16 +334,29 @@ _FILTERS = {
     Filter(FilterName.URL): DataType.TEXT,
     Filter(FilterName.NUMBER, 2): DataType.NUMBER,
     Filter(FilterName.DATE, DateStyle.LONG): DataType.DATETIME,
+    Filter(FilterName.PLUS, 1): DataType.NUMBER,
+    Filter(FilterName.MINUS, 1): DataType.NUMBER,
+    Filter(FilterName.TIMES, 1.2): DataType.NUMBER,
+    Filter(FilterName.FIRST): DataType.TEXT,
+    Filter(FilterName.JOIN, ", "): DataType.TEXT,
 }
 
 
-_MEANINGS: Mapping[Filter, tuple[Value, str]] = {
+_MEANINGS: Mapping[Filter, tuple[Value | tuple[str, ...], str]] = {
     Filter(FilterName.UPPER): ("Zürich", "Capital letters"),
     Filter(FilterName.LOWER): ("Zürich", "Small letters"),
     Filter(FilterName.TITLE): ("JEAN-LUC o'neil", "A capital at the beginning of each word"),
     Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
     Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
     Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
+    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow"),
+    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow"),
+    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow"),
+    Filter(FilterName.FIRST): (("a", "b"), "The first text of a list of event data"),
+    Filter(FilterName.JOIN, ", "): (
+        ("a", "b"),
+        "The texts of a list with 1 to 10 characters between",
+    ),
     **{
         Filter(FilterName.DATE, style): (date(2026, 11, 4), "The date in UTC, in English")
         for style in DateStyle
@@ -353,7 +367,12 @@ _MEANINGS: Mapping[Filter, tuple[Value, str]] = {
 
 def _meaning_of_filters() -> str:
     rows = [
-        (f"`{each}`", f"`{value}`", f"`{apply_filters(value, [each])}`", note)
+        (
+            f"`{each}`",
+            f"`{json.dumps(value) if isinstance(value, tuple) else value}`",
+            f"`{apply_filters(value, [each])}`",
+            note,
+        )
         for each, (value, note) in _MEANINGS.items()
     ]
     return _table(("Filter", "Value", "Shown", "Meaning"), rows)
@@ -365,7 +384,7 @@ def _filter_support() -> str:
     for profile in BUILT_IN:
         cells = []
         for each in _FILTERS:
-            form = profile.filters.forms[each.name]
+            form = profile.filters.forms.get(each.name, UNKNOWN)
             refused = "refused: " if isinstance(form, FilterRefusal) else ""
             cells.append(f"{refused}{form.strength.value}")
         rows.append((profile.title, *cells))
@@ -386,7 +405,7 @@ def _filter_codes() -> str:
 
 def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
-    source = BUILT_IN[esp].filters.forms[shown.name].source
+    source = BUILT_IN[esp].filters.forms.get(shown.name, UNKNOWN).source
     try:
         code = filter_code(BUILT_IN[esp], expression, [shown], data_type)
     except NotInsertable as refusal:

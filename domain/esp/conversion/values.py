@@ -29,6 +29,9 @@ _ARGUMENTS: Mapping[FilterName, Sequence[int | DateStyle | None]] = {
     FilterName.TRUNCATE: (int(LENGTH),),
     FilterName.NUMBER: range(5),
     FilterName.DATE: tuple(DateStyle),
+    # Whether a value is a number or a list is not known, so these filters stay by hand.
+    **dict.fromkeys((FilterName.PLUS, FilterName.MINUS, FilterName.TIMES), ()),
+    **dict.fromkeys((FilterName.FIRST, FilterName.JOIN), ()),
 }
 _TYPES = {FilterName.NUMBER: DataType.NUMBER, FilterName.DATE: DataType.DATE}
 _UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "safe"})

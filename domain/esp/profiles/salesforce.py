@@ -24,6 +24,7 @@ from .profile import (
     Evidence,
     FilterForm,
     FilterLanguage,
+    FilterRefusal,
     Form,
     Insertion,
     MissingValue,
@@ -167,6 +168,13 @@ PROFILE = Profile(
                     " -0.00.",
                 ),
                 source=_ENGINE,
+            ),
+            FilterName.PLUS: _filter("Add(VALUE, ARGUMENT)"),
+            FilterName.MINUS: _filter("Subtract(VALUE, ARGUMENT)"),
+            FilterName.TIMES: _filter("Multiply(VALUE, ARGUMENT)"),
+            **shared.refused(
+                (FilterName.FIRST, FilterName.JOIN),
+                FilterRefusal("{title} reads only attributes, which are no lists."),
             ),
             FilterName.DATE: evolve(
                 _filter('Format(VALUE, "ARGUMENT", "Date", "en-US")'),

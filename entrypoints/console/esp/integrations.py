@@ -120,6 +120,7 @@ class _IntegrationPage(Page):
                 esp=self.core.profiles.title(each.esp),
                 fields=counts.get(each.id, 0),
                 obstacle=self._obstacle(each),
+                connection=self.core.connections.get(organization_id, each.id),
             )
             for each in self.core.integrations.list_integrations(organization_id)
         ]
@@ -180,13 +181,15 @@ class _IntegrationPage(Page):
         except NotConnected:
             return self.open_source(integration.organization_id, integration.esp)
 
-    def _obstacle(self, integration: Integration) -> str | None:
-        """Return the reason why the server can't read the ESP, or None if it can."""
+    def _obstacle(self, integration: Integration) -> _Obstacle | None:
+        """Return why the server can't read the ESP, or None if it can."""
         try:
             self.core.profiles[integration.esp]  # It raises MissingProfile if there is none.
             self.open(integration)
-        except (*_NO_SOURCE, MissingProfile) as error:
-            return str(error)
+        except (MissingExtra, MissingProfile, NoFieldSource) as error:
+            return _Obstacle(str(error), can_connect=False)
+        except _NO_SOURCE as error:
+            return _Obstacle(str(error), can_connect=True)
         return None
 
 
@@ -494,6 +497,14 @@ _STATUSES: Mapping[type[Exception], HTTPStatus] = {
 """The statuses of failed runs. The others conflict with the state of the server."""
 
 
+@frozen
+class _Obstacle:
+    """Why the server can't read an ESP, and whether credentials of the integration end that."""
+
+    reason: str
+    can_connect: bool = field(kw_only=True)
+
+
 @frozen(kw_only=True)
 class _Connection:
     """The connection of an integration, and its credential if it can be decrypted."""
@@ -528,8 +539,8 @@ class _Row:
     integration: Integration
     esp: str
     fields: int
-    obstacle: str | None
-    """The reason why the server can't read the ESP, or None."""
+    obstacle: _Obstacle | None
+    connection: EspConnection
 
 
 @frozen(kw_only=True)

@@ -90,7 +90,7 @@ def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
     stored = dana.submit(plan)
     assert "was synced: 2 fields changed" in stored.text
     assert keys(console, main) == ["tier", "visits"]
-    assert "2 created, 0 updated, 0 removed" in dana.get(path).text
+    assert ": 2 created. Sync now" in dana.get(path).text
     for page in (form, tested, shown, plan, stored, dana.get(f"{path}/connect")):
         assert KEY not in page.html
 
@@ -107,6 +107,7 @@ def test_a_waiting_removal_is_confirmed_with_two_clicks(
     assert "another schedule" in dana.follow(saved).text
     (synced,) = console.core.connections.sync_due()
     assert synced.waiting == 1
+    assert "Main 1 removal to confirm Braze" in dana.get(path.rpartition("/")[0]).text
     page = dana.get(path)
     assert "1 removal to confirm Braze no longer reports visits." in page.text
     assert dana.submit_form(page, "/sync", press=SYNC).status == 200
