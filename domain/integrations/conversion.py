@@ -292,9 +292,13 @@ class _Conversion:
                 yield piece.owner, _HALF
 
     @cached_property
+    def _html(self) -> Html:
+        return Html(self._text)
+
+    @cached_property
     def _is_html(self) -> bool:
         surface = self._options.surface
-        return Html(self._text).has_tags if surface is None else surface is Surface.HTML
+        return self._html.has_tags if surface is None else surface is Surface.HTML
 
     @cached_property
     def _given(self) -> Mapping[SystemValue, str]:
@@ -310,10 +314,9 @@ class _Conversion:
         """Yield the places of attributes that only the editor of the source reads."""
         dropped = self._source.dropped
         if dropped is not None and dropped.attributes:
-            html = Html(self._text)
             names = "|".join(map(re.escape, dropped.attributes))
             for found in re.finditer(rf"\s(?:{names})(?:={_VALUE})?(?=[\s/>])", self._text):
-                if html.at(found.start() + 1).kind in {Kind.TAG, Kind.ATTRIBUTE}:
+                if self._html.at(found.start() + 1).kind in {Kind.TAG, Kind.ATTRIBUTE}:
                     yield found.span()
 
     def _find_kept_texts(
